@@ -31,7 +31,8 @@ func TestConstantsOfStatements(t *testing.T) {
 	}
 	for i := range documents {
 		updates = append(updates, bson.D{{"q", bson.D{{"_id", i}}}, {"u", bson.A{bson.D{{"$set", size}}}}})
-		deletes = append(deletes, bson.D{{"q", bson.D{{"_id", i}, {"$expr", bson.D{{"$lt", bson.A{size["x"], 0}}}}}}, {"limit", 0}})
+		deletes = append(deletes,
+			bson.D{{"q", bson.D{{"_id", i}, {"$expr", bson.D{{"$lt", bson.A{size["x"], 0}}}}}}, {"limit", 0}})
 	}
 	pipeline := func(text string) bson.D {
 		var stage bson.D

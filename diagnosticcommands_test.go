@@ -17,10 +17,14 @@ func otherCommands() map[string][]bson.D {
 	id := bson.D{{"_id", 0}}
 	return map[string][]bson.D{
 		"admin": {
-			one("authenticate", 1, bson.E{"mechanism", "MONGODB-X509"}), one("buildInfo", 1), one("connectionStatus", 1), one("getCmdLineOpts", 1),
-			one("getDefaultRWConcern", 1), one("getParameter", 1, bson.E{"quiet", 1}), one("killAllSessions", session[:0]),
-			one("killAllSessionsByPattern", session), one("killOp", 1, bson.E{"op", 0}), one("killSessions", session), one("logRotate", 1),
-			one("logout", 1), one("refreshSessions", session), one("startSession", 1), one("whatsmysni", 1), one("whatsmyuri", 1), one("shutdown", 1),
+			one("authenticate", 1, bson.E{"mechanism", "MONGODB-X509"}), one("buildInfo", 1),
+			one("connectionStatus", 1), one("getCmdLineOpts", 1),
+			one("getDefaultRWConcern", 1), one("getParameter", 1, bson.E{"quiet", 1}),
+			one("killAllSessions", session[:0]),
+			one("killAllSessionsByPattern", session), one("killOp", 1, bson.E{"op", 0}),
+			one("killSessions", session), one("logRotate", 1),
+			one("logout", 1), one("refreshSessions", session), one("startSession", 1), one("whatsmysni", 1),
+			one("whatsmyuri", 1), one("shutdown", 1),
 			one("saslStart", 1, bson.E{"mechanism", "PLAIN"}, bson.E{"payload", bson.Binary{}}), one("fsyncUnlock", 1),
 			one("saslContinue", 1, bson.E{"conversationId", 1}, bson.E{"payload", bson.Binary{}}),
 			one("setFeatureCompatibilityVersion", "8.0", bson.E{"confirm", true}), one("getClusterParameter", "*"),
@@ -31,9 +35,11 @@ func otherCommands() map[string][]bson.D {
 		},
 		"o": {
 			one("cloneCollectionAsCapped", "d", bson.E{"toCollection", "e"}, bson.E{"size", 4096}), one("collMod", "d"),
-			one("convertToCapped", "e", bson.E{"size", 8192}), one("count", "d"), one("distinct", "d", bson.E{"key", "_id"}),
+			one("convertToCapped", "e", bson.E{"size", 8192}), one("count", "d"),
+			one("distinct", "d", bson.E{"key", "_id"}),
 			one("findAndModify", "d", bson.E{"query", id}, bson.E{"remove", true}),
-			one("killCursors", "d", bson.E{"cursors", bson.A{int64(1)}}), one("listCollections", 1), one("listIndexes", "d"),
+			one("killCursors", "d", bson.E{"cursors", bson.A{int64(1)}}),
+			one("listCollections", 1), one("listIndexes", "d"),
 			one("mapReduce", "d", bson.E{"map", "function() {}"}, bson.E{"reduce", "function() {}"},
 				bson.E{"out", bson.D{{"inline", 1}}}),
 			one("splitVector", "o.d", bson.E{"keyPattern", bson.D{{"_id", 1}}}, bson.E{"maxChunkSizeBytes", 4096}),
@@ -51,7 +57,8 @@ func (l *diagnosticLoad) others(t *testing.T) {
 			_ = l.client.Database(db).RunCommand(t.Context(), cmd).Err()
 		}
 	}
-	limits, err := l.must(t, "d", bson.D{{"explain", bson.D{{"find", "c"}}}}).Lookup("serverParameters").Document().Elements()
+	limits, err := l.must(t, "d", bson.D{{"explain", bson.D{{"find", "c"}}}}).
+		Lookup("serverParameters").Document().Elements()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +76,10 @@ func (l *diagnosticLoad) others(t *testing.T) {
 func (l *diagnosticLoad) catalog(t *testing.T) {
 	t.Helper()
 	l.must(t, "d", bson.D{{"create", "capped"}, {"capped", true}, {"size", 4096}})
-	l.must(t, "d", bson.D{{"create", "clustered"}, {"clusteredIndex", bson.D{{"key", bson.D{{"_id", 1}}}, {"unique", true}}}})
+	l.must(t, "d", bson.D{
+		{"create", "clustered"},
+		{"clusteredIndex", bson.D{{"key", bson.D{{"_id", 1}}}, {"unique", true}}},
+	})
 	l.must(t, "d", bson.D{{"create", "series"}, {"timeseries", bson.D{{"timeField", "t"}}}})
 	l.must(t, "d", bson.D{{"create", "view"}, {"viewOn", "c"}, {"pipeline", bson.A{}}})
 	l.must(t, "admin", bson.D{{"create", "own"}})
@@ -81,7 +91,8 @@ func (l *diagnosticLoad) catalog(t *testing.T) {
 func (l *diagnosticLoad) compression(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"snappy", "zlib", "zstd"} {
-		if err := l.connect(t, "&compressors="+name).Database("d").RunCommand(t.Context(), bson.D{{"find", "c"}}).Err(); err != nil {
+		if err := l.connect(t, "&compressors="+name).Database("d").
+			RunCommand(t.Context(), bson.D{{"find", "c"}}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

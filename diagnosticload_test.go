@@ -199,10 +199,15 @@ func (l *diagnosticLoad) write(t *testing.T) {
 	if _, err := c.DeleteMany(ctx, bson.D{{"a", 4}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.ReplaceOne(ctx, bson.D{{"_id", -1}}, bson.D{{"z", 1}}, options.Replace().SetUpsert(true)); err != nil {
+	if _, err := c.ReplaceOne(ctx, bson.D{{"_id", -1}}, bson.D{{"z", 1}},
+		options.Replace().SetUpsert(true)); err != nil {
 		t.Fatal(err)
 	}
-	l.must(t, "d", bson.D{{"insert", "c"}, {"documents", bson.A{bson.D{{"_id", -2}}}}, {"writeConcern", bson.D{{"w", 1}}}})
+	l.must(t, "d", bson.D{
+		{"insert", "c"},
+		{"documents", bson.A{bson.D{{"_id", -2}}}},
+		{"writeConcern", bson.D{{"w", 1}}},
+	})
 }
 
 func (l *diagnosticLoad) read(t *testing.T) {
@@ -343,7 +348,10 @@ func (l *diagnosticLoad) limits(t *testing.T) {
 	t.Helper()
 	l.fails(t, "d", 50, sleeps(bson.E{"maxTimeMS", 20}))
 	limit := func(ms int) {
-		l.must(t, "admin", bson.D{{"setClusterParameter", bson.D{{"defaultMaxTimeMS", bson.D{{"readOperations", ms}}}}}})
+		l.must(t, "admin", bson.D{{
+			"setClusterParameter",
+			bson.D{{"defaultMaxTimeMS", bson.D{{"readOperations", ms}}}},
+		}})
 	}
 	limit(20)
 	l.fails(t, "d", 50, sleeps())
@@ -367,7 +375,11 @@ func (l *diagnosticLoad) failures(t *testing.T) {
 	for i := range 8 {
 		group = append(group, bson.E{fmt.Sprint("all", i), bson.D{{"$push", bson.D{{"d", "$$ROOT"}, {"i", i}}}}})
 	}
-	l.fails(t, "d", 146, bson.D{{"aggregate", "c"}, {"cursor", bson.D{}}, {"pipeline", bson.A{bson.D{{"$group", group}}}}})
+	l.fails(t, "d", 146, bson.D{
+		{"aggregate", "c"},
+		{"cursor", bson.D{}},
+		{"pipeline", bson.A{bson.D{{"$group", group}}}},
+	})
 	l.must(t, "admin", bson.D{
 		{"configureFailPoint", "failCommand"},
 		{"mode", bson.D{{"times", 1}}},

@@ -148,7 +148,8 @@ func diagnostics() []diagnostic {
 		return diagnostic{name: name, db: db, cmd: append(bson.D{{name, arg}}, more...), stay: union(mayStay, stay)}
 	}
 	stage := func(name, db string, coll, arg any, stay map[string]string) diagnostic {
-		d := command("aggregate", db, coll, stay, bson.E{"cursor", bson.D{}}, bson.E{"pipeline", bson.A{bson.D{{name, arg}}}})
+		d := command("aggregate", db, coll, stay, bson.E{"cursor", bson.D{}},
+			bson.E{"pipeline", bson.A{bson.D{{name, arg}}}})
 		d.name = name
 		return d
 	}
@@ -166,10 +167,21 @@ func diagnostics() []diagnostic {
 			},
 		)),
 		command("collStats", "d", "c", collStatsMayStay),
-		command("dbStats", "d", 1, map[string]string{"fsTotalSize": "of the disk", "*reeStorageSize": "a compaction may have freed what the deletions left", "fsUsedSize": "other programs may free as much", "scaleFactor": "the argument"}, bson.E{"freeStorage", 1}),
+		command("dbStats", "d", 1,
+			map[string]string{
+				"fsTotalSize":     "of the disk",
+				"*reeStorageSize": "a compaction may have freed what the deletions left",
+				"fsUsedSize":      "other programs may free as much",
+				"scaleFactor":     "the argument",
+			}, bson.E{"freeStorage", 1}),
 		command("listDatabases", "admin", 1, nil),
 		command("replSetGetStatus", "admin", 1, memberMayStay),
-		command("explain", "d", bson.D{{"find", "c"}, {"filter", bson.D{{"tags", bson.D{{"$gte", 0}}}, {"b", bson.D{{"$ne", 13}}}}}, {"hint", "tags_1"}}, explainMayStay),
+		command("explain", "d",
+			bson.D{
+				{"find", "c"},
+				{"filter", bson.D{{"tags", bson.D{{"$gte", 0}}}, {"b", bson.D{{"$ne", 13}}}}},
+				{"hint", "tags_1"},
+			}, explainMayStay),
 		command("connPoolStats", "admin", 1, map[string]string{
 			"num*":   "the server connects to no other member and no shard",
 			"total*": "the server connects to no other member and no shard",

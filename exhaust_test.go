@@ -191,7 +191,8 @@ func TestExhaustAwait(t *testing.T) {
 	t.Parallel()
 	db, connect := serveRaw(t)
 	test := db.Client().Database("test")
-	if err := test.RunCommand(t.Context(), bson.D{{"create", "log"}, {"capped", true}, {"size", 1 << 20}}).Err(); err != nil {
+	if err := test.RunCommand(t.Context(),
+		bson.D{{"create", "log"}, {"capped", true}, {"size", 1 << 20}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	fillCollection(t, test.Collection("log"), 1, 1)
@@ -244,7 +245,8 @@ func TestExhaustAtTheEnd(t *testing.T) {
 	t.Parallel()
 	db, connect := serveRaw(t)
 	test := db.Client().Database("test")
-	if err := test.RunCommand(t.Context(), bson.D{{"create", "log"}, {"capped", true}, {"size", 1 << 20}}).Err(); err != nil {
+	if err := test.RunCommand(t.Context(),
+		bson.D{{"create", "log"}, {"capped", true}, {"size", 1 << 20}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	fillCollection(t, test.Collection("log"), 3, 1)

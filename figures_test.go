@@ -34,15 +34,22 @@ func runningCommands() map[string]struct {
 		plan string
 	}
 	return map[string]running{
-		"find":      {bson.D{{"find", "c"}, {"filter", byIndex}}, "IXSCAN { a: 1 }"},
-		"find all":  {bson.D{{"find", "c"}, {"filter", all}}, "COLLSCAN"},
-		"count":     {bson.D{{"count", "c"}, {"query", byIndex}}, "IXSCAN { a: 1 }"},
-		"distinct":  {bson.D{{"distinct", "c"}, {"key", "x"}, {"query", byIndex}}, "IXSCAN { a: 1 }"},
-		"aggregate": {bson.D{{"aggregate", "c"}, {"cursor", bson.D{}}, {"pipeline", bson.A{bson.D{{"$match", byFunction}}}}}, "IXSCAN { a: 1 }"},
+		"find":     {bson.D{{"find", "c"}, {"filter", byIndex}}, "IXSCAN { a: 1 }"},
+		"find all": {bson.D{{"find", "c"}, {"filter", all}}, "COLLSCAN"},
+		"count":    {bson.D{{"count", "c"}, {"query", byIndex}}, "IXSCAN { a: 1 }"},
+		"distinct": {bson.D{{"distinct", "c"}, {"key", "x"}, {"query", byIndex}}, "IXSCAN { a: 1 }"},
+		"aggregate": {bson.D{
+			{"aggregate", "c"},
+			{"cursor", bson.D{}},
+			{"pipeline", bson.A{bson.D{{"$match", byFunction}}}},
+		}, "IXSCAN { a: 1 }"},
 		"update": {bson.D{{"update", "c"}, {"updates", bson.A{
 			bson.D{{"q", byIndex}, {"u", set}, {"multi", true}},
 		}}}, "IXSCAN { a: 1 }"},
-		"delete":        {bson.D{{"delete", "c"}, {"deletes", bson.A{bson.D{{"q", byIndex}, {"limit", 0}}}}}, "IXSCAN { a: 1 }"},
+		"delete": {bson.D{
+			{"delete", "c"},
+			{"deletes", bson.A{bson.D{{"q", byIndex}, {"limit", 0}}}},
+		}, "IXSCAN { a: 1 }"},
 		"findAndModify": {bson.D{{"findAndModify", "c"}, {"query", byIndex}, {"update", set}}, "IXSCAN { a: 1 }"},
 		"mapReduce": {bson.D{
 			{"mapReduce", "c"},
@@ -73,8 +80,10 @@ func TestPlanSummaryOfRunningOperations(t *testing.T) {
 			_ = d.RunCommand(ctx, append(c.cmd, bson.E{"comment", name})).Err()
 		}()
 		var op bson.Raw
-		for deadline := time.Now().Add(patience); op == nil && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-			values, err := mustRun(t, admin, "currentOp", 1, "command.comment", name, "planSummary", bson.D{{"$exists", true}}).Lookup("inprog").Array().Values()
+		for deadline := time.Now().Add(patience); op == nil && time.Now().
+			Before(deadline); time.Sleep(time.Millisecond) {
+			values, err := mustRun(t, admin, "currentOp", 1, "command.comment", name, "planSummary",
+				bson.D{{"$exists", true}}).Lookup("inprog").Array().Values()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -337,7 +346,12 @@ func TestValidateCounts(t *testing.T) {
 	})
 	var docs bson.A
 	for i := range 10 {
-		doc := bson.D{{"_id", i}, {"a", i}, {"tags", bson.A{1, 2, 2, i + 10}}, {"words", fmt.Sprintf("red green red%d", i)}}
+		doc := bson.D{
+			{"_id", i},
+			{"a", i},
+			{"tags", bson.A{1, 2, 2, i + 10}},
+			{"words", fmt.Sprintf("red green red%d", i)},
+		}
 		if i%2 == 0 {
 			doc = append(doc, bson.E{"s", i})
 		}

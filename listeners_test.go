@@ -47,7 +47,11 @@ func publish(ctx context.Context, topic *mongo.Collection, n, publishers int) er
 	for by := range publishers {
 		go func() {
 			for i := by; i < n; i += publishers {
-				message := bson.D{{"by", int32(by)}, {"n", int32(i / publishers)}, {"text", "what happened, in a few words"}}
+				message := bson.D{
+					{"by", int32(by)},
+					{"n", int32(i / publishers)},
+					{"text", "what happened, in a few words"},
+				}
 				if _, err := topic.InsertOne(ctx, message); err != nil {
 					errs <- err
 					return

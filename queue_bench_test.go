@@ -61,7 +61,8 @@ func benchQueue(b *testing.B, order bson.D) {
 	for range workers {
 		working.Go(func() {
 			for n := taken.Add(1); n <= int64(b.N); n = taken.Add(1) {
-				job, err := c.FindOneAndUpdate(b.Context(), bson.D{{"startTime", nil}}, setField("startTime", n), opts).Raw()
+				job, err := c.FindOneAndUpdate(b.Context(), bson.D{{"startTime", nil}},
+					setField("startTime", n), opts).Raw()
 				if err == nil {
 					_, err = c.UpdateByID(b.Context(), job.Lookup("_id"), setField("endTime", n))
 				}

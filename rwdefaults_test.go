@@ -37,13 +37,15 @@ func TestDefaultConcerns(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	get := func() (d rwDefaults) {
-		if err := db.Client().Database("admin").RunCommand(t.Context(), bson.D{{"getDefaultRWConcern", 1}}).Decode(&d); err != nil {
+		if err := db.Client().Database("admin").
+			RunCommand(t.Context(), bson.D{{"getDefaultRWConcern", 1}}).Decode(&d); err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
 	set := func(args ...bson.E) error {
-		return db.Client().Database("admin").RunCommand(t.Context(), append(bson.D{{"setDefaultRWConcern", 1}}, args...)).Err()
+		return db.Client().Database("admin").
+			RunCommand(t.Context(), append(bson.D{{"setDefaultRWConcern", 1}}, args...)).Err()
 	}
 	if d := get(); d.ReadSource != "implicit" || d.WriteSource != "implicit" || d.WriteConcern["w"] != "majority" ||
 		d.ReadConcern["level"] != "local" || !d.OpTime.IsZero() {

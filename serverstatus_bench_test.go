@@ -26,7 +26,8 @@ func BenchmarkServerStatus(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				if err := client.Database("admin").RunCommand(b.Context(), bson.D{{"serverStatus", 1}}).Err(); err != nil {
+				if err := client.Database("admin").
+					RunCommand(b.Context(), bson.D{{"serverStatus", 1}}).Err(); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -236,7 +236,8 @@ func TestParametersAreDocumented(t *testing.T) {
 		}
 	}
 	admin := mustOpen(t, sheaf.Memory, nil).Client().Database("admin")
-	elements, err := mustRun(t, admin, "getParameter", bson.D{{"allParameters", true}, {"showDetails", true}}).Elements()
+	elements, err := mustRun(t, admin, "getParameter",
+		bson.D{{"allParameters", true}, {"showDetails", true}}).Elements()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,8 +118,8 @@ type Options struct {
 	OplogSize int64
 	// TestCommands enables commands that make other commands fail, for tests of drivers.
 	TestCommands bool
-	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce. A program that does not import
-	// github.com/sheafdb/sheaf/js has no JavaScript to refuse.
+	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce. A program that
+	// does not import github.com/sheafdb/sheaf/js has no JavaScript to refuse.
 	NoScripting bool
 	// ReplicaSet is the name of the replica set, whose only member is the server. Empty means
 	// "rs0".

@@ -69,7 +69,10 @@ var slowCommands = []struct {
 	{
 		"find with a sort",
 		bson.D{{"find", "c"}, {"sort", bson.D{{"b", -1}}}, {"batchSize", 7}},
-		map[string]any{"planSummary": "COLLSCAN", "hasSortStage": true, "docsExamined": 100.0, "nreturned": 7.0, "cursorid": nil},
+		map[string]any{
+			"planSummary": "COLLSCAN", "hasSortStage": true, "docsExamined": 100.0,
+			"nreturned": 7.0, "cursorid": nil,
+		},
 		[]string{"usedDisk"},
 	},
 	{

@@ -150,7 +150,8 @@ func TestSnapshotCursor(t *testing.T) {
 	if err != nil || len(last.Cursor.FirstBatch[0]) != 2 {
 		t.Errorf("the newest snapshot: %+v: %v", last, err)
 	}
-	if now, err := run(find(bson.E{"atClusterTime", last.OperationTime})); err != nil || len(now.Cursor.FirstBatch[0]) != 2 {
+	if now, err := run(find(bson.E{"atClusterTime", last.OperationTime})); err != nil ||
+		len(now.Cursor.FirstBatch[0]) != 2 {
 		t.Errorf("the present time: %+v: %v", now, err)
 	}
 	if err := db.Drop(t.Context()); err != nil {

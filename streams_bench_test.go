@@ -85,7 +85,8 @@ func insertMany(b *testing.B, c *mongo.Collection, n int) {
 	for w := range writers {
 		writing.Go(func() {
 			for i := w; i < n; i += writers {
-				if _, err := c.InsertOne(b.Context(), bson.D{{"_id", i}, {"text", "what happened, in a few words"}}); err != nil {
+				if _, err := c.InsertOne(b.Context(),
+					bson.D{{"_id", i}, {"text", "what happened, in a few words"}}); err != nil {
 					b.Error(err)
 					return
 				}
@@ -115,7 +116,8 @@ func BenchmarkStreamDelivery(b *testing.B) {
 			for i := w; i < b.N; i += writers {
 				time.Sleep(time.Until(start.Add(time.Duration(i) * every)))
 				sent[i] = time.Now()
-				if _, err := c.InsertOne(b.Context(), bson.D{{"_id", int32(i)}, {"text", "what happened, in a few words"}}); err != nil {
+				if _, err := c.InsertOne(b.Context(),
+					bson.D{{"_id", int32(i)}, {"text", "what happened, in a few words"}}); err != nil {
 					b.Error(err)
 					return
 				}

@@ -69,7 +69,8 @@ func useSessions(t *testing.T, client *mongo.Client, standalone bool) {
 	if _, err := c.InsertOne(mongo.NewSessionContext(t.Context(), s), bson.D{}); err != nil {
 		t.Fatal(err)
 	}
-	// The driver takes another session for this: a session's newer number would take the place of the older one's records.
+	// The driver takes another session for this: a session's newer number would take the place of
+	// the older one's records.
 	if err := c.FindOneAndDelete(t.Context(), bson.D{{"_id", 1}}).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,8 @@ func readVirtual(t *testing.T, c *mongo.Collection) {
 		"collStats": mustRun(t, db, "collStats", c.Name()).Lookup("count").AsInt64(),
 		"validate":  mustRun(t, db, "validate", c.Name()).Lookup("nrecords").AsInt64(),
 		"dataSize":  mustRun(t, db, "dataSize", name).Lookup("numObjects").AsInt64(),
-		"aggregate": aggregated(t, c, bson.D{{"$match", bson.D{{"_id", bson.D{{"$exists", true}}}}}}, bson.D{{"$count", "n"}}),
+		"aggregate": aggregated(t, c,
+			bson.D{{"$match", bson.D{{"_id", bson.D{{"$exists", true}}}}}}, bson.D{{"$count", "n"}}),
 		"$collStats": aggregated(t, c, bson.D{{"$collStats", bson.D{{"count", bson.D{}}}}},
 			bson.D{{"$project", bson.D{{"n", "$count"}}}}),
 	}
@@ -181,7 +183,8 @@ func TestRecordsAreShown(t *testing.T) {
 		TxnNum        int64
 		LastWriteDate time.Time
 	}
-	if err := config.Collection("transactions").FindOne(t.Context(), bson.D{{"state", "committed"}}).Decode(&committed); err != nil {
+	if err := config.Collection("transactions").FindOne(t.Context(), bson.D{{"state", "committed"}}).
+		Decode(&committed); err != nil {
 		t.Fatal(err)
 	}
 	if committed.ID.ID.Subtype != 4 || len(committed.ID.UID.Data) != 32 || committed.TxnNum < 1 ||
@@ -324,7 +327,10 @@ func TestValidateDBMetadata(t *testing.T) {
 	mustRun(t, d, "create", "fine", "viewOn", "texts", "pipeline", bson.A{bson.D{{"$match", bson.D{}}}})
 	check := func(strict bool, more ...any) []string {
 		t.Helper()
-		reply := mustRun(t, d, append([]any{"validateDBMetadata", 1, "apiParameters", bson.D{{"version", "1"}, {"strict", strict}}}, more...)...)
+		reply := mustRun(t, d, append([]any{
+			"validateDBMetadata", 1, "apiParameters",
+			bson.D{{"version", "1"}, {"strict", strict}},
+		}, more...)...)
 		values, err := reply.Lookup("apiVersionErrors").Array().Values()
 		if err != nil {
 			t.Fatal(err)
@@ -354,8 +360,10 @@ func TestCollStatsOfViews(t *testing.T) {
 	_, err := run(t, d, "collStats", "v")
 	wantCode(t, err, 166)
 	for _, part := range []string{"storageStats", "count", "queryExecStats"} {
-		_, err = run(t, d, "aggregate", "v", "cursor", bson.D{}, "pipeline", bson.A{bson.D{{"$collStats", bson.D{{part, bson.D{}}}}}})
+		_, err = run(t, d, "aggregate", "v", "cursor", bson.D{}, "pipeline",
+			bson.A{bson.D{{"$collStats", bson.D{{part, bson.D{}}}}}})
 		wantCode(t, err, 166)
 	}
-	mustRun(t, d, "aggregate", "v", "cursor", bson.D{}, "pipeline", bson.A{bson.D{{"$collStats", bson.D{{"latencyStats", bson.D{}}}}}})
+	mustRun(t, d, "aggregate", "v", "cursor", bson.D{}, "pipeline",
+		bson.A{bson.D{{"$collStats", bson.D{{"latencyStats", bson.D{}}}}}})
 }

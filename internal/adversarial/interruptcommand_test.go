@@ -206,7 +206,8 @@ func commandAttacks() map[string][]commandAttack {
 			{cmd: cmd("insert", "indexed", "documents", bson.A{large}), after: remove("indexed")},
 			{cmd: cmd("insert", "judged", "documents", bson.A{cmd("_id", "judged", "n", 100_000)})},
 			{
-				cmd:   cmd("insert", "inserted", "documents", many(scaled(100_000), func(i int) any { return is("n", i) })),
+				cmd: cmd("insert", "inserted", "documents",
+					many(scaled(100_000), func(i int) any { return is("n", i) })),
 				after: []bson.D{cmd("drop", "inserted")},
 			},
 		},

@@ -18,8 +18,9 @@ type Limits struct {
 // booleans and nesting. It returns the error InvalidBSON, or Overflow for the nesting. It never
 // panics. It allocates memory only for errors and for deeply nested documents.
 //
-// Field names and strings may be any bytes: data that is not UTF-8 is stored and returned as it came, as MongoDB does.
-// Names of array elements are not checked: nothing in this package reads them.
+// Field names and strings may be any bytes: data that is not UTF-8 is stored and returned as it
+// came, as MongoDB does. Names of array elements are not checked: nothing in this package reads
+// them.
 func Validate(b []byte, bounds Limits) error {
 	_, err := ValidateEnding(b, bounds, nil)
 	return err

@@ -101,7 +101,8 @@ func TestValidateRejects(t *testing.T) {
 	if got := mongoerr.CodeOf(Validate(nested(4), Limits{MaxDepth: 3})); got != mongoerr.Overflow {
 		t.Errorf("nesting: code %d", got)
 	}
-	if got := mongoerr.CodeOf(Validate(nested(limits.DocumentDepth+1), Limits{MaxDepth: 1000})); got != mongoerr.Overflow {
+	if got := mongoerr.CodeOf(Validate(nested(limits.DocumentDepth+1),
+		Limits{MaxDepth: 1000})); got != mongoerr.Overflow {
 		t.Errorf("nesting beyond the maximum: code %d", got)
 	}
 	text := append(String("a").Data[:4:4], 0xff, 0)

@@ -18,7 +18,10 @@ func BenchmarkLookup(b *testing.B) {
 	err = c.Update(func(ch *Change[any]) error {
 		for i := range names {
 			names[i] = "collection" + strconv.Itoa(i)
-			ch.Put(&Collection[any]{ID: ch.NewID(), DB: "db", Name: names[i], Kind: KindCollection, Options: bsonx.Empty})
+			ch.Put(&Collection[any]{
+				ID: ch.NewID(), DB: "db", Name: names[i],
+				Kind: KindCollection, Options: bsonx.Empty,
+			})
 		}
 		return nil
 	})

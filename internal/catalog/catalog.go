@@ -20,8 +20,8 @@ const (
 	KindView       Kind = "view"
 	// KindTimeseries is a view of the collection that stores its buckets.
 	KindTimeseries Kind = "timeseries"
-	// KindVirtual is a collection that is not stored, and in no catalog: its documents are made when
-	// it is read.
+	// KindVirtual is a collection that is not stored, and in no catalog: its documents are made
+	// when it is read.
 	KindVirtual Kind = "virtual"
 )
 

@@ -95,7 +95,9 @@ func (c *Catalog[T]) Join(txn storage.Txn, durability storage.Durability, fn fun
 }
 
 // update needs the lock. firstID is the next identifier that is stored.
-func (c *Catalog[T]) update(txn storage.Txn, durability storage.Durability, firstID uint32, fn func(*Change[T]) error) error {
+func (c *Catalog[T]) update(txn storage.Txn, durability storage.Durability, firstID uint32,
+	fn func(*Change[T]) error,
+) error {
 	ch := &Change[T]{c: c, txn: txn}
 	if err := fn(ch); err != nil {
 		return err

@@ -7,13 +7,13 @@
 //
 // Invariants:
 //
-//  1. An entry is immutable. A change publishes a new entry with a higher Version, after it was made
-//     durable.
+//  1. An entry is immutable. A change publishes a new entry with a higher Version, after it was
+//     made durable.
 //  2. A reader sees the whole catalog before or after a change, never between.
 //  3. Changes are made one at a time. Storage identifiers are never reused.
 //  4. A database exists while it has a collection or a view.
-//  5. What a drop leaves behind in storage is remembered as garbage in the same transaction, until it
-//     is swept.
+//  5. What a drop leaves behind in storage is remembered as garbage in the same transaction, until
+//     it is swept.
 //
 // The entries are stored as BSON documents under 0x02 'c' <collection id>, so that a rename changes
 // one key:

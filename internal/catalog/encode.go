@@ -146,22 +146,23 @@ func (c *Catalog[T]) load() error {
 	if err := c.loadNext(snap); err != nil {
 		return err
 	}
-	return storage.Scan(snap, []byte{keyspace.Catalog, 'c'}, []byte{keyspace.Catalog, 'd'}, func(key, value []byte) error {
-		e, err := decodeEntry[T](value)
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(key, entryKey(e.ID)) || e.lastID() >= c.next {
-			return fmt.Errorf("%w: the identifiers of %s", errEntry, e.Namespace())
-		}
-		if c.attach != nil {
-			if e.Attached, err = c.attach(e, nil); err != nil {
-				return fmt.Errorf("%s: %w", e.Namespace(), err)
+	return storage.Scan(snap, []byte{keyspace.Catalog, 'c'}, []byte{keyspace.Catalog, 'd'},
+		func(key, value []byte) error {
+			e, err := decodeEntry[T](value)
+			if err != nil {
+				return err
 			}
-		}
-		c.master.Set(itemOf(e))
-		return nil
-	})
+			if !bytes.Equal(key, entryKey(e.ID)) || e.lastID() >= c.next {
+				return fmt.Errorf("%w: the identifiers of %s", errEntry, e.Namespace())
+			}
+			if c.attach != nil {
+				if e.Attached, err = c.attach(e, nil); err != nil {
+					return fmt.Errorf("%s: %w", e.Namespace(), err)
+				}
+			}
+			c.master.Set(itemOf(e))
+			return nil
+		})
 }
 
 func (c *Catalog[T]) loadNext(snap storage.Snapshot) error {

@@ -13,7 +13,8 @@ func CheckDatabaseName(db string) error {
 	case db == "":
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified: database name is empty")
 	case len(db) > limits.DatabaseNameBytes:
-		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: %s is longer than %d bytes", db, limits.DatabaseNameBytes)
+		return mongoerr.New(mongoerr.InvalidNamespace,
+			"Invalid database name: %s is longer than %d bytes", db, limits.DatabaseNameBytes)
 	case strings.ContainsAny(db, "/\\. \"$\x00"):
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", db)
 	}
@@ -44,9 +45,12 @@ func ParseNamespace(ns string) (db, name string, valid bool, err error) {
 	db, name, _ = strings.Cut(ns, ".")
 	switch {
 	case strings.IndexByte(db, 0) >= 0:
-		return db, name, false, mongoerr.New(mongoerr.InvalidNamespace, "namespace cannot have embedded null characters")
+		return db, name, false,
+			mongoerr.New(mongoerr.InvalidNamespace, "namespace cannot have embedded null characters")
 	case len(db) > limits.DatabaseNameBytes:
-		return db, name, false, mongoerr.New(mongoerr.InvalidNamespace, "db name must be at most %d characters, found: %d", limits.DatabaseNameBytes, len(db))
+		return db, name, false,
+			mongoerr.New(mongoerr.InvalidNamespace, "db name must be at most %d characters, found: %d",
+				limits.DatabaseNameBytes, len(db))
 	case db == "" || name == "" || strings.ContainsAny(db, "/\\ \""):
 		return db, name, false, nil
 	}

@@ -12,7 +12,10 @@ import (
 
 func TestDatabaseNames(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"a", "A-b_c", "été", "0", "$", strings.Repeat("x", limits.DatabaseNameBytes), strings.Repeat("é", limits.DatabaseNameBytes/2)} {
+	for _, name := range []string{
+		"a", "A-b_c", "été", "0", "$", strings.Repeat("x", limits.DatabaseNameBytes),
+		strings.Repeat("é", limits.DatabaseNameBytes/2),
+	} {
 		want := mongoerr.Code(0)
 		if strings.ContainsRune(name, '$') {
 			want = mongoerr.InvalidNamespace

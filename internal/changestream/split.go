@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// maxEvent is the largest event that is not split; the rest of a result is for the token of the batch.
+// maxEvent is the largest event that is not split; the rest of a result is for the token of the
+// batch.
 const maxEvent = limits.InternalDocumentBytes - 8<<10
 
 // Splitter implements $changeStreamSplitLargeEvent: events that are too large for a result become

@@ -54,7 +54,10 @@ func Open(store *table.Store, source Source, spec *Spec, scope Scope, budget *me
 	if store.Oplog() == nil {
 		return nil, mongoerr.New(mongoerr.Code(40573), "The $changeStream stage is only supported on replica sets")
 	}
-	s := &Stream{store: store, watch: store.Activities().Watch(scope.DB, scope.Collection), source: source, spec: spec, scope: scope, held: budget.Hold()}
+	s := &Stream{
+		store: store, watch: store.Activities().Watch(scope.DB, scope.Collection), source: source, spec: spec,
+		scope: scope, held: budget.Hold(),
+	}
 	switch {
 	case spec.After != nil:
 		s.scanned, s.skip, s.last = spec.After.Stamp, spec.After, spec.AfterDoc
@@ -183,7 +186,8 @@ func (s *Stream) open(safe storage.Stamp) error {
 		return errors.Join(err, s.snap.Close())
 	}
 	s.it = it
-	// The log is trimmed from its beginning: where the place to go on from is before that, entries were missed.
+	// The log is trimmed from its beginning: where the place to go on from is before that, entries
+	// were missed.
 	if s.scanned < s.store.Log().Trimmed() {
 		s.closeLog()
 		return errHistoryLost()

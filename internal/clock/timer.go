@@ -39,8 +39,8 @@ func NewTimer(c Clock, d time.Duration) (<-chan time.Time, Timer) {
 	return t.C, t
 }
 
-// NewTicker returns a channel on which the time is sent every d. Ticks for which nobody is ready are
-// dropped. stop ends it.
+// NewTicker returns a channel on which the time is sent every d. Ticks for which nobody is ready
+// are dropped. stop ends it.
 func NewTicker(c Clock, d time.Duration) (ticks <-chan time.Time, stop func()) {
 	own, ok := c.(Driver)
 	if !ok {

@@ -104,7 +104,8 @@ func (p *parser) fields() error {
 		}
 	}
 	if p.opts.locale == "" && (!seen["locale"] || absent(p.doc.Lookup("locale"))) {
-		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.locale' is missing but a required field", p.within)
+		return mongoerr.New(mongoerr.IDLFailedToParse,
+			"BSON field '%s.locale' is missing but a required field", p.within)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
+// CodeAPIWithoutVersion is the error for API arguments without an API version.
 const CodeAPIWithoutVersion = mongoerr.Code(4886600)
 
 // API returns what the request says of the stable API.

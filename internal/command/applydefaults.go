@@ -14,6 +14,7 @@ func (s *Service) ImpliedConcern() (WriteConcern, bsonx.Doc) {
 	return WriteConcern{W: -1, Mode: modeMajority, Majority: true}, impliedWrite
 }
 
+// Append appends the defaults and their sources as getDefaultRWConcern shows them.
 func (d *RWDefaults) Append(s *Service, b *bsonx.Builder) {
 	read, readSource := d.read, "global"
 	if read == nil {

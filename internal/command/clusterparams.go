@@ -22,6 +22,7 @@ type clusterValue interface {
 	Hold(s *Service)
 }
 
+// ClusterTable has the cluster parameters.
 var ClusterTable = [...]ClusterParameter{
 	{
 		changeStreamOptions, func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error) { return parseImagePolicy(doc, at) },

@@ -13,6 +13,7 @@ import (
 // maxClockDrift is by how many seconds clients may put the cluster time before the clock, by default.
 const maxClockDrift = 365 * 24 * 3600
 
+// StampOf returns the stamp of a BSON timestamp.
 func StampOf(v bsonx.Value) storage.Stamp { return storage.NewStamp(v.Timestamp()) }
 
 func setClusterTime(g *Generic, _ string, v bsonx.Value) error {

@@ -88,6 +88,7 @@ func (c *Conn) Collection(name []byte) string {
 	return c.lastCollection
 }
 
+// RequestID returns the next number for a message to the client.
 func (c *Conn) RequestID() int32 { return c.nextID.Add(1) }
 
 // UserDigest returns the SHA-256 of the name of a user, which is a part of session ids. The digest

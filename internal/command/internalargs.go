@@ -15,6 +15,7 @@ var EncryptionInformation = Field{Name: "encryptionInformation", Type: Object, S
 // IsTimeseriesNamespace is the argument of routers that write buckets.
 var IsTimeseriesNamespace = Field{Name: "isTimeseriesNamespace", Type: OptionalBool}
 
+// CodeNotBuckets is the error for raw data of a collection that is not a time series.
 const CodeNotBuckets = mongoerr.Code(5916400)
 
 // maxQuorum is the number of members that a replica set may have.

@@ -75,7 +75,7 @@ const (
 	StatePrimary = 1
 )
 
-// optime is a place in the log: a stamp and the term.
+// AppendOptime appends a place in the oplog: a stamp and the term.
 func AppendOptime(b *bsonx.Builder, key string, at storage.Stamp) {
 	b.StartDocField(key)
 	b.Value("ts", oplog.Timestamp(at))
@@ -83,6 +83,7 @@ func AppendOptime(b *bsonx.Builder, key string, at storage.Stamp) {
 	b.End()
 }
 
+// MillisOf returns the time of a stamp in milliseconds since 1970.
 func MillisOf(at storage.Stamp) int64 { return int64(at.Seconds()) * 1000 }
 
 // Durable returns the place in the log up to which everything is synced, not behind at.

@@ -34,8 +34,6 @@ func checkDatabaseName(db string) error {
 	return nil
 }
 
-func formatFloat(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
-
 func processID() int { return os.Getpid() }
 
 func hostName() string {

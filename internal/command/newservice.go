@@ -22,9 +22,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
-// minLookupBytes is the least that internalLookupStageIntermediateDocumentMaxSizeBytes may be: a document inside MongoDB.
-const minLookupBytes = limits.InternalDocumentBytes
-
 // budgetParams are the parameters of the stages' budgets.
 func (s opening) budgetParams() []param.Param {
 	stage := func(name, stage string, least int64) param.Param {

@@ -7,6 +7,7 @@ import (
 // ReadConcernKind is how a read came by its read concern.
 type ReadConcernKind int
 
+// The kinds, in the order of serverStatus.
 const (
 	ReadImplicit ReadConcernKind = iota // neither given nor set as the default
 	ReadDefaultLocal

@@ -181,6 +181,7 @@ func (r *Registry) Definitions() []*Definition {
 	return out
 }
 
+// IsHello reports whether d is hello or isMaster.
 func IsHello(d *Definition) bool { return d.Name == "hello" || d.Name == "isMaster" }
 
 // EndsTransaction tells the commands that commit and abort from those that transactions are made of.

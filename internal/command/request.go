@@ -293,6 +293,7 @@ func (w *Work) Abort() {
 	w.Txn.Abort()
 }
 
+// CloseCursors closes the cursors that read from the transaction.
 func (w *Work) CloseCursors() {
 	if w.cursors {
 		w.Service.Cursors.KillTransaction(w.Open.Session.ID, w.Open.Number)

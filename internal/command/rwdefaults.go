@@ -15,6 +15,7 @@ const (
 	defaultsID         = "ReadWriteConcernDefaults"
 )
 
+// CodeNotReplicated is the error of a standalone server for defaults of concerns.
 const CodeNotReplicated = mongoerr.Code(51300)
 
 // RWDefaults are the read and write concern of commands that have none. They are immutable.

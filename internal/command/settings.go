@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Settings that live on beyond the process are documents of the database config, as in MongoDB.
+// SettingsDB is the database of the settings that outlive the process, as in MongoDB.
 const SettingsDB = "config"
 
 // setting returns a document that was saved, nil where there is none.

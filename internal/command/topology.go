@@ -69,6 +69,7 @@ func (t *topology) stop() {
 	}
 }
 
+// Errors of a hello that waits for a change of the topology.
 const (
 	CodeNegativeCounter = mongoerr.Code(51758)
 	CodeNegativeAwait   = mongoerr.Code(51759)

@@ -148,6 +148,7 @@ func verbosityOf(name string, v bsonx.Value, least int64) (int64, error) {
 	return n, nil
 }
 
+// Document returns the levels as getParameter shows them.
 func (v *Verbosity) Document() bsonx.Value {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

@@ -71,6 +71,7 @@ func AwaitTime(ctx context.Context, s *command.Service, t storage.Stamp) error {
 	}
 }
 
+// CountError counts an error of a command.
 func CountError(s *command.Service, err error) {
 	if mongoerr.CodeOf(err) == mongoerr.InternalError {
 		s.Stats.InternalErrors.Add(1)
@@ -85,6 +86,7 @@ func CountError(s *command.Service, err error) {
 // codeAPIRequired is MongoDB's answer to a command without an API version where one is required.
 const codeAPIRequired = mongoerr.Code(498870)
 
+// CheckRequiredAPI refuses a command without an API version if the server requires one.
 func CheckRequiredAPI(s *command.Service, g *command.Generic) error {
 	if g.APIVersion == "" && s.Switches.RequireAPI.Load() {
 		return mongoerr.New(codeAPIRequired,

@@ -211,6 +211,6 @@ func appendWriteConcernErrors(r *command.Request, b *bsonx.Builder, f failpoint.
 	case f.Labels != nil:
 		appendLabels(b, f.Labels)
 	case MayRetry(r) && command.IsRetriable(code):
-		appendLabels(b, []string{LabelRetryable})
+		appendLabels(b, []string{labelRetryable})
 	}
 }

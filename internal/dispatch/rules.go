@@ -318,7 +318,7 @@ func WithLabels(req *command.Request, err error) error {
 	case inTransaction && command.IsTransient(e.Code, ending):
 		return e.WithLabel(labelTransient)
 	case MayRetry(req) && command.IsRetriable(e.Code):
-		return e.WithLabel(LabelRetryable)
+		return e.WithLabel(labelRetryable)
 	}
 	return err
 }
@@ -347,7 +347,7 @@ const codeNotRetryable = mongoerr.Code(50768)
 
 const (
 	labelTransient = "TransientTransactionError"
-	LabelRetryable = "RetryableWriteError"
+	labelRetryable = "RetryableWriteError"
 
 	labelResumable    = "ResumableChangeStreamError"
 	labelNotResumable = "NonResumableChangeStreamError"

@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// Points are switches by which drivers' tests make commands fail. Without test commands they are never on.
+// Points are switches by which drivers' tests make commands fail. Without test commands they are
+// never on.
 type Points struct {
 	active atomic.Int32
 	mu     sync.Mutex
@@ -81,7 +82,8 @@ const codeConnectionClosed = mongoerr.Code(50985)
 
 const (
 	failCommand = "failCommand"
-	// failWrite makes the statements of retryable writes fail: their connection, or before they are committed.
+	// failWrite makes the statements of retryable writes fail: their connection, or before they are
+	// committed.
 	failWrite = "onPrimaryTransactionalWrite"
 	// failGetMore makes getMores fail when they have their cursor.
 	failGetMore = "failGetMoreAfterCursorCheckout"
@@ -240,7 +242,8 @@ func (f *Points) Set(name string, p *Point) int64 {
 	return f.counts[name]
 }
 
-// Entered returns how often a fail point has fired, and a channel that is closed when one fires next.
+// Entered returns how often a fail point has fired, and a channel that is closed when one fires
+// next.
 func (f *Points) Entered(name string) (int64, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,7 +11,8 @@
 // Invariants:
 //
 //  1. Each space has one package that writes it.
-//  2. The keys of a collection or an index in a space are one range, which a drop deletes as a whole.
+//  2. The keys of a collection or an index in a space are one range, which a drop deletes as a
+//     whole.
 //  3. First bytes and lengths are stored and do not change. A test compares them with docs/keys.md.
 //
 // It does not encode what follows a prefix: package table does that with package keystring.

@@ -29,7 +29,8 @@ func TestPage(t *testing.T) {
 		if s.Length > 0 {
 			length = strconv.Itoa(s.Length)
 		}
-		want = append(want, fmt.Sprintf("| `0x%02x` | %s | %s | %s | %s |", s.First, s.Name, s.Rest, length, strings.Join(s.Writers, ", ")))
+		want = append(want, fmt.Sprintf("| `0x%02x` | %s | %s | %s | %s |", s.First, s.Name, s.Rest, length,
+			strings.Join(s.Writers, ", ")))
 	}
 	if got := row.FindAllString(string(page), -1); !slices.Equal(got, want) {
 		t.Errorf("the page has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

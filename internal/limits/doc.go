@@ -3,8 +3,8 @@
 // Concepts:
 //
 //   - A limit is inclusive: the value itself is allowed, and one beyond it is an error.
-//   - The unit is the last word of a name: bytes, depth (documents and arrays open inside each other,
-//     the outermost included), otherwise a count.
+//   - The unit is the last word of a name: bytes, depth (documents and arrays open inside each
+//     other, the outermost included), otherwise a count.
 //   - The comment names MongoDB's constant or parameter, where there is one.
 //
 // Invariants:

@@ -2,7 +2,8 @@ package limits
 
 // Documents and messages.
 const (
-	// DocumentBytes is the largest stored document (BSONObjMaxUserSize, maxBsonObjectSize in hello).
+	// DocumentBytes is the largest stored document (BSONObjMaxUserSize, maxBsonObjectSize in
+	// hello).
 	DocumentBytes = 16 << 20
 	// InternalDocumentBytes is the largest document in a reply, or between two stages
 	// (BSONObjMaxInternalSize). The room is for what a reply adds to a stored document.

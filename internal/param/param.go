@@ -47,6 +47,7 @@ func (p *Params) Lookup(name string) (Param, bool) {
 	return param, ok
 }
 
+// Names returns the names of all parameters, in order.
 func (p *Params) Names() []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -63,8 +64,11 @@ func Constant(name string, v bsonx.Value) Param {
 	return Param{Name: name, Get: func() bsonx.Value { return v }}
 }
 
-// heldParam returns a parameter that holds a value. parse judges a new one, and changed is called with it.
-func heldParam[T any](name string, value T, parse func(bsonx.Value) (T, error), show func(T) bsonx.Value, changed func(T)) Param {
+// heldParam returns a parameter that holds a value. parse judges a new one, and changed is called
+// with it.
+func heldParam[T any](name string, value T, parse func(bsonx.Value) (T, error),
+	show func(T) bsonx.Value, changed func(T),
+) Param {
 	var current atomic.Pointer[T]
 	current.Store(&value)
 	return Param{
@@ -161,6 +165,7 @@ func Enum(name string, values ...string) Param {
 	return heldParam(name, values[0], parse, bsonx.String, func(string) {})
 }
 
+// Append appends the parameter to a reply of getParameter.
 func (p *Param) Append(reply *bsonx.Builder, details bool) {
 	if !details {
 		reply.Value(p.Name, p.Get())

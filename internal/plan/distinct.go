@@ -20,9 +20,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// maxDistinctBytes is the largest reply of distinct: a document.
-const maxDistinctBytes = 16 << 20
-
 func (p *Planner) distinct(ctx context.Context, q *query.Query, field string, r storage.Reader) (bsonx.Value, error) {
 	c, err := p.planDistinct(ctx, q, field, r)
 	if err != nil {

@@ -159,7 +159,8 @@ func nextReplySize(expected, size int) int {
 	return max(size, expected-expected/16)
 }
 
-// continueStream makes the message that an exhaust stream runs next: its reply answers the previous reply.
+// continueStream makes the message that an exhaust stream runs next: its reply answers the previous
+// reply.
 func (c *conn) continueStream(res dispatch.Result) {
 	h, err := wire.ParseHeader(res.Out)
 	if err == nil {

@@ -19,7 +19,8 @@ import (
 const (
 	// Timeout is how long a session lives after its last use.
 	Timeout = 30 * time.Minute
-	// sessionBytes is what a session with a transaction number takes, with its share of the registry.
+	// sessionBytes is what a session with a transaction number takes, with its share of the
+	// registry.
 	sessionBytes = 512
 	// memoryShare is the fraction of the requests' memory that sessions may take: one quarter.
 	// fewSessions is the number of sessions that is always allowed.

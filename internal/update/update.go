@@ -134,7 +134,8 @@ func (u *Update) Apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 // checkSize returns the result of an update unless it is too large.
 func checkSize(doc, out bsonx.Doc) (bsonx.Doc, bool, error) {
 	if len(out) > limits.DocumentBytes {
-		return doc, false, mongoerr.New(updateTooLarge, "Resulting document after update is larger than %d", limits.DocumentBytes)
+		return doc, false, mongoerr.New(updateTooLarge,
+			"Resulting document after update is larger than %d", limits.DocumentBytes)
 	}
 	return out, true, nil
 }

@@ -84,9 +84,15 @@ func TestNestingLimit(t *testing.T) {
 		at   bsonx.Doc // at the limit
 		over bsonx.Doc // one level too deep
 	}{
-		{"set", bsonx.NewDoc("$set", bsonx.NewDoc("a", nested(limits.StoredDepth-1))), bsonx.NewDoc("$set", bsonx.NewDoc("a", nested(limits.StoredDepth)))},
+		{
+			"set", bsonx.NewDoc("$set", bsonx.NewDoc("a", nested(limits.StoredDepth-1))),
+			bsonx.NewDoc("$set", bsonx.NewDoc("a", nested(limits.StoredDepth))),
+		},
 		{"path", bsonx.NewDoc("$set", bsonx.NewDoc(path, 1)), bsonx.NewDoc("$set", bsonx.NewDoc(path+".x", 1))},
-		{"push", bsonx.NewDoc("$push", bsonx.NewDoc("l", nested(limits.StoredDepth-2))), bsonx.NewDoc("$push", bsonx.NewDoc("l", nested(limits.StoredDepth-1)))},
+		{
+			"push", bsonx.NewDoc("$push", bsonx.NewDoc("l", nested(limits.StoredDepth-2))),
+			bsonx.NewDoc("$push", bsonx.NewDoc("l", nested(limits.StoredDepth-1))),
+		},
 		{"replacement", bsonx.NewDoc("a", nested(limits.StoredDepth-1)), bsonx.NewDoc("a", nested(limits.StoredDepth))},
 	}
 	for _, c := range cases {
@@ -101,10 +107,12 @@ func TestNestingLimit(t *testing.T) {
 			}
 		}
 	}
-	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a", nested(limits.StoredDepth-1)), nil, anyTime); err != nil {
+	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a",
+		nested(limits.StoredDepth-1)), nil, anyTime); err != nil {
 		t.Error(err)
 	}
-	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a", nested(limits.StoredDepth)), nil, anyTime); mongoerr.CodeOf(err) != mongoerr.Overflow {
+	if _, err := update.PrepareInsert(bsonx.NewDoc("_id", 1, "a", nested(limits.StoredDepth)), nil,
+		anyTime); mongoerr.CodeOf(err) != mongoerr.Overflow {
 		t.Error(err)
 	}
 }

@@ -204,7 +204,8 @@ func newZstd() (zstdCodec, error) {
 	if err != nil {
 		return zstdCodec{}, err
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(limits.MessageBytes), zstd.WithDecoderLowmem(true))
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderMaxMemory(limits.MessageBytes), zstd.WithDecoderLowmem(true))
 	return zstdCodec{enc, dec}, err
 }
 

@@ -9,9 +9,10 @@
 //  1. Parse never panics and never reads outside its buffer. Everything it returns borrows that
 //     buffer.
 //  2. Every BSON document that Parse returns has passed bsonx.Validate.
-//  3. No length that a client states is allocated before it was checked against limits.MessageBytes.
-//  4. An error for which IsFatal is true closes the connection without an answer, as mongod does; any other error of
-//     Parse is answered.
+//  3. No length that a client states is allocated before it was checked against
+//     limits.MessageBytes.
+//  4. An error for which IsFatal is true closes the connection without an answer, as mongod does;
+//     any other error of Parse is answered.
 //
 // The package knows no commands. To add a compressor, add a row to the table in compress.go.
 package wire

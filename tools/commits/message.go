@@ -35,7 +35,8 @@ func faults(message string) (out []string) {
 	}
 	for _, line := range lines[2:] {
 		if n := utf8.RuneCountInString(line); n > maxLine && canWrap(line) {
-			out = append(out, fmt.Sprintf("a line of the body has %d characters, the limit is %d: %s", n, maxLine, line))
+			out = append(out, fmt.Sprintf("a line of the body has %d characters, the limit is %d: %s", n, maxLine,
+				line))
 		}
 	}
 	return out

@@ -66,7 +66,8 @@ func load() (*program, error) {
 	}
 	p := &program{fset: token.NewFileSet(), root: root, own: map[string]*pkg{}}
 	exports := map[string]string{}
-	p.from = importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	p.from = importer.ForCompiler(p.fset, "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var l listed
 		if err := d.Decode(&l); err == io.EOF {
@@ -94,7 +95,8 @@ func (p *program) Import(path string) (*types.Package, error) {
 
 func (p *program) check(l listed) error {
 	k := &pkg{listed: l, info: &types.Info{
-		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{},
+		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
+		Types: map[ast.Expr]types.TypeAndValue{},
 	}}
 	for _, name := range l.GoFiles {
 		file, err := parser.ParseFile(p.fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)

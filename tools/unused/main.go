@@ -92,7 +92,8 @@ func except(found []finding, allowed map[string]string) (rest []finding, stale [
 	return rest, stale
 }
 
-// exception returns the entry of allowed that covers a finding: its own, or its package's ("PKG.*").
+// exception returns the entry of allowed that covers a finding: its own, or its package's
+// ("PKG.*").
 func (f finding) exception(allowed map[string]string) (string, bool) {
 	for _, name := range []string{f.pkg + "." + f.name, f.pkg + ".*"} {
 		if _, ok := allowed[name]; ok {

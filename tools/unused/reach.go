@@ -10,8 +10,8 @@ import (
 var library = []string{"Error", "String", "Unwrap", "Is", "As", "Timeout", "Temporary"}
 
 // reach returns what the roots use, directly or through others. A method is used where it is named,
-// or where its type implements an interface whose method is used; the methods of interfaces of other
-// modules are.
+// or where its type implements an interface whose method is used; the methods of interfaces of
+// other modules are.
 func (g *graph) reach(p *program) *reached {
 	r := &reached{graph: g, in: map[types.Object]bool{}, ours: map[*types.Package]bool{}}
 	for _, k := range p.order {
@@ -37,7 +37,8 @@ type reached struct {
 	in    map[types.Object]bool
 	queue []types.Object
 	ours  map[*types.Package]bool
-	// implements has, per method of a type, the methods of interfaces that it implements; asked has the reverse.
+	// implements has, per method of a type, the methods of interfaces that it implements; asked has
+	// the reverse.
 	implements map[*types.Func][]*types.Func
 	asked      map[types.Object][]*types.Func
 }
@@ -200,8 +201,8 @@ func mentions(t types.Type, depth int) bool {
 	return false
 }
 
-// foreign returns the exported interfaces of the packages of other modules that the program imports,
-// directly or through others.
+// foreign returns the exported interfaces of the packages of other modules that the program
+// imports, directly or through others.
 func foreign(p *program) []*types.Interface {
 	found := []*types.Interface{types.Universe.Lookup("error").Type().Underlying().(*types.Interface)}
 	seen := map[*types.Package]bool{}

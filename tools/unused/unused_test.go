@@ -113,8 +113,10 @@ func TestFind(t *testing.T) {
 		got = append(got, f.pkg+"."+f.name+": "+f.why)
 	}
 	want := []string{
-		"a.Inner: " + bySelf, "a.List: " + byNothing, "a.OnlyTests: " + byTests, "a.Unused: " + byNothing, "a.below: " + byNothing,
-		"a.named.Close: " + byNothing, "a.named.Extra: " + byTests, "example.org/m.dead: " + byNothing, "help.Left: " + byNothing,
+		"a.Inner: " + bySelf, "a.List: " + byNothing, "a.OnlyTests: " + byTests,
+		"a.Unused: " + byNothing, "a.below: " + byNothing,
+		"a.named.Close: " + byNothing, "a.named.Extra: " + byTests,
+		"example.org/m.dead: " + byNothing, "help.Left: " + byNothing,
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, want) {

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// Manual is a clock.Driver that stands still between two calls of Advance. It is safe for concurrent
-// use.
+// Manual is a clock.Driver that stands still between two calls of Advance. It is safe for
+// concurrent use.
 type Manual struct {
 	mu     sync.Mutex
 	now    time.Time

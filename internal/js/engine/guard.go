@@ -133,7 +133,8 @@ func (g *guard) stop() {
 	g.timer.Stop()
 	g.watch.resume()
 	if g.greedy {
-		// What later calls start from must not be this one's garbage, which it is once the engine is dropped.
+		// What later calls start from must not be this one's garbage, which it is once the engine
+		// is dropped.
 		clock.AfterFunc(clock.System{}, guardInterval, runtime.GC)
 	}
 }

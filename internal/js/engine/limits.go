@@ -58,7 +58,8 @@ const (
 	elementSize = 16
 )
 
-// limitsProgram is compiled once. regexp2's default for all regular expressions is used by nothing else in the process.
+// limitsProgram is compiled once. regexp2's default for all regular expressions is used by nothing
+// else in the process.
 var limitsProgram = sync.OnceValues(func() (*goja.Program, error) {
 	regexp2.DefaultMatchTimeout = regexTimeout
 	regexp2.SetTimeoutCheckPeriod(regexTick)

@@ -61,7 +61,8 @@ func (e *engine) sleep(call goja.FunctionCall) goja.Value {
 	if len(call.Arguments) != 1 || !isNumber(call.Argument(0)) {
 		panic(e.rt.NewGoError(errors.New("sleep takes a single numeric argument")))
 	}
-	millis := min(max(call.Argument(0).ToFloat(), 0), float64(e.watch.deadline.Sub(clock.System{}.Now()).Milliseconds()+1))
+	millis := min(max(call.Argument(0).ToFloat(), 0),
+		float64(e.watch.deadline.Sub(clock.System{}.Now()).Milliseconds()+1))
 	// The call ends with its context.
 	_ = clock.Sleep(e.watch.ctx, clock.System{}, time.Duration(millis*float64(time.Millisecond)))
 	return goja.Undefined()
