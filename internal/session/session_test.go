@@ -6,7 +6,6 @@ import (
 	"errors"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,25 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// manual is a clock that tests move.
-type manual struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (m *manual) Now() time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.now
-}
-
-func (m *manual) advance(d time.Duration) {
-	m.mu.Lock()
-	m.now = m.now.Add(d)
-	m.mu.Unlock()
-}
-
-func newClock() *manual { return &manual{now: time.Unix(1_000_000, 0)} }
+func newClock() *clocktest.Manual { return clocktest.New(time.Unix(1_000_000, 0)) }
 
 // countingSource yields n documents and counts how it is used.
 type countingSource struct {
@@ -213,11 +194,11 @@ func TestReapCursors(t *testing.T) {
 	if _, err := r.Pin(id, "d.c", Owner{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	clock.advance(IdleTimeout - time.Second)
+	clock.Advance(IdleTimeout - time.Second)
 	if n := r.Reap(); n != 0 {
 		t.Errorf("reaped %d too early", n)
 	}
-	clock.advance(time.Second)
+	clock.Advance(time.Second)
 	if n := r.Reap(); n != 1 || idle.closes != 1 || forever.closes != 0 || pinned.closes != 0 {
 		t.Errorf("reaped %d: %d %d %d", n, idle.closes, forever.closes, pinned.closes)
 	}
@@ -253,11 +234,11 @@ func TestTouch(t *testing.T) {
 		return ses
 	}
 	first, other := use(a), use(b)
-	clock.advance(Timeout - time.Minute)
+	clock.Advance(Timeout - time.Minute)
 	if !first.Touch(clock.Now()) {
 		t.Error("a live session cannot be touched")
 	}
-	clock.advance(time.Minute)
+	clock.Advance(time.Minute)
 	if ended := s.Reap(); len(ended) != 1 || ended[0] != b {
 		t.Errorf("reaped: %v", ended)
 	}
@@ -284,11 +265,11 @@ func TestSessions(t *testing.T) {
 	}
 	_, err := s.Use(c, clock.Now())
 	wantCode(t, err, mongoerr.TooManyLogicalSessions)
-	clock.advance(Timeout - time.Minute)
+	clock.Advance(Timeout - time.Minute)
 	if err := s.Refresh(a); err != nil {
 		t.Fatal(err)
 	}
-	clock.advance(time.Minute)
+	clock.Advance(time.Minute)
 	if ended := s.Reap(); len(ended) != 1 || ended[0] != b {
 		t.Errorf("reaped %v", ended)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/changelog"
+	"github.com/sheafdb/sheaf/internal/clock/clocktest"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -325,28 +326,10 @@ func TestPastBesideIndexes(t *testing.T) {
 	}
 }
 
-// moving is a clock that a test moves.
-type moving struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *moving) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *moving) move(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 // TestHistoryEnds keeps of what is older than the window the newest snapshot only, as long as it is
 // read.
 func TestHistoryEnds(t *testing.T) {
-	clock := &moving{now: time.Unix(1000, 0)}
+	clock := clocktest.New(time.Unix(1000, 0))
 	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{Clock: clock})
 	defer s.Close()
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
@@ -354,7 +337,7 @@ func TestHistoryEnds(t *testing.T) {
 	var stamps []storage.Stamp
 	var reading *table.Txn
 	for i := range 5 {
-		clock.move(4 * time.Second)
+		clock.Advance(4 * time.Second)
 		schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", i)))
 		stamps = append(stamps, s.Engine().Order().Visible())
 		schematest.NoError(t, s.History().Take())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/clock/clocktest"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/schema/schematest"
@@ -59,7 +60,7 @@ func TestVersionsShare(t *testing.T) {
 // the same, with the versions of collections that it keeps in memory.
 func TestHistoryEndsIdle(t *testing.T) {
 	t.Parallel()
-	clock := &moving{now: time.Unix(1000, 0)}
+	clock := clocktest.New(time.Unix(1000, 0))
 	engine := mem.New()
 	s := schematest.OpenLogged(t, engine, table.OplogOptions{Clock: clock})
 	defer s.Close()
@@ -69,7 +70,7 @@ func TestHistoryEndsIdle(t *testing.T) {
 		schematest.NoError(t, s.History().Take())
 	}
 	for range 200 {
-		clock.move(time.Minute)
+		clock.Advance(time.Minute)
 		if engine.Stats().OpenSnapshots == 1 {
 			return
 		}
