@@ -65,8 +65,6 @@ type Deps struct {
 	RotateLog func() error
 	// Definitions are the commands that the service has.
 	Definitions []Definition
-	// StageWriter returns what $out and $merge of a pipeline write with; without it they fail.
-	StageWriter func(*Request, *read.Pipelines) pipeline.Writer
 	// Diagnostics returns what $collStats and the other stages report that describe the server.
 	Diagnostics func(*Service, read.Subject) pipeline.Diagnostics
 }

@@ -64,7 +64,6 @@ func Definitions() []command.Definition {
 // NewService returns a service with all commands, and with the Definitions of deps.
 func NewService(deps command.Deps) (*command.Service, error) {
 	deps.Definitions = append(Definitions(), deps.Definitions...)
-	deps.StageWriter = crud.NewStageWriter
 	deps.Diagnostics = admin.NewReports
 	return command.NewService(deps)
 }

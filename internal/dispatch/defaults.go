@@ -8,9 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// ApplyDefaults gives a command that has no read or write concern the ones that were set. In a transaction the first command may have
+// applyDefaults gives a command that has no read or write concern the ones that were set. In a transaction the first command may have
 // the one, the last one the other.
-func ApplyDefaults(s *command.Service, d *command.Definition, g *command.Generic) {
+func applyDefaults(s *command.Service, d *command.Definition, g *command.Generic) {
 	defaults := s.RWDefaults.Load()
 	inTransaction := g.InTransaction()
 	if defaults.Level != "" && d.Read && g.ReadConcern.IsEmpty() && (!inTransaction || g.StartTxn == command.BoolTrue) {
@@ -37,8 +37,8 @@ func applyDefaultConcern(s *command.Service, defaults *command.RWDefaults, wc *c
 	wc.W, wc.Mode, wc.Tags, wc.Majority, wc.NoW = preset.W, preset.Mode, preset.Tags, preset.Majority, false
 }
 
-// LearnTime takes in the cluster time of a client.
-func LearnTime(s *command.Service, req *command.Request) error {
+// learnTime takes in the cluster time of a client.
+func learnTime(s *command.Service, req *command.Request) error {
 	t := req.Generic.ClusterTime
 	if !s.Replicates() || t <= s.Order.Visible() {
 		return nil
@@ -52,8 +52,8 @@ func LearnTime(s *command.Service, req *command.Request) error {
 	return nil
 }
 
-// AwaitTime waits until everything up to a stamp can be read.
-func AwaitTime(ctx context.Context, s *command.Service, t storage.Stamp) error {
+// awaitClusterTime waits until everything up to a stamp can be read.
+func awaitClusterTime(ctx context.Context, s *command.Service, t storage.Stamp) error {
 	if t <= s.Order.Visible() {
 		return nil
 	}
@@ -71,8 +71,8 @@ func AwaitTime(ctx context.Context, s *command.Service, t storage.Stamp) error {
 	}
 }
 
-// CountError counts an error of a command.
-func CountError(s *command.Service, err error) {
+// countError counts an error of a command.
+func countError(s *command.Service, err error) {
 	if mongoerr.CodeOf(err) == mongoerr.InternalError {
 		s.Stats.InternalErrors.Add(1)
 		return
@@ -86,8 +86,8 @@ func CountError(s *command.Service, err error) {
 // codeAPIRequired is MongoDB's answer to a command without an API version where one is required.
 const codeAPIRequired = mongoerr.Code(498870)
 
-// CheckRequiredAPI refuses a command without an API version if the server requires one.
-func CheckRequiredAPI(s *command.Service, g *command.Generic) error {
+// checkRequiredAPI refuses a command without an API version if the server requires one.
+func checkRequiredAPI(s *command.Service, g *command.Generic) error {
 	if g.APIVersion == "" && s.Switches.RequireAPI.Load() {
 		return mongoerr.New(codeAPIRequired,
 			"The apiVersion parameter is required, please configure your MongoClient's API version")

@@ -52,7 +52,7 @@ func Handle(ctx context.Context, s *command.Service, conn *command.Conn, msg *wi
 		err = conn.Op.Cause(err)
 	}
 	if err != nil && e != nil {
-		err = WithLabels(req, err)
+		err = withLabels(req, err)
 		if req.Begun {
 			e.Failures.Add(1)
 		}
@@ -165,19 +165,19 @@ func execute(s *command.Service, e *command.Entry, req *command.Request, reply *
 		}
 	}
 	if t := max(req.Generic.ReadConcern.AfterClusterTime, req.Generic.ReadConcern.AtClusterTime); t != 0 {
-		if err := AwaitTime(op, s, t); err != nil {
+		if err := awaitClusterTime(op, s, t); err != nil {
 			return err
 		}
 	}
-	if ReadsSnapshot(req) {
-		if err := HoldSnapshot(s, req); err != nil {
+	if readsSnapshot(req) {
+		if err := holdSnapshot(s, req); err != nil {
 			return err
 		}
 		defer s.Read.Snapshots.Done(req.Snapshot)
 	}
-	ApplyDefaults(s, e.Definition, &req.Generic)
+	applyDefaults(s, e.Definition, &req.Generic)
 	s.Stats.ReadConcerns.Count(e.Definition, &req.Generic)
-	if MayWrite(req) {
+	if mayWrite(req) {
 		if err := enterWrites(s, req); err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func execute(s *command.Service, e *command.Entry, req *command.Request, reply *
 	if !req.Misformed {
 		req.Begin(e)
 	}
-	if synced := Sync(req); err == nil {
+	if synced := syncWrites(req); err == nil {
 		err = synced
 	}
 	if wc := &req.Generic.WriteConcern; wc.Given && s.Replicates() && req.Reply.WriteConcernError == nil {
@@ -239,7 +239,7 @@ func opInfo(e *command.Entry, req *command.Request, info *session.OpInfo) {
 
 // endsWithClient reports whether nobody needs the command once its client is gone. What writes is done to its end.
 func endsWithClient(r *command.Request, e *command.Entry) bool {
-	return e.Kind == "getmore" || e.Read && !MayWrite(r)
+	return e.Kind == "getmore" || e.Read && !mayWrite(r)
 }
 
 // Parse checks every field of the request once.
@@ -369,16 +369,16 @@ func finishParse(r *command.Request, e *command.Entry, seen uint64) error {
 			}
 		}
 	}
-	if err := LearnTime(r.Service, r); err != nil {
+	if err := learnTime(r.Service, r); err != nil {
 		return err
 	}
-	if err := CheckRequiredAPI(r.Service, &r.Generic); err != nil {
+	if err := checkRequiredAPI(r.Service, &r.Generic); err != nil {
 		return err
 	}
-	if err := CheckTransaction(r, e.Definition); err != nil {
+	if err := checkTransaction(r, e.Definition); err != nil {
 		return err
 	}
-	return CheckGeneric(r.Service, e.Definition, &r.Generic)
+	return checkGeneric(r.Service, e.Definition, &r.Generic)
 }
 
 // timeLimit returns after how many milliseconds a command ends, 0 for no limit. Its own maxTimeMS counts before the default of reads,
@@ -387,7 +387,7 @@ func timeLimit(s *command.Service, e *command.Entry, req *command.Request) int64
 	switch {
 	case e.OwnMaxTime:
 		return 0
-	case req.Generic.HasMaxTime || !e.TimedRead || MayWrite(req):
+	case req.Generic.HasMaxTime || !e.TimedRead || mayWrite(req):
 		return req.Generic.MaxTimeMillis
 	}
 	return s.ReadLimit.Load().Millis

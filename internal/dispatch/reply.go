@@ -210,7 +210,7 @@ func appendWriteConcernErrors(r *command.Request, b *bsonx.Builder, f failpoint.
 	switch {
 	case f.Labels != nil:
 		appendLabels(b, f.Labels)
-	case MayRetry(r) && command.IsRetriable(code):
+	case mayRetry(r) && command.IsRetriable(code):
 		appendLabels(b, []string{labelRetryable})
 	}
 }

@@ -16,7 +16,7 @@ type failCall struct{ *command.Request }
 func (c failCall) Names() (command, sent string) { return c.Def.Name, c.Name }
 
 // AppName implements failpoint.Call.
-func (c failCall) AppName() string { return ClientName(c.Request) }
+func (c failCall) AppName() string { return clientName(c.Request) }
 
 // Namespace implements failpoint.Call.
 func (c failCall) Namespace() string {

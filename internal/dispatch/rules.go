@@ -91,16 +91,16 @@ func checkWriteConcern(s *command.Service, d *command.Definition, wc *command.Wr
 	return nil
 }
 
-// Sync waits until what the command has committed is as durable as was asked.
-func Sync(r *command.Request) error {
+// syncWrites waits until what the command has committed is as durable as was asked.
+func syncWrites(r *command.Request) error {
 	if !r.Deferred {
 		return nil
 	}
 	return r.Service.Store.Engine().Sync()
 }
 
-// CheckGeneric judges the combination of generic arguments for a command.
-func CheckGeneric(s *command.Service, d *command.Definition, g *command.Generic) error {
+// checkGeneric judges the combination of generic arguments for a command.
+func checkGeneric(s *command.Service, d *command.Definition, g *command.Generic) error {
 	if err := checkAPI(d, g); err != nil {
 		return err
 	}
@@ -112,20 +112,20 @@ func CheckGeneric(s *command.Service, d *command.Definition, g *command.Generic)
 	return checkWriteConcern(s, d, &g.WriteConcern)
 }
 
-// ReadsSnapshot reports whether the request reads a snapshot that is not a transaction's or a cursor's: drivers send the level
+// readsSnapshot reports whether the request reads a snapshot that is not a transaction's or a cursor's: drivers send the level
 // with getMore too.
-func ReadsSnapshot(r *command.Request) bool {
+func readsSnapshot(r *command.Request) bool {
 	return r.Generic.ReadConcern.Level == command.LevelSnapshot && !r.Generic.InTransaction() && r.Def.Name != "getMore" && r.Service.Store != nil
 }
 
-// HoldSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
-func HoldSnapshot(s *command.Service, req *command.Request) (err error) {
+// holdSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
+func holdSnapshot(s *command.Service, req *command.Request) (err error) {
 	req.Snapshot, err = s.Read.Snapshots.Hold(req.Op, s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
 	return err
 }
 
-// ClientName returns the name of the client's application. The first hello of a connection brings it along.
-func ClientName(r *command.Request) string {
+// clientName returns the name of the client's application. The first hello of a connection brings it along.
+func clientName(r *command.Request) string {
 	if r.Conn.ClientApp == "" && command.IsHello(r.Def) {
 		if name := r.Body.LookupPath("client", "application", "name"); name.Type == bsonx.TypeString {
 			return name.Str()
@@ -134,9 +134,9 @@ func ClientName(r *command.Request) string {
 	return r.Conn.ClientApp
 }
 
-// MayWrite reports whether a command that was parsed may change something: those that read do so
+// mayWrite reports whether a command that was parsed may change something: those that read do so
 // only with $out, $merge or an output collection.
-func MayWrite(r *command.Request) bool {
+func mayWrite(r *command.Request) bool {
 	switch {
 	case !r.Def.Write:
 		return false
@@ -159,8 +159,8 @@ func MayWrite(r *command.Request) bool {
 	return pipeline.Writes(string(last.Doc().First().Key))
 }
 
-// CheckTransaction applies the rules of mongod's session options.
-func CheckTransaction(r *command.Request, d *command.Definition) error {
+// checkTransaction applies the rules of mongod's session options.
+func checkTransaction(r *command.Request, d *command.Definition) error {
 	g := &r.Generic
 	if d.NoAuth {
 		g.HasTxnNumber, g.Autocommit, g.StartTxn = false, command.BoolAbsent, command.BoolAbsent
@@ -287,9 +287,9 @@ func checkTransactionConcerns(d *command.Definition, g *command.Generic) error {
 		"The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction")
 }
 
-// WithLabels adds the labels by which drivers know what to try again: the whole transaction, or the command alone. An error
+// withLabels adds the labels by which drivers know what to try again: the whole transaction, or the command alone. An error
 // that has labels, be they none, keeps them.
-func WithLabels(req *command.Request, err error) error {
+func withLabels(req *command.Request, err error) error {
 	if e := new(mongoerr.Error); errors.As(err, &e) {
 		switch {
 		case e.Code == mongoerr.ChangeStreamFatalError, e.Code == mongoerr.ChangeStreamHistoryLost:
@@ -317,15 +317,15 @@ func WithLabels(req *command.Request, err error) error {
 	switch {
 	case inTransaction && command.IsTransient(e.Code, ending):
 		return e.WithLabel(labelTransient)
-	case MayRetry(req) && command.IsRetriable(e.Code):
+	case mayRetry(req) && command.IsRetriable(e.Code):
 		return e.WithLabel(labelRetryable)
 	}
 	return err
 }
 
-// MayRetry reports whether the command can be sent again as it is: a retryable write, or the end of a transaction. The request may
+// mayRetry reports whether the command can be sent again as it is: a retryable write, or the end of a transaction. The request may
 // not have been parsed.
-func MayRetry(r *command.Request) bool {
+func mayRetry(r *command.Request) bool {
 	if r.Def == nil || r.Body.Lookup("txnNumber").IsMissing() {
 		return false
 	}
@@ -335,8 +335,8 @@ func MayRetry(r *command.Request) bool {
 // isResumable reports whether a change stream that failed with a code may be resumed.
 func isResumable(code mongoerr.Code) bool {
 	switch code {
-	case mongoerr.RetryChangeStream, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch, codeStaleShardVersion, codeStaleDBVersion,
-		codeStaleConfig:
+	case mongoerr.RetryChangeStream, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch,
+		codeStaleShardVersion, mongoerr.StaleDbVersion, mongoerr.StaleConfig:
 		return true
 	default:
 		return command.IsRetriable(code)
@@ -353,8 +353,5 @@ const (
 	labelNotResumable = "NonResumableChangeStreamError"
 )
 
-const (
-	codeStaleShardVersion = mongoerr.Code(63)
-	codeStaleDBVersion    = mongoerr.Code(249)
-	codeStaleConfig       = mongoerr.Code(13388)
-)
+// codeStaleShardVersion is obsolete in MongoDB, where it has no name.
+const codeStaleShardVersion = mongoerr.Code(63)

@@ -27,7 +27,7 @@ func afterRun(s *command.Service, e *command.Entry, req *command.Request, err er
 		req.Count(e.Counter, 1)
 	}
 	if err != nil {
-		CountError(s, err)
+		countError(s, err)
 		s.Stats.Ended.Count(req, err)
 	}
 	s.Stats.CountWork(&req.Conn.Op.Debug)

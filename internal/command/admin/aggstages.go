@@ -61,7 +61,7 @@ func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, er
 	b.String("host", r.service.HostAndPort())
 	b.Date("localTime", r.Now.UnixMilli())
 	if v := arg.Lookup("latencyStats"); !v.IsMissing() {
-		AppendLatencyStats(r.service, b, c, v.Doc().Lookup("histograms").Truthy())
+		appendLatencyStats(r.service, b, c, v.Doc().Lookup("histograms").Truthy())
 	}
 	for _, part := range []string{"storageStats", "count", "queryExecStats"} {
 		v := arg.Lookup(part)
@@ -110,7 +110,7 @@ func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.
 	}
 	b.StartDocField(part)
 	defer b.End()
-	return AppendStorageStats(ctx, r.service, b, c, scale, r.Local)
+	return appendStorageStats(ctx, r.service, b, c, scale, r.Local)
 }
 
 func (r *reports) indexStats() ([]bsonx.Doc, error) {

@@ -36,5 +36,5 @@ func runCollStats(ctx context.Context, req *command.Request, reply *bsonx.Builde
 		c = buckets
 	}
 	reply.String("ns", req.DB+"."+name)
-	return AppendStorageStats(ctx, req.Service, reply, c, req.Int64("scale", 1), req.Conn.Local)
+	return appendStorageStats(ctx, req.Service, reply, c, req.Int64("scale", 1), req.Conn.Local)
 }

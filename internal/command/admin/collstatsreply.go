@@ -9,9 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// AppendStorageStats appends the fields of collStats. local is the address by which the client
+// appendStorageStats appends the fields of collStats. local is the address by which the client
 // reaches the server.
-func AppendStorageStats(ctx context.Context, s *command.Service, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
+func appendStorageStats(ctx context.Context, s *command.Service, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
 	sz, err := s.CollectionSizes(ctx, c, local)
 	if err != nil {
 		return err

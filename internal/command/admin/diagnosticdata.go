@@ -25,13 +25,13 @@ func runDiagnosticData(ctx context.Context, req *command.Request, reply *bsonx.B
 		return err
 	}
 	if s.Replicates() {
-		if err := appendSampled(req, reply, "replSetGetStatus", func() error { return RunReplSetStatus(ctx, req, reply) }); err != nil {
+		if err := appendSampled(req, reply, "replSetGetStatus", func() error { return runReplSetStatus(ctx, req, reply) }); err != nil {
 			return err
 		}
 		for _, ns := range [...][2]string{{oplog.DB, oplog.Collection}, {"config", "transactions"}, {"config", "image_collection"}} {
 			err := appendSampled(req, reply, ns[0]+"."+ns[1]+".stats", func() error {
 				reply.String("ns", ns[0]+"."+ns[1])
-				return AppendStorageStats(ctx, s, reply, s.Store.Lookup(ns[0], ns[1]), 1, req.Conn.Local)
+				return appendStorageStats(ctx, s, reply, s.Store.Lookup(ns[0], ns[1]), 1, req.Conn.Local)
 			})
 			if err != nil {
 				return err

@@ -61,7 +61,7 @@ func runHello(ctx context.Context, req *command.Request, reply *bsonx.Builder, l
 		s.Logger.Info("client metadata", "c", "NETWORK", "id", 51800, "ctx", command.ConnName(conn.ID), "remote", conn.Remote,
 			"client", command.ConnName(conn.ID), "doc", command.FormatDoc(client))
 	}
-	if err := AwaitTopology(ctx, s, req); err != nil {
+	if err := awaitTopology(ctx, s, req); err != nil {
 		return err
 	}
 	if helloOk := req.Body.Lookup("helloOk"); legacy && helloOk.Truthy() {
@@ -74,7 +74,7 @@ func runHello(ctx context.Context, req *command.Request, reply *bsonx.Builder, l
 	version := s.Topology.Version()
 	version.Append(reply, "topologyVersion")
 	if s.Replicates() {
-		AppendMember(s, reply, conn, primaryField)
+		appendMember(s, reply, conn, primaryField)
 	} else {
 		reply.Bool(primaryField, true)
 	}

@@ -22,8 +22,8 @@ func OperationCommands() []command.Definition {
 	}
 }
 
-// OpFilter tells whether an operation's document is wanted.
-type OpFilter func(doc bsonx.Doc) (bool, error)
+// opFilter tells whether an operation's document is wanted.
+type opFilter func(doc bsonx.Doc) (bool, error)
 
 func runCurrentOp(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	s := req.Service
@@ -50,7 +50,7 @@ func runCurrentOp(_ context.Context, req *command.Request, reply *bsonx.Builder)
 }
 
 // currentOpFilter compiles the fields that are neither generic nor currentOp's own as a query over the operations.
-func currentOpFilter(s *command.Service, req *command.Request) (OpFilter, error) {
+func currentOpFilter(s *command.Service, req *command.Request) (opFilter, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	for _, a := range req.Args() {
@@ -123,7 +123,7 @@ func idleCursorDocs(s *command.Service) []bsonx.Doc {
 		b.Bool("tailable", c.Tailable)
 		b.Bool("awaitData", c.AwaitData)
 		if len(c.Command) > 0 {
-			b.Doc("originatingCommand", ShownCommand(c.Command))
+			b.Doc("originatingCommand", shownCommand(c.Command))
 		}
 		b.End()
 		b.End()
@@ -175,7 +175,7 @@ func appendActive(s *command.Service, b *bsonx.Builder, op *session.Snapshot) {
 	b.String("op", op.Kind)
 	b.String("ns", op.Namespace())
 	if len(op.Command) > 0 {
-		b.Doc("command", ShownCommand(op.Command))
+		b.Doc("command", shownCommand(op.Command))
 	} else {
 		b.Doc("command", bsonx.Empty)
 	}
@@ -184,20 +184,20 @@ func appendActive(s *command.Service, b *bsonx.Builder, op *session.Snapshot) {
 	}
 	if len(op.Origin) > 0 {
 		b.StartDocField("cursor")
-		b.Doc("originatingCommand", ShownCommand(op.Origin))
+		b.Doc("originatingCommand", shownCommand(op.Origin))
 		b.End()
 	}
 	b.Bool("waitingForLock", op.Waiting)
 }
 
-// MaxShownCommand is the largest command that the document of an operation has whole. Such a document
+// maxShownCommand is the largest command that the document of an operation has whole. Such a document
 // has up to two of them.
-const MaxShownCommand = 7 << 20
+const maxShownCommand = 7 << 20
 
-// ShownCommand returns how the document of an operation shows a command: of a very large one only the
+// shownCommand returns how the document of an operation shows a command: of a very large one only the
 // first fields, as text, and the comment, by which clients find their operations.
-func ShownCommand(cmd bsonx.Doc) bsonx.Doc {
-	if len(cmd) <= MaxShownCommand {
+func shownCommand(cmd bsonx.Doc) bsonx.Doc {
+	if len(cmd) <= maxShownCommand {
 		return cmd
 	}
 	b := bsonx.NewBuilder(nil)

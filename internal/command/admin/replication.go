@@ -16,7 +16,7 @@ import (
 // ReplicationCommands returns the commands of replica sets.
 func ReplicationCommands() []command.Definition {
 	defs := []command.Definition{
-		{Name: "replSetGetStatus", Help: "Describes the state of the replica set.", Run: RunReplSetStatus},
+		{Name: "replSetGetStatus", Help: "Describes the state of the replica set.", Run: runReplSetStatus},
 		{Name: "replSetGetConfig", Help: "Returns the configuration of the replica set.", Run: runReplSetConfig},
 		{Name: "replSetGetRBID", Help: "Returns the number of rollbacks, which is that of none.", Run: runReplSetRBID},
 		{Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: func(context.Context, *command.Request, *bsonx.Builder) error {
@@ -96,8 +96,8 @@ func runReplSetRBID(_ context.Context, _ *command.Request, reply *bsonx.Builder)
 	return nil
 }
 
-// RunReplSetStatus runs the command replSetGetStatus.
-func RunReplSetStatus(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
+// runReplSetStatus runs the command replSetGetStatus.
+func runReplSetStatus(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	s := req.Service
 	at := s.Order.Visible()
 	reply.String("set", s.ReplicaSet)
@@ -209,12 +209,12 @@ func runOplogNote(_ context.Context, req *command.Request, _ *bsonx.Builder) err
 	return req.Service.Store.Log().Noop(data.Doc())
 }
 
-// AppendRepl appends the section repl of serverStatus.
-func AppendRepl(s *command.Service, reply *bsonx.Builder, conn *command.Conn) {
+// appendRepl appends the section repl of serverStatus.
+func appendRepl(s *command.Service, reply *bsonx.Builder, conn *command.Conn) {
 	version := s.Topology.Version()
 	reply.StartDocField("repl")
 	version.Append(reply, "topologyVersion")
-	AppendMember(s, reply, conn, "isWritablePrimary")
+	appendMember(s, reply, conn, "isWritablePrimary")
 	reply.Int32("rbid", 1)
 	reply.End()
 }

@@ -33,7 +33,7 @@ func runServerStatus(_ context.Context, req *command.Request, reply *bsonx.Build
 	reply.Int64("uptimeEstimate", int64(up.Seconds()))
 	reply.Date("localTime", req.Now.UnixMilli())
 	if v := req.Body.Lookup("repl"); s.Replicates() && (v.IsMissing() || v.Truthy()) {
-		AppendRepl(s, reply, req.Conn)
+		appendRepl(s, reply, req.Conn)
 	}
 	for _, section := range append(sample(s, req).sections(), s.StatusSections...) {
 		if v := req.Body.Lookup(section.Name); !v.IsMissing() && !v.Truthy() {
@@ -77,17 +77,17 @@ func (x *statusSample) sections() []command.StatusSection {
 		{Name: "mem", Append: statusMemory},
 		{Name: "metrics", Append: x.statusMetrics},
 		{Name: "network", Append: x.statusNetwork},
-		{Name: "opLatencies", Append: func(b *bsonx.Builder) { StatusLatencies(x.Service, x.req, b) }},
+		{Name: "opLatencies", Append: func(b *bsonx.Builder) { statusLatencies(x.Service, x.req, b) }},
 		{Name: "opcounters", Append: x.statusOpcounters},
 		{Name: "opcountersRepl", Append: statusOpcountersRepl},
 		{Name: "oplog", Append: x.statusOplog},
 		{Name: "planCache", Append: x.statusPlanCache},
 		{Name: "queues", Append: func(b *bsonx.Builder) { x.Establishment.AppendQueue(b, x.req.Now) }},
-		{Name: "readConcernCounters", Append: func(b *bsonx.Builder) { StatusReadConcerns(x.Service, b) }},
+		{Name: "readConcernCounters", Append: func(b *bsonx.Builder) { statusReadConcerns(x.Service, b) }},
 		{Name: "requestMemory", Append: x.statusRequestMemory},
 		{Name: "storage", Append: x.statusStorage},
 		{Name: "storageEngine", Append: x.statusEngine},
-		{Name: "transactions", Append: func(b *bsonx.Builder) { StatusTransactions(x.Service, b) }},
+		{Name: "transactions", Append: func(b *bsonx.Builder) { statusTransactions(x.Service, b) }},
 		{Name: "wiredTiger", Append: x.statusWiredTiger},
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 func TestShownCommand(t *testing.T) {
 	t.Parallel()
-	large := strings.Repeat("x", MaxShownCommand)
+	large := strings.Repeat("x", maxShownCommand)
 	for name, c := range map[string]struct {
 		cmd  bsonx.Doc
 		want string
@@ -19,7 +19,7 @@ func TestShownCommand(t *testing.T) {
 		"no comment":    {bsonx.NewDoc("find", "c", "x", large), `{ $truncated: "{ find: "c" }" }`},
 		"large comment": {bsonx.NewDoc("find", "c", "comment", large), `{ $truncated: "{ find: "c" }" }`},
 	} {
-		if got := strings.ReplaceAll(bsonx.FormatShell(bsonx.Document(ShownCommand(c.cmd))), `\"`, `"`); got != c.want {
+		if got := strings.ReplaceAll(bsonx.FormatShell(bsonx.Document(shownCommand(c.cmd))), `\"`, `"`); got != c.want {
 			t.Errorf("%s: %.200s", name, got)
 		}
 	}

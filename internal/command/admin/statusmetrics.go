@@ -41,7 +41,7 @@ func (x *statusSample) statusMetrics(b *bsonx.Builder) {
 	if x.Replicates() {
 		appendReplMetrics(b)
 	}
-	StatusTTL(x.Service, b)
+	statusTTL(x.Service, b)
 }
 
 // appendReplMetrics appends metrics.repl: what the member applied and fetched from others. It has no others.

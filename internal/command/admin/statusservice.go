@@ -13,9 +13,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
-// AwaitTopology delays an awaitable hello until the topology changes or its maxAwaitTimeMS has
+// awaitTopology delays an awaitable hello until the topology changes or its maxAwaitTimeMS has
 // passed.
-func AwaitTopology(ctx context.Context, s *command.Service, req *command.Request) error {
+func awaitTopology(ctx context.Context, s *command.Service, req *command.Request) error {
 	tv, wait := req.Doc("topologyVersion"), req.Get("maxAwaitTimeMS")
 	switch {
 	case tv == nil && wait.IsMissing():
@@ -68,8 +68,8 @@ func parseTopologyVersion(doc bsonx.Doc) (command.TopologyVersion, error) {
 	return v, err
 }
 
-// StatusReadConcerns appends readConcernCounters of serverStatus.
-func StatusReadConcerns(s *command.Service, b *bsonx.Builder) {
+// statusReadConcerns appends readConcernCounters of serverStatus.
+func statusReadConcerns(s *command.Service, b *bsonx.Builder) {
 	for _, part := range [...]struct {
 		name   string
 		counts *[command.ReadConcernKinds]atomic.Int64
@@ -94,9 +94,9 @@ func StatusReadConcerns(s *command.Service, b *bsonx.Builder) {
 	}
 }
 
-// AppendLatencyStats writes the counters of a collection, which may be nil. Those of buckets are counted by the
+// appendLatencyStats writes the counters of a collection, which may be nil. Those of buckets are counted by the
 // name of their time series.
-func AppendLatencyStats(s *command.Service, b *bsonx.Builder, c *table.Collection, histograms bool) {
+func appendLatencyStats(s *command.Service, b *bsonx.Builder, c *table.Collection, histograms bool) {
 	counted := new(table.Latencies)
 	if c != nil {
 		counted.Merge(c.Latencies())
@@ -116,8 +116,8 @@ func appendLatencies(b *bsonx.Builder, l *table.Latencies, histograms bool) {
 	appendLatency(b, "transactions", l, table.LatencyTransactions, histograms)
 }
 
-// StatusLatencies appends opLatencies of serverStatus: the latencies of all commands together.
-func StatusLatencies(s *command.Service, req *command.Request, b *bsonx.Builder) {
+// statusLatencies appends opLatencies of serverStatus: the latencies of all commands together.
+func statusLatencies(s *command.Service, req *command.Request, b *bsonx.Builder) {
 	var all table.Latencies
 	all.Merge(&s.Stats.Transactions)
 	for i := range s.Stats.Tallies {
@@ -141,8 +141,8 @@ func appendLatency(b *bsonx.Builder, name string, l *table.Latencies, kind table
 	b.End()
 }
 
-// AppendMember appends what hello and serverStatus tell of the set.
-func AppendMember(s *command.Service, b *bsonx.Builder, conn *command.Conn, primaryField string) {
+// appendMember appends what hello and serverStatus tell of the set.
+func appendMember(s *command.Service, b *bsonx.Builder, conn *command.Conn, primaryField string) {
 	member := s.Member(conn.Local)
 	b.StartArrayField("hosts")
 	b.Elem(bsonx.String(member))
@@ -163,8 +163,8 @@ func AppendMember(s *command.Service, b *bsonx.Builder, conn *command.Conn, prim
 	b.End()
 }
 
-// StatusTTL appends metrics.ttl.
-func StatusTTL(s *command.Service, b *bsonx.Builder) {
+// statusTTL appends metrics.ttl.
+func statusTTL(s *command.Service, b *bsonx.Builder) {
 	var st ttl.Stats
 	if s.TTL != nil {
 		st = s.TTL.Stats()

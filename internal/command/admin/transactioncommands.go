@@ -75,8 +75,8 @@ func refuseCoordinateCommit(*command.Request) error {
 		"Cannot accept sharding commands if sharding state has not been initialized with a shardIdentity document")
 }
 
-// StatusTransactions is a section of serverStatus.
-func StatusTransactions(s *command.Service, b *bsonx.Builder) {
+// statusTransactions is a section of serverStatus.
+func statusTransactions(s *command.Service, b *bsonx.Builder) {
 	st := s.Transactions.Stats()
 	b.Int64("retriedCommandsCount", s.Stats.RetriedCommands.Load())
 	b.Int64("retriedStatementsCount", s.Stats.RetriedStatements.Load())

@@ -58,9 +58,9 @@ func runAggregate(ctx context.Context, req *command.Request, reply *bsonx.Builde
 		return err
 	}
 	if arg, ok := pipeline.IsChangeStream(req.Get("pipeline")); ok {
-		return RunChangeStream(ctx, req, sc, name, arg, size, reply)
+		return runChangeStream(ctx, req, sc, name, arg, size, reply)
 	}
-	return RunStages(ctx, req, sc, name, own, size, reply)
+	return runStages(ctx, req, sc, name, own, size, reply)
 }
 
 func checkTransactionAggregate(req *command.Request) error {

@@ -106,10 +106,10 @@ func runBulkWrite(ctx context.Context, req *command.Request, reply *bsonx.Builde
 		return err
 	}
 	sc.Mistake = err
-	if err := ReadStatements(req, n); err != nil {
+	if err := readStatements(req, n); err != nil {
 		return err
 	}
-	run := bulkRun{req: req, scope: sc, opts: WriteOptions(req), errorsOnly: req.Bool("errorsOnly"), shown: -1}
+	run := bulkRun{req: req, scope: sc, opts: writeOptions(req), errorsOnly: req.Bool("errorsOnly"), shown: -1}
 	req.Spaces = command.WrittenSpaces(spaces)
 	for i := range ops {
 		if err := run.one(ctx, i, &ops[i]); err != nil {
@@ -398,12 +398,12 @@ func (r *bulkRun) run(ctx context.Context, i int, op *bulkOp, result *bsonx.Buil
 }
 
 func (r *bulkRun) insert(ctx context.Context, i int, op *bulkOp) error {
-	if Executed(r.req, i) != nil {
+	if executed(r.req, i) != nil {
 		return nil
 	}
 	r.opts.Retry.At(nil, i)
 	defer r.opts.Retry.At(nil, 0)
-	doc, err := update.PrepareInsert(op.doc, nil, InsertTime(r.req))
+	doc, err := update.PrepareInsert(op.doc, nil, insertTime(r.req))
 	if err != nil {
 		return err
 	}
@@ -431,6 +431,6 @@ func (r *bulkRun) report(ctx context.Context, reply *bsonx.Builder) error {
 	reply.Int32("nModified", int32(r.modified))
 	reply.Int32("nUpserted", int32(r.upserted))
 	reply.Int32("nDeleted", int32(r.deleted))
-	AppendRetried(r.req, reply)
+	appendRetried(r.req, reply)
 	return nil
 }

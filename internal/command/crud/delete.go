@@ -104,17 +104,17 @@ func runDelete(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	if err != nil {
 		return err
 	}
-	if err := CheckBuckets(req, name); err != nil {
+	if err := checkBuckets(req, name); err != nil {
 		return err
 	}
 	sc, err := command.NewStatementScope(req, name)
 	if err != nil {
 		return err
 	}
-	if err := ReadStatements(req, len(specs)); err != nil {
+	if err := readStatements(req, len(specs)); err != nil {
 		return err
 	}
-	opts := Single(req, WriteOptions(req), len(specs) == 1 && !specs[0].multi)
+	opts := singleCommit(req, writeOptions(req), len(specs) == 1 && !specs[0].multi)
 	opts.Retry.Of(retryable.Delete)
 	var total int64
 	var failures command.WriteErrors
@@ -138,17 +138,17 @@ func runDelete(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	req.Count(command.CountDelete, int64(tried))
 	req.Op.Debug.Deleted(total)
 	reply.Int32("n", int32(total))
-	AppendWriteErrors(req, reply, &failures)
-	AppendRetried(req, reply)
+	appendWriteErrors(req, reply, &failures)
+	appendRetried(req, reply)
 	return nil
 }
 
 // runDeleteSpec compiles and runs one delete statement.
 func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *deleteSpec, opts write.Options) (int64, error) {
-	if Executed(r, spec.position) != nil {
+	if executed(r, spec.position) != nil {
 		return 1, nil
 	}
-	if err := CheckRetryOfMany(r, spec.multi); err != nil {
+	if err := checkRetryOfMany(r, spec.multi); err != nil {
 		return 0, err
 	}
 	if sc.Mistake != nil {
@@ -197,7 +197,7 @@ func runDeleteStatement(ctx context.Context, r *command.Request, db, name string
 			n, err = r.Service.Writes.Delete(ctx, st, opts)
 		}
 		if !errors.Is(err, table.ErrDropped) {
-			return n, read.ExecutingWrite(WriteKind(r, "delete"), err)
+			return n, read.ExecutingWrite(writeKind(r, "delete"), err)
 		}
 	}
 }

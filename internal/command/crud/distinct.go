@@ -36,7 +36,7 @@ func checkDistinctKey(_ string, v bsonx.Value) error {
 }
 
 func runDistinct(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
-	name, err := ReadCollection(req)
+	name, err := readCollection(req)
 	if err != nil {
 		return err
 	}
@@ -68,10 +68,10 @@ func runDistinct(ctx context.Context, req *command.Request, reply *bsonx.Builder
 func distinctOf(ctx context.Context, req *command.Request) (bsonx.Value, error) {
 	reader := req.Reads().Reader()
 	defer reader.Close()
-	name, c, err := Readable(req)
+	name, c, err := readable(req)
 	for err == nil && !req.Reads().Pin(reader, c) {
 		reader.Close()
-		name, c, err = Readable(req)
+		name, c, err = readable(req)
 	}
 	if err != nil {
 		return bsonx.Missing, err

@@ -144,10 +144,10 @@ func inner(r *command.Request, body bsonx.Doc) (*command.Request, error) {
 }
 
 func explainFind(req *command.Request) (*explain.Request, error) {
-	if _, err := ReadCollection(req); err != nil {
+	if _, err := readCollection(req); err != nil {
 		return nil, err
 	}
-	name, c, err := Readable(req)
+	name, c, err := readable(req)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func explainFind(req *command.Request) (*explain.Request, error) {
 }
 
 func explainCount(req *command.Request) (*explain.Request, error) {
-	name, c, err := Readable(req)
+	name, c, err := readable(req)
 	if err != nil {
 		return nil, err
 	}
@@ -166,10 +166,10 @@ func explainCount(req *command.Request) (*explain.Request, error) {
 }
 
 func explainDistinct(req *command.Request) (*explain.Request, error) {
-	if _, err := ReadCollection(req); err != nil {
+	if _, err := readCollection(req); err != nil {
 		return nil, err
 	}
-	name, c, err := Readable(req)
+	name, c, err := readable(req)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func explainAggregate(ctx context.Context, req *command.Request, verbosity expla
 
 // explainStages answers with the explanation of stages over a collection or view, or over none.
 func explainStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages, verbosity explain.Verbosity, reply *bsonx.Builder) error {
-	p := Pipelines(r, sc)
+	p := pipelinesOf(r, sc)
 	p.Verbosity = verbosity
 	answer, err := p.ExplainOwn(ctx, r.DB, name, own, sc.Vars)
 	if err != nil {

@@ -22,7 +22,7 @@ func explainMapReduce(ctx context.Context, req *command.Request, verbosity expla
 	if err != nil {
 		return err
 	}
-	p := Pipelines(req, sc)
+	p := pipelinesOf(req, sc)
 	p.Verbosity = verbosity
 	x := &explainedMapReduce{req: req, clock: req.Service.Clock}
 	if x.last, err = x.ending(ctx, p, sc, &out); err != nil {

@@ -50,7 +50,7 @@ var findFields = []command.Field{
 }
 
 func runFind(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
-	name, err := ReadCollection(req)
+	name, err := readCollection(req)
 	if err != nil {
 		return err
 	}

@@ -55,18 +55,18 @@ func runFindAndModify(ctx context.Context, req *command.Request, reply *bsonx.Bu
 	if err := checkFindAndModify(req); err != nil {
 		return err
 	}
-	if err := CheckBuckets(req, name); err != nil {
+	if err := checkBuckets(req, name); err != nil {
 		return err
 	}
 	sc, err := command.NewScope(req)
 	if err != nil {
 		return err
 	}
-	if err := ReadStatements(req, 1); err != nil {
+	if err := readStatements(req, 1); err != nil {
 		return err
 	}
-	m := &modification{req: req, name: name, opts: Single(req, WriteOptions(req), true), held: req.Service.Memory.Hold()}
-	if rec := Executed(req, 0); rec != nil {
+	m := &modification{req: req, name: name, opts: singleCommit(req, writeOptions(req), true), held: req.Service.Memory.Hold()}
+	if rec := executed(req, 0); rec != nil {
 		return m.answerRetry(sc, rec, reply)
 	}
 	defer m.held.Release()

@@ -68,7 +68,7 @@ func runGetMore(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	if src != nil {
 		b.Source = src
 		if cursor.AwaitData {
-			b.Await = read.NewAwaiter(req.Op, req.Service.Clock, src, AwaitTime(req)).Wait
+			b.Await = read.NewAwaiter(req.Op, req.Service.Clock, src, awaitTime(req)).Wait
 		}
 	}
 	_, req.Reply.Changes = src.(read.Resumable)

@@ -47,10 +47,10 @@ func runInsert(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	if err := checkBatch(size); err != nil {
 		return req.Malformed(err)
 	}
-	if err := CheckBuckets(req, name); err != nil {
+	if err := checkBuckets(req, name); err != nil {
 		return err
 	}
-	if err := ReadStatements(req, size); err != nil {
+	if err := readStatements(req, size); err != nil {
 		return err
 	}
 	batch := newInsertBatch(req)
@@ -80,8 +80,8 @@ func runInsert(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	reply.Int32("n", int32(n+batch.executed))
 	batch.finish(n)
 	req.Count(command.CountInsert, int64(n+len(batch.errors.Items)))
-	AppendWriteErrors(req, reply, &batch.errors)
-	AppendRetried(req, reply)
+	appendWriteErrors(req, reply, &batch.errors)
+	appendRetried(req, reply)
 	return nil
 }
 
@@ -99,7 +99,7 @@ func refuseAll(err error, req *command.Request, size int, reply *bsonx.Builder) 
 	}
 	reply.Int32("n", 0)
 	req.Count(command.CountInsert, int64(size))
-	AppendWriteErrors(req, reply, &failures)
+	appendWriteErrors(req, reply, &failures)
 	return nil
 }
 
@@ -116,6 +116,6 @@ func refuseInsert(err error, req *command.Request, size int, reply *bsonx.Builde
 	failures.Add(0, err)
 	reply.Int32("n", 0)
 	req.Count(command.CountInsert, 1)
-	AppendWriteErrors(req, reply, &failures)
+	appendWriteErrors(req, reply, &failures)
 	return nil
 }

@@ -24,18 +24,18 @@ type insertBatch struct {
 }
 
 func newInsertBatch(req *command.Request) *insertBatch {
-	return &insertBatch{req: req, opts: Single(req, WriteOptions(req), req.DocumentCount("documents") == 1), docs: req.Memory.Docs[:0]}
+	return &insertBatch{req: req, opts: singleCommit(req, writeOptions(req), req.DocumentCount("documents") == 1), docs: req.Memory.Docs[:0]}
 }
 
 // prepare gives each document its _id and checks it.
 func (b *insertBatch) prepare() error {
-	timestamp := InsertTime(b.req)
+	timestamp := insertTime(b.req)
 	bad := false // whether a document before is not in docs
 	return b.req.Documents("documents", func(i int, doc bsonx.Doc) error {
 		if b.refused != nil {
 			return nil // an ordered batch has ended; the rest is only checked to be documents
 		}
-		if Executed(b.req, i) != nil {
+		if executed(b.req, i) != nil {
 			b.executed++
 			bad = true
 			return nil

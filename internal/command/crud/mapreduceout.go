@@ -171,7 +171,7 @@ func (o *mapReduceOut) merge(ctx context.Context, req *command.Request, m *mapRe
 	if err != nil {
 		return err
 	}
-	opts := WriteOptions(req)
+	opts := writeOptions(req)
 	for _, doc := range docs {
 		query := bsonx.NewDoc("_id", bsonx.NewDoc("$eq", doc.Lookup("_id")))
 		if o.mode == outReduce {

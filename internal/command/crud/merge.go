@@ -307,7 +307,7 @@ func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error)
 		return nil, err
 	}
 	st := &write.UpdateStatement{
-		Query: write.Query{Filter: f, One: true}, RawFilter: query, Update: u, Env: Env(m.req, sc.Vars), Upsert: m.WhenNotMatched == "insert",
+		Query: write.Query{Filter: f, One: true}, RawFilter: query, Update: u, Env: updateEnv(m.req, sc.Vars), Upsert: m.WhenNotMatched == "insert",
 	}
 	if st.Upsert {
 		st.Supplied, err = update.PrepareInsert(doc, nil, m.req.Service.NextTime)

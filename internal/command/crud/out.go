@@ -60,7 +60,7 @@ func runOut(ctx context.Context, r *command.Request, src pipeline.Source, target
 	if err != nil {
 		return err
 	}
-	return replaceBy(ctx, r, src, target, existing, WriteOptions(r))
+	return replaceBy(ctx, r, src, target, existing, writeOptions(r))
 }
 
 // replaceBy puts a collection of what src yields in the place of existing, which has the target's

@@ -19,9 +19,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// Readable returns the collection that a command reads, or nil if there is none. A view is an
+// readable returns the collection that a command reads, or nil if there is none. A view is an
 // error.
-func Readable(r *command.Request) (name string, c *table.Collection, err error) {
+func readable(r *command.Request) (name string, c *table.Collection, err error) {
 	name, err = r.Collection()
 	if err != nil {
 		return "", nil, err
@@ -36,9 +36,9 @@ func Readable(r *command.Request) (name string, c *table.Collection, err error) 
 	return name, c, nil
 }
 
-// WriteOptions returns the options that all statements of a write command share. Durable
+// writeOptions returns the options that all statements of a write command share. Durable
 // commits wait for one sync at the end of the command.
-func WriteOptions(r *command.Request) write.Options {
+func writeOptions(r *command.Request) write.Options {
 	return write.Options{
 		Ordered:          r.BoolOr("ordered", true) || r.Work != nil,
 		BypassValidation: r.Bool("bypassDocumentValidation"),
@@ -50,59 +50,57 @@ func WriteOptions(r *command.Request) write.Options {
 	}
 }
 
-// Single returns the options for a command with a single commit, if once is true: the commit
+// singleCommit returns the options for a command with a single commit, if once is true: the commit
 // then waits for its own sync.
-func Single(r *command.Request, opts write.Options, once bool) write.Options {
+func singleCommit(r *command.Request, opts write.Options, once bool) write.Options {
 	if once {
 		opts.Durability = r.Durability(storage.Durable)
 	}
 	return opts
 }
 
-// AppendWriteErrors appends the field writeErrors if there are errors. In a transaction they
+// appendWriteErrors appends the field writeErrors if there are errors. In a transaction they
 // abort it.
-func AppendWriteErrors(r *command.Request, reply *bsonx.Builder, e *command.WriteErrors) {
+func appendWriteErrors(r *command.Request, reply *bsonx.Builder, e *command.WriteErrors) {
 	r.Failed = r.Failed || len(e.Items) > 0
 	r.Service.Stats.UserErrors.Add(int64(len(e.Items)))
 	e.Append(reply)
 }
 
-// Env returns what applying an update depends on. vars are the variables of the command.
-func Env(r *command.Request, vars *expr.Vars) update.Env {
+// updateEnv returns what applying an update depends on. vars are the variables of the command.
+func updateEnv(r *command.Request, vars *expr.Vars) update.Env {
 	return update.Env{
 		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(command.KeepTimestamps), Running: vars.Scripts().Running,
 	}
 }
 
-// InsertTime returns what replaces Timestamp(0, 0) in a new document; nil for nothing.
-func InsertTime(r *command.Request) func() (t, i uint32) {
+// insertTime returns what replaces Timestamp(0, 0) in a new document; nil for nothing.
+func insertTime(r *command.Request) func() (t, i uint32) {
 	if r.Bool(command.KeepTimestamps) {
 		return nil
 	}
 	return r.Service.NextTime
 }
 
-// CheckBuckets refuses isTimeseriesNamespace for a collection that has no buckets' name.
-func CheckBuckets(r *command.Request, name string) error {
+// checkBuckets refuses isTimeseriesNamespace for a collection that has no buckets' name.
+func checkBuckets(r *command.Request, name string) error {
 	if r.Bool(command.IsTimeseriesNamespace.Name) && !strings.HasPrefix(name, "system.buckets.") {
 		return mongoerr.New(command.CodeNotBuckets, "'isTimeseriesNamespace' parameter can only be set when the request is sent on system.buckets namespace")
 	}
 	return nil
 }
 
-// Pipelines returns what runs the pipelines of a request.
-func Pipelines(r *command.Request, sc read.Scope) *read.Pipelines {
+// pipelinesOf returns what runs the pipelines of a request.
+func pipelinesOf(r *command.Request, sc read.Scope) *read.Pipelines {
 	p := r.Reads().Pipelines(sc, read.PipelineOptions{
 		AllowDiskUse: r.BoolOr("allowDiskUse", true), Hint: r.Get("hint"), User: r.Conn.Digest,
 	})
-	if r.Service.StageWriter != nil {
-		p.Writer = r.Service.StageWriter(r, p)
-	}
+	p.Writer = newStageWriter(r, p)
 	return p
 }
 
-// RunChangeStream opens a change stream, and answers with the events that are there already.
-func RunChangeStream(ctx context.Context, r *command.Request, sc read.Scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
+// runChangeStream opens a change stream, and answers with the events that are there already.
+func runChangeStream(ctx context.Context, r *command.Request, sc read.Scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
 	src, err := r.Reads().OpenChangeStream(sc, r.DB, name, arg, r.Get("pipeline"))
 	if err != nil {
 		return err
@@ -117,17 +115,17 @@ func RunChangeStream(ctx context.Context, r *command.Request, sc read.Scope, nam
 	return b.First(ctx, reply)
 }
 
-// AwaitTime returns for how long a getMore waits for documents.
-func AwaitTime(r *command.Request) time.Duration {
+// awaitTime returns for how long a getMore waits for documents.
+func awaitTime(r *command.Request) time.Duration {
 	if r.Generic.HasMaxTime {
 		return time.Duration(r.Generic.MaxTimeMillis) * time.Millisecond
 	}
 	return read.DefaultAwait
 }
 
-// RunStages runs stages over a collection or view, or over none, and answers with a cursor.
-func RunStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages, size int64, reply *bsonx.Builder) error {
-	src, err := OpenStages(ctx, r, sc, name, own)
+// runStages runs stages over a collection or view, or over none, and answers with a cursor.
+func runStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages, size int64, reply *bsonx.Builder) error {
+	src, err := openStages(ctx, r, sc, name, own)
 	if err != nil {
 		return err
 	}
@@ -143,22 +141,22 @@ func RunStages(ctx context.Context, r *command.Request, sc read.Scope, name stri
 	return b.First(ctx, reply)
 }
 
-// OpenStages opens stages over a collection or view.
-func OpenStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages) (*read.StageSource, error) {
-	return Pipelines(r, sc).OpenOwn(ctx, r.DB, name, own, sc.Vars)
+// openStages opens stages over a collection or view.
+func openStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages) (*read.StageSource, error) {
+	return pipelinesOf(r, sc).OpenOwn(ctx, r.DB, name, own, sc.Vars)
 }
 
-// WriteKind returns the kind of a statement that errors name: findAndModify, or else kind.
-func WriteKind(r *command.Request, kind string) string {
+// writeKind returns the kind of a statement that errors name: findAndModify, or else kind.
+func writeKind(r *command.Request, kind string) string {
 	if r.Def != nil && r.Def.Name == "findAndModify" {
 		return r.Def.Name
 	}
 	return kind
 }
 
-// ReadCollection is Collection for find and distinct, which also refuse names that no
+// readCollection is Collection for find and distinct, which also refuse names that no
 // collection can have.
-func ReadCollection(r *command.Request) (string, error) {
+func readCollection(r *command.Request) (string, error) {
 	name, err := r.Collection()
 	if err == nil && strings.IndexByte(name, '$') >= 0 {
 		err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid collection name specified '%s.%s'", r.DB, name)
@@ -166,8 +164,8 @@ func ReadCollection(r *command.Request) (string, error) {
 	return name, err
 }
 
-// ReadStatements reads the numbers of the request's n statements.
-func ReadStatements(r *command.Request, n int) error {
+// readStatements reads the numbers of the request's n statements.
+func readStatements(r *command.Request, n int) error {
 	id, ids := r.Get("stmtId"), r.Get("stmtIds")
 	if id.IsMissing() && ids.IsMissing() {
 		return nil
@@ -200,9 +198,9 @@ func ReadStatements(r *command.Request, n int) error {
 	return nil
 }
 
-// Executed returns what the statement at a position did when the command was sent before, or
+// executed returns what the statement at a position did when the command was sent before, or
 // nil if it must run now.
-func Executed(r *command.Request, i int) *retryable.Record {
+func executed(r *command.Request, i int) *retryable.Record {
 	if r.Retry == nil || len(r.Retry.History.Records) == 0 {
 		return nil
 	}
@@ -214,8 +212,8 @@ func Executed(r *command.Request, i int) *retryable.Record {
 	return rec
 }
 
-// AppendRetried appends which statements were not run again.
-func AppendRetried(r *command.Request, reply *bsonx.Builder) {
+// appendRetried appends which statements were not run again.
+func appendRetried(r *command.Request, reply *bsonx.Builder) {
 	if r.Retry == nil || len(r.Retry.Retried) == 0 {
 		return
 	}
@@ -226,8 +224,8 @@ func AppendRetried(r *command.Request, reply *bsonx.Builder) {
 	reply.End()
 }
 
-// CheckRetryOfMany refuses a retryable statement about many documents.
-func CheckRetryOfMany(r *command.Request, multi bool) error {
+// checkRetryOfMany refuses a retryable statement about many documents.
+func checkRetryOfMany(r *command.Request, multi bool) error {
 	if r.Retry == nil || !multi {
 		return nil
 	}

@@ -14,7 +14,7 @@ type stageWriter struct {
 	writes  write.Options
 }
 
-// NewStageWriter returns what the writing stages of p write with.
-func NewStageWriter(r *command.Request, p *read.Pipelines) pipeline.Writer {
-	return &stageWriter{p, r.Service, WriteOptions(r)}
+// newStageWriter returns what the writing stages of p write with.
+func newStageWriter(r *command.Request, p *read.Pipelines) pipeline.Writer {
+	return &stageWriter{p, r.Service, writeOptions(r)}
 }

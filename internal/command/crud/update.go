@@ -118,18 +118,18 @@ func runUpdate(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	if err != nil {
 		return err
 	}
-	if err := CheckBuckets(req, name); err != nil {
+	if err := checkBuckets(req, name); err != nil {
 		return err
 	}
 	sc, err := command.NewStatementScope(req, name)
 	if err != nil {
 		return err
 	}
-	if err := ReadStatements(req, len(specs)); err != nil {
+	if err := readStatements(req, len(specs)); err != nil {
 		return err
 	}
-	run := updateRun{req: req, scope: sc, name: name, opts: WriteOptions(req)}
-	run.opts = Single(req, run.opts, len(specs) == 1 && !specs[0].Multi)
+	run := updateRun{req: req, scope: sc, name: name, opts: writeOptions(req)}
+	run.opts = singleCommit(req, run.opts, len(specs) == 1 && !specs[0].Multi)
 	run.opts.Retry.Of(retryable.Update)
 	tried := 0
 	for i := range specs {
@@ -218,17 +218,17 @@ func (r *updateRun) report(reply *bsonx.Builder) {
 		}
 		reply.End()
 	}
-	AppendWriteErrors(r.req, reply, &r.errors)
+	appendWriteErrors(r.req, reply, &r.errors)
 	reply.Int32("nModified", int32(r.modified))
-	AppendRetried(r.req, reply)
+	appendRetried(r.req, reply)
 }
 
 // runUpdateSpec compiles and runs one update statement.
 func runUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *command.UpdateSpec, opts write.Options) (write.UpdateResult, error) {
-	if rec := Executed(r, spec.Position); rec != nil {
+	if rec := executed(r, spec.Position); rec != nil {
 		return updateRetried(rec)
 	}
-	if err := CheckRetryOfMany(r, spec.Multi); err != nil {
+	if err := checkRetryOfMany(r, spec.Multi); err != nil {
 		return write.UpdateResult{}, err
 	}
 	if c := seriesOf(r.Service, db, name); c != nil {
@@ -315,7 +315,7 @@ func runUpdateStatement(ctx context.Context, r *command.Request, db, name string
 		st.Coll = c
 		res, err := r.Service.Writes.Update(ctx, st, opts)
 		if !errors.Is(err, table.ErrDropped) {
-			return res, read.ExecutingWrite(WriteKind(r, "update"), err)
+			return res, read.ExecutingWrite(writeKind(r, "update"), err)
 		}
 	}
 }
@@ -369,10 +369,10 @@ func compileUpdate(r *command.Request, sc read.Scope, c *table.Collection, spec 
 	}
 	*st = write.UpdateStatement{
 		Query:     write.Query{Filter: f, Sort: spec.Sort, Hint: spec.Hint, Collation: read.SpecOf(spec.Collation), One: !spec.Multi, Position: spec.Position},
-		RawFilter: spec.Query, Update: u, Upsert: spec.Upsert, Env: Env(r, sc.Vars),
+		RawFilter: spec.Query, Update: u, Upsert: spec.Upsert, Env: updateEnv(r, sc.Vars),
 	}
 	if spec.Supplied {
-		st.Supplied, err = suppliedDoc(spec, InsertTime(r))
+		st.Supplied, err = suppliedDoc(spec, insertTime(r))
 	}
 	return err
 }

@@ -19,7 +19,7 @@ func findOnView(ctx context.Context, req *command.Request, name string, reply *b
 	if err != nil {
 		return err
 	}
-	return RunStages(ctx, req, sc, name, read.OwnStages{List: stages}, req.Int64("batchSize", limits.FirstBatch), reply)
+	return runStages(ctx, req, sc, name, read.OwnStages{List: stages}, req.Int64("batchSize", limits.FirstBatch), reply)
 }
 
 // findStages returns the stages that a find command on a view is. A sort by $natural is a hint in
@@ -88,7 +88,7 @@ func countOnView(ctx context.Context, req *command.Request, name string) (int64,
 	if err != nil {
 		return 0, err
 	}
-	src, err := OpenStages(ctx, req, sc, name, read.OwnStages{List: read.AppendStage(stages, "$group", read.CountGroup)})
+	src, err := openStages(ctx, req, sc, name, read.OwnStages{List: read.AppendStage(stages, "$group", read.CountGroup)})
 	if err != nil {
 		return 0, err
 	}
@@ -131,7 +131,7 @@ func distinctOnView(ctx context.Context, req *command.Request, name string) (bso
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	src, err := OpenStages(ctx, req, sc, name, read.OwnStages{List: stages})
+	src, err := openStages(ctx, req, sc, name, read.OwnStages{List: stages})
 	if err != nil {
 		return bsonx.Missing, err
 	}
