@@ -1,35 +1,20 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"go/ast"
-	"go/importer"
-	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-)
 
-// listed is the part of go list's output for a package that is used here.
-type listed struct {
-	ImportPath, Dir, Export, Name string
-	GoFiles, IgnoredGoFiles       []string
-	TestGoFiles, XTestGoFiles     []string
-	Imports                       []string
-	DepOnly                       bool
-	Module                        *struct{ Path string }
-}
+	"github.com/sheafdb/sheaf/tools/internal/golist"
+)
 
 // pkg is a package of the module with its types. Tests and files of other systems are read as names
 // only: see program.tests and program.others.
 type pkg struct {
-	listed
+	golist.Package
 	types *types.Package
 	info  *types.Info
 	files []*ast.File
@@ -52,37 +37,22 @@ type program struct {
 // load reads the module in the current folder. Imports of other modules come from the compiler's
 // export data.
 func load() (*program, error) {
-	cmd := exec.Command("go", "list", "-deps", "-export",
-		"-json=ImportPath,Dir,Export,Name,GoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles,Imports,DepOnly,Module", "./...")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
-	}
 	root, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
 	p := &program{fset: token.NewFileSet(), root: root, own: map[string]*pkg{}}
-	exports := map[string]string{}
-	p.from = importer.ForCompiler(p.fset, "gc",
-		func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var l listed
-		if err := d.Decode(&l); err == io.EOF {
-			return p, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("go list: %w", err)
-		}
-		exports[l.ImportPath] = l.Export
-		if l.DepOnly {
-			continue
-		}
+	listed, from, err := golist.List(p.fset, "./...")
+	if err != nil {
+		return nil, err
+	}
+	p.from = from
+	for _, l := range listed {
 		if err := p.check(l); err != nil {
 			return nil, err
 		}
 	}
+	return p, nil
 }
 
 // Import returns the package that was checked from source, or else the one of the export data.
@@ -93,20 +63,16 @@ func (p *program) Import(path string) (*types.Package, error) {
 	return p.from.Import(path)
 }
 
-func (p *program) check(l listed) error {
-	k := &pkg{listed: l, info: &types.Info{
+func (p *program) check(l golist.Package) error {
+	k := &pkg{Package: l, info: &types.Info{
 		Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
 		Types: map[ast.Expr]types.TypeAndValue{},
 	}}
-	for _, name := range l.GoFiles {
-		file, err := parser.ParseFile(p.fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		k.files = append(k.files, file)
+	var err error
+	if k.files, err = l.Parse(p.fset); err != nil {
+		return err
 	}
 	conf := types.Config{Importer: p}
-	var err error
 	if k.types, err = conf.Check(l.ImportPath, p.fset, k.files, k.info); err != nil {
 		return fmt.Errorf("%s: %w", l.ImportPath, err)
 	}
