@@ -21,7 +21,8 @@ type Accumulator interface {
 	Merge(state bsonx.Value) error
 }
 
-// Finisher is an Accumulator that puts work off which may fail. State and Result are valid after Finish.
+// Finisher is an Accumulator that puts work off which may fail. State and Result are valid after
+// Finish.
 type Finisher interface {
 	Accumulator
 	// Finish does the work; last says that the result is wanted, else the state is.
@@ -55,18 +56,20 @@ type Accumulation struct {
 	Name string
 	// Arg is what Add takes, computed for each document.
 	Arg expr.Expr
-	// Init is computed once for each group, with the group's _id as the document; nil where there is nothing to compute.
+	// Init is computed once for each group, with the group's _id as the document; nil where there
+	// is nothing to compute.
 	Init expr.Expr
 	// FixedSize says that Bytes is always the same.
 	FixedSize bool
-	// Unordered says that the order of the documents does not show in the result: but for which of several equal numbers it
-	// is, and the last digit of a sum of doubles.
+	// Unordered says that the order of the documents does not show in the result: but for which of
+	// several equal numbers it is, and the last digit of a sum of doubles.
 	Unordered bool
 
 	// Collation is what values are compared by.
 	Collation *collation.Collator
 
-	// Once says that an accumulator that is Sated takes no more values: Arg need not be computed for it.
+	// Once says that an accumulator that is Sated takes no more values: Arg need not be computed
+	// for it.
 	Once bool
 
 	plain func() Accumulator // nil where Init is not constant

@@ -20,9 +20,9 @@ func maxNDefinition() Definition {
 
 // $firstN, $lastN, $minN and $maxN as accumulators; the expressions of these names are in pick.go.
 
-// extremesN is $minN and $maxN, which ignore null. It keeps a heap with the worst value on top. Values that are equal
-// and differ in type show the heap's order in the result, so it moves values as the C++ library's heap does, which the
-// server uses.
+// extremesN is $minN and $maxN, which ignore null. It keeps a heap with the worst value on top.
+// Values that are equal and differ in type show the heap's order in the result, so it moves values
+// as the C++ library's heap does, which the server uses.
 type extremesN struct {
 	name  string
 	n     int
@@ -69,7 +69,8 @@ func (a *extremesN) up(h []bsonx.Value, i int, v bsonx.Value) {
 	h[i] = v
 }
 
-// pop moves the top to the end: the hole sinks to the bottom first, then the last value rises from there.
+// pop moves the top to the end: the hole sinks to the bottom first, then the last value rises from
+// there.
 func (a *extremesN) pop(h []bsonx.Value) {
 	last := len(h) - 1
 	if last == 0 {

@@ -9,7 +9,9 @@ import (
 )
 
 // nArguments compiles the arguments {input: …, n: …}, in the order of the document.
-func nArguments(name string, arg bsonx.Value, operand func(bsonx.Value) (expr.Expr, error)) (input, n expr.Expr, err error) {
+func nArguments(name string, arg bsonx.Value,
+	operand func(bsonx.Value) (expr.Expr, error),
+) (input, n expr.Expr, err error) {
 	if arg.Type != bsonx.TypeDocument {
 		code := mongoerr.Code(5787801)
 		if name == "$minN" || name == "$maxN" {
@@ -45,7 +47,8 @@ func countOf(v bsonx.Value) (int, error) {
 		return 0, mongoerr.New(5787902, "Value for 'n' must be of integral type, but found %s", expr.Show(v))
 	}
 	n, ok := v.AsExactInt64()
-	if f, _ := v.AsFloat64(); v.Type == bsonx.TypeDecimal128 && f == 0 { // also what is nearer to 0 than a double can be, as within MongoDB
+	// also what is nearer to 0 than a double can be, as within MongoDB
+	if f, _ := v.AsFloat64(); v.Type == bsonx.TypeDecimal128 && f == 0 {
 		ok = true
 	}
 	if !ok {
@@ -57,8 +60,9 @@ func countOf(v bsonx.Value) (int, error) {
 	return int(n), nil
 }
 
-// startN completes the Accumulation of an accumulator that keeps n values, where n is computed by Init. Also an n that is constant is
-// refused by the first group only: without documents there is no error.
+// startN completes the Accumulation of an accumulator that keeps n values, where n is computed by
+// Init. Also an n that is constant is refused by the first group only: without documents there is
+// no error.
 func (a *Accumulation) startN(make func(n int) Accumulator) {
 	if v, constant := expr.ConstValue(a.Init); constant {
 		if n, err := countOf(v); err == nil {

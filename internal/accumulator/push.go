@@ -16,7 +16,8 @@ func pushDefinition() Definition {
 // valueBytes is about what a kept value takes beside its payload.
 const valueBytes = 32
 
-// tooMuchMemory is what accumulators that keep values answer beyond the limit, which writing to disk cannot help.
+// tooMuchMemory is what accumulators that keep values answer beyond the limit, which writing to
+// disk cannot help.
 func tooMuchMemory(name string) error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit,
 		"%s used too much memory and spilling to disk cannot reduce memory consumption any further. Memory limit: %d bytes", name, limits.ExpressionBytes)

@@ -70,7 +70,8 @@ func Operators() []expr.Definition {
 	return defs
 }
 
-// over returns the accumulator as a function of its operands, or of the elements of one that is an array.
+// over returns the accumulator as a function of its operands, or of the elements of one that is an
+// array.
 func (d *Definition) over(c *collation.Collator) expr.WatchingN {
 	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		list := args

@@ -18,8 +18,8 @@ import (
 // Activity is what happened to a namespace, in a database or anywhere.
 type Activity struct {
 	parent *Activity
-	// under counts the commits that have begun and are not over; last is the greatest stamp of those
-	// that are.
+	// under counts the commits that have begun and are not over; last is the greatest stamp of
+	// those that are.
 	under    atomic.Int64
 	last     atomic.Uint64
 	arrivals arrival.Signal
@@ -63,7 +63,8 @@ type Activities struct {
 // NewActivities returns the activities of a store whose commits have that order.
 func NewActivities(order *storage.Order) *Activities {
 	return &Activities{
-		order: order, all: &Activity{}, byName: map[string]weak.Pointer[Activity]{}, watched: map[string]map[*Activity]int{},
+		order: order, all: &Activity{}, byName: map[string]weak.Pointer[Activity]{},
+		watched: map[string]map[*Activity]int{},
 	}
 }
 
@@ -176,8 +177,8 @@ func (w *Watch) Arrival(behind storage.Stamp) <-chan struct{} {
 	if last <= behind && w.of.ddl.under.Load() == 0 {
 		return arrival
 	}
-	// A commit that was told is not safe before older ones are over, and a change of definitions that
-	// has begun may not know of the Watch: those are waited for as all are.
+	// A commit that was told is not safe before older ones are over, and a change of definitions
+	// that has begun may not know of the Watch: those are waited for as all are.
 	commit := w.of.order.SafeArrival()
 	if safe := w.of.order.Safe(); safe <= behind || safe < last {
 		return commit

@@ -2,11 +2,12 @@
 //
 // Concepts:
 //
-//   - A Log is the oplog, the records of local.oplog.rs. A record's key ends with the stamp that its
-//     commit got from storage.
-//   - A Transaction collects the operations of a multi-document transaction, for one entry or a chain.
-//   - The History keeps a snapshot of every half second of late in which something was changed. What
-//     happened between a snapshot and a time comes from the log; see Replay.
+//   - A Log is the oplog, the records of local.oplog.rs. A record's key ends with the stamp that
+//     its commit got from storage.
+//   - A Transaction collects the operations of a multi-document transaction, for one entry or a
+//     chain.
+//   - The History keeps a snapshot of every half second of late in which something was changed.
+//     What happened between a snapshot and a time comes from the log; see Replay.
 //   - An Activity counts the commits of a namespace, of a database or of the store. A Watch follows
 //     one, so that a change stream need not read the log while nothing happens there.
 //
@@ -15,8 +16,8 @@
 //  1. An entry is in the transaction of the change that it tells of. Its stamp is the commit's.
 //  2. The counter of the entries is exact, or too large after a crash in a trim; never too small.
 //  3. The newest entry is never trimmed, nor one within the retention.
-//  4. An Activity begins before its commit may be visible and ends after it: whoever sees no activity
-//     after a stamp misses no entry.
+//  4. An Activity begins before its commit may be visible and ends after it: whoever sees no
+//     activity after a stamp misses no entry.
 //  5. A Point that was acquired stays open until it is released.
 //
 // It does not apply entries to collections: package table does, with what Replay gives it. The

@@ -41,7 +41,8 @@ type Options struct {
 	// ID is the identifier of the collection local.oplog.rs.
 	ID    uint32
 	Clock clock.Clock
-	// Size returns how many bytes of entries are kept. It returns false where the collection is gone.
+	// Size returns how many bytes of entries are kept. It returns false where the collection is
+	// gone.
 	Size func() (bytes int64, ok bool)
 	// Retention is for how long entries are kept although there are more than Size bytes.
 	Retention time.Duration

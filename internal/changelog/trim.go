@@ -80,8 +80,8 @@ func (l *Log) trimOnce(stop <-chan struct{}, from []byte) ([]byte, error) {
 	if err != nil || removed.Count == 0 {
 		return from, err
 	}
-	// First the range, then the counter: a crash between them leaves the log a little smaller than its
-	// limit, never larger.
+	// First the range, then the counter: a crash between them leaves the log a little smaller than
+	// its limit, never larger.
 	l.trimmed.Store(uint64(stampOf(end[:len(end)-1])))
 	if err := l.engine.DeleteRange(from, end); err != nil {
 		return from, err

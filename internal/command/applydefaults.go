@@ -5,8 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// ImpliedConcern returns the write concern of commands without one where nothing was set: a majority, unless the server was started with
-// less, or is no member of a set.
+// ImpliedConcern returns the write concern of commands without one where nothing was set: a
+// majority, unless the server was started with less, or is no member of a set.
 func (s *Service) ImpliedConcern() (WriteConcern, bsonx.Doc) {
 	if s.ImpliedOne || !s.Replicates() {
 		return WriteConcern{W: 1}, impliedOne

@@ -8,13 +8,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Where the two times stand in the fields of timesOfReply: from their beginning, and from their end.
+// Where the two times stand in the fields of timesOfReply: from their beginning, and from their
+// end.
 const (
 	clusterTimeAt   = 1 + len("$clusterTime\x00") + 4 + 1 + len("clusterTime\x00")
 	operationTimeAt = 8
 )
 
-// timesOfReply is a document with the fields that AppendTimes appends. Without users nothing signs the time: the key is 0.
+// timesOfReply is a document with the fields that AppendTimes appends. Without users nothing signs
+// the time: the key is 0.
 var timesOfReply = bsonx.NewDoc(
 	"$clusterTime", bsonx.NewDoc(
 		"clusterTime", bsonx.Timestamp(0, 0),

@@ -30,7 +30,8 @@ func (rc *ReadConcern) IsEmpty() bool {
 	return rc.Level == "" && rc.AfterClusterTime == 0 && rc.AtClusterTime == 0 && !rc.hasAfterOpTime
 }
 
-// The read concern levels. On the only member of a set what was acknowledged is what a majority has.
+// The read concern levels. On the only member of a set what was acknowledged is what a majority
+// has.
 const (
 	LevelLocal        = "local"
 	levelAvailable    = "available"
@@ -46,8 +47,8 @@ type WriteConcern struct {
 	W    int
 	Mode string
 	Tags bsonx.Doc
-	// Journal is j: true, Majority is w: "majority"; both make acknowledged writes survive the loss of power. NoJournal is j: false,
-	// with which a majority does not.
+	// Journal is j: true, Majority is w: "majority"; both make acknowledged writes survive the loss
+	// of power. NoJournal is j: false, with which a majority does not.
 	Journal   bool
 	Majority  bool
 	NoJournal bool
@@ -106,7 +107,10 @@ func setReadConcern(g *Generic, _ string, v bsonx.Value) error {
 }
 
 // provenances are where a concern may come from: routers send it along.
-var provenances = []string{"clientSupplied", "customDefault", "implicitDefault", "getLastErrorDefaults", "internalWriteDefault"}
+var provenances = []string{
+	"clientSupplied", "customDefault", "implicitDefault",
+	"getLastErrorDefaults", "internalWriteDefault",
+}
 
 func checkProvenance(path string, v bsonx.Value) error {
 	if slices.Contains(provenances, string(v.StrBytes())) {
@@ -133,7 +137,8 @@ func (rc *ReadConcern) Check() error {
 		return mongoerr.New(mongoerr.InvalidOptions, "Specifying both atClusterTime and afterClusterTime is not allowed")
 	case rc.AfterClusterTime != 0 && rc.hasAfterOpTime:
 		return mongoerr.New(mongoerr.InvalidOptions, "Can not specify both afterClusterTime and afterOpTime")
-	case rc.AfterClusterTime != 0 && level != "" && level != LevelLocal && level != LevelMajority && level != LevelSnapshot:
+	case rc.AfterClusterTime != 0 && level != "" && level != LevelLocal &&
+		level != LevelMajority && level != LevelSnapshot:
 		return mongoerr.New(mongoerr.InvalidOptions,
 			"afterClusterTime field can be set only if level is equal to majority, local, or snapshot")
 	case rc.AtClusterTime != 0 && level != LevelSnapshot:
@@ -238,7 +243,8 @@ func checkTags(tags bsonx.Doc) error {
 	return nil
 }
 
-// Unmet returns the error that a write is acknowledged with that asks for more than a set of one member can give, or nil.
+// Unmet returns the error that a write is acknowledged with that asks for more than a set of one
+// member can give, or nil.
 func (w *WriteConcern) Unmet() *mongoerr.Error {
 	var err *mongoerr.Error
 	switch {
@@ -287,7 +293,8 @@ var readPreferenceFields = []Field{
 	{Name: "hedge", Type: Object},
 }
 
-// setReadPreference checks a read preference. Every member may read here, so it has no further effect.
+// setReadPreference checks a read preference. Every member may read here, so it has no further
+// effect.
 func setReadPreference(g *Generic, _ string, v bsonx.Value) error {
 	tags, staleness := false, false
 	err := ParseFields("readPreference", v.Doc(), readPreferenceFields, func(i int, v bsonx.Value) error {
@@ -301,7 +308,8 @@ func setReadPreference(g *Generic, _ string, v bsonx.Value) error {
 			}
 			return enumError("readPreference.mode", v)
 		case "tags":
-			tags = !v.Doc().IsEmpty() && !(v.Doc().Len() == 1 && v.Doc().Index(0).Type == bsonx.TypeDocument && v.Doc().Index(0).Doc().IsEmpty())
+			tags = !v.Doc().IsEmpty() &&
+				!(v.Doc().Len() == 1 && v.Doc().Index(0).Type == bsonx.TypeDocument && v.Doc().Index(0).Doc().IsEmpty())
 		case "maxStalenessSeconds":
 			n := bsonx.SaturatingInt64(v)
 			staleness = n > 0
@@ -309,7 +317,8 @@ func setReadPreference(g *Generic, _ string, v bsonx.Value) error {
 				return mongoerr.New(mongoerr.BadValue, "maxStalenessSeconds value can not be negative")
 			}
 			if n > 0 && n < 90 {
-				return mongoerr.New(mongoerr.MaxStalenessOutOfRange, "maxStalenessSeconds value must be at least 90 seconds")
+				return mongoerr.New(mongoerr.MaxStalenessOutOfRange,
+					"maxStalenessSeconds value must be at least 90 seconds")
 			}
 		}
 		return nil

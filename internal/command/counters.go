@@ -9,8 +9,8 @@ import (
 // documents).
 func (r *Request) Count(c Counter, n int64) { r.Conn.Tally.Opcounters[c].Add(n) }
 
-// Begin counts a command that runs. What cannot be parsed counts neither as a command that ran nor as
-// one that failed, as in MongoDB.
+// Begin counts a command that runs. What cannot be parsed counts neither as a command that ran nor
+// as one that failed, as in MongoDB.
 func (r *Request) Begin(e *Entry) {
 	if r.Begun {
 		return
@@ -41,7 +41,8 @@ func (c *Conn) CountTraffic(in, out int) {
 	c.Tally.BytesOut.Add(int64(out))
 }
 
-// CountDecompression is called by the server for a compressed message of packed bytes that carries plain bytes.
+// CountDecompression is called by the server for a compressed message of packed bytes that carries
+// plain bytes.
 func (s *Service) CountDecompression(id wire.Compressor, packed, plain int) {
 	c := &s.Stats.Codecs[id].Decompressed
 	c.In.Add(int64(packed))

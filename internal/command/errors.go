@@ -57,8 +57,8 @@ func legible(e *mongoerr.Error) *mongoerr.Error {
 var ErrWriteConflict = mongoerr.New(mongoerr.WriteConflict, "Caused by :: Write conflict during plan execution and yielding is disabled. :: "+
 	"Please retry your operation or multi-document transaction.")
 
-// IsTransient reports whether a transaction that failed with a code had no effect, and may succeed when it is tried again.
-// ending is for the errors of its commit or abort.
+// IsTransient reports whether a transaction that failed with a code had no effect, and may succeed
+// when it is tried again. ending is for the errors of its commit or abort.
 func IsTransient(code mongoerr.Code, ending bool) bool {
 	switch code {
 	case mongoerr.WriteConflict, mongoerr.LockTimeout, mongoerr.PreparedTransactionInProgress, mongoerr.SnapshotTooOld,

@@ -62,12 +62,13 @@ const maxTimeMillisLimit = 1<<31 - 1
 type GenericField struct {
 	Name string
 	Typ  FieldType
-	// set parses the value; nil for arguments that are checked for their type and otherwise meant for others: mongos,
-	// auditing, drivers.
+	// set parses the value; nil for arguments that are checked for their type and otherwise meant
+	// for others: mongos, auditing, drivers.
 	Set func(g *Generic, cmd string, v bsonx.Value) error
 }
 
-// GenericTable is the table of generic arguments. Parsing compares lengths first, so its order matters little.
+// GenericTable is the table of generic arguments. Parsing compares lengths first, so its order
+// matters little.
 var GenericTable = []GenericField{
 	{"$db", Any, nil}, // read before anything else
 	{"lsid", Object, setSession},
@@ -81,10 +82,19 @@ var GenericTable = []GenericField{
 	{"writeConcern", Object, setWriteConcern},
 	{"$readPreference", Object, setReadPreference},
 	{"comment", Any, func(g *Generic, _ string, v bsonx.Value) error { g.Comment = v; return nil }},
-	{"autocommit", Bool, func(g *Generic, _ string, v bsonx.Value) error { g.Autocommit = optional(v.Bool()); return nil }},
-	{"startTransaction", Bool, func(g *Generic, _ string, v bsonx.Value) error { g.StartTxn = optional(v.Bool()); return nil }},
+	{"autocommit", Bool, func(g *Generic, _ string, v bsonx.Value) error {
+		g.Autocommit = optional(v.Bool())
+		return nil
+	}},
+	{
+		"startTransaction", Bool,
+		func(g *Generic, _ string, v bsonx.Value) error { g.StartTxn = optional(v.Bool()); return nil },
+	},
 	{"apiVersion", String, func(g *Generic, _ string, v bsonx.Value) error { g.APIVersion = v.Str(); return nil }},
-	{"apiStrict", Bool, func(g *Generic, _ string, v bsonx.Value) error { g.APIStrict = optional(v.Truthy()); return nil }},
+	{"apiStrict", Bool, func(g *Generic, _ string, v bsonx.Value) error {
+		g.APIStrict = optional(v.Truthy())
+		return nil
+	}},
 	{"apiDeprecationErrors", Bool, func(g *Generic, _ string, v bsonx.Value) error {
 		g.APIDeprecation = optional(v.Truthy())
 		return nil
@@ -135,7 +145,8 @@ func GenericFields() []Field {
 	return fields
 }
 
-// genericLengths are the lengths of the names: a look-up reads these instead of the whole table, as entry.field does.
+// genericLengths are the lengths of the names: a look-up reads these instead of the whole table, as
+// entry.field does.
 var genericLengths = func() (lengths []byte) {
 	for i := range GenericTable {
 		lengths = append(lengths, byte(len(GenericTable[i].Name)))
@@ -248,7 +259,10 @@ func ParseSessionID(path string, doc bsonx.Doc) (session.SessionID, error) {
 }
 
 func binaryName(subtype byte) string {
-	names := []string{"general", "function", "binary", "UUID (old)", "UUID", "MD5", "encrypt", "column", "sensitive", "vector"}
+	names := []string{
+		"general", "function", "binary", "UUID (old)", "UUID", "MD5", "encrypt",
+		"column", "sensitive", "vector",
+	}
 	if int(subtype) < len(names) {
 		return names[subtype]
 	}

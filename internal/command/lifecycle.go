@@ -17,7 +17,8 @@ func (s *Service) disabledRules() pipeline.Rule {
 	return 0
 }
 
-// setHistoryWindow changes for how long a snapshot can be read that is held, and, as someone cares for the past, any time of it.
+// setHistoryWindow changes for how long a snapshot can be read that is held, and, as someone cares
+// for the past, any time of it.
 func (s *Service) setHistoryWindow(seconds int64) {
 	s.Read.Snapshots.SetWindow(seconds)
 	if s.Store != nil {
@@ -25,7 +26,8 @@ func (s *Service) setHistoryWindow(seconds int64) {
 	}
 }
 
-// Reap ends what was idle for too long: cursors, sessions and the cursors of those. The server calls it regularly.
+// Reap ends what was idle for too long: cursors, sessions and the cursors of those. The server
+// calls it regularly.
 func (s *Service) Reap() {
 	s.Cursors.Reap()
 	s.Transactions.Reap(s.Clock.Now())
@@ -64,7 +66,8 @@ func (s *Service) Close() {
 	s.Read.Snapshots.Close()
 }
 
-// Stop tells the service that the server stops: commands that wait for news end at once, the others finish.
+// Stop tells the service that the server stops: commands that wait for news end at once, the others
+// finish.
 func (s *Service) Stop() {
 	s.Topology.stop()
 	s.Ops.Each((*session.Op).InterruptAwait)

@@ -8,19 +8,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// DefaultReplicaSet is the name of the replica set of one member that the server presents by default.
+// DefaultReplicaSet is the name of the replica set of one member that the server presents by
+// default.
 const DefaultReplicaSet = "rs0"
 
-// ElectionID is that of the set's first term; drivers compare it to tell old primaries from new ones.
+// ElectionID is that of the set's first term; drivers compare it to tell old primaries from new
+// ones.
 var ElectionID = [12]byte{0: 0x7f, 1: 0xff, 2: 0xff, 3: 0xff, 11: SetTerm}
 
 // Replicates reports whether the server presents itself as the member of a replica set.
 func (s *Service) Replicates() bool { return s.ReplicaSet != "" }
 
-// Member returns the name under which the server is a member of its set for clients that reach it by the address local. Drivers go
-// on with the members that hello tells them, and leave the address that they were given if it is not among them: so the name is
-// that address, which the client can reach whatever name it used. All that tells the name tells the same on a connection. A member
-// has a port; without an address and a port that is served it is MongoDB's.
+// Member returns the name under which the server is a member of its set for clients that reach it
+// by the address local. Drivers go on with the members that hello tells them, and leave the address
+// that they were given if it is not among them: so the name is that address, which the client can
+// reach whatever name it used. All that tells the name tells the same on a connection. A member has
+// a port; without an address and a port that is served it is MongoDB's.
 func (s *Service) Member(local string) string {
 	switch {
 	case local != "":

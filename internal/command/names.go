@@ -47,8 +47,8 @@ func hostName() string {
 // BulkWriteCursor is the name of the collection, of admin, that the cursor of a bulkWrite has.
 const BulkWriteCursor = "$cmd.bulkWrite"
 
-// eachStage calls a function with the stages of a pipeline that may not be well formed, and those of its sub-pipelines, until it
-// fails.
+// eachStage calls a function with the stages of a pipeline that may not be well formed, and those
+// of its sub-pipelines, until it fails.
 func eachStage(stages bsonx.Value, fn func(stage bsonx.Elem) error) error {
 	if stages.Type != bsonx.TypeArray {
 		return nil

@@ -25,7 +25,8 @@ import (
 // budgetParams are the parameters of the stages' budgets.
 func (s opening) budgetParams() []param.Param {
 	stage := func(name, stage string, least int64) param.Param {
-		return param.Int(name, limits.OperatorBytes, least, math.MaxInt64, func(n int64) { s.Read.Budgets.Put(stage, n) })
+		return param.Int(name, limits.OperatorBytes, least, math.MaxInt64,
+			func(n int64) { s.Read.Budgets.Put(stage, n) })
 	}
 	sort := param.Int(SortMemoryParam, limits.OperatorBytes, 0, math.MaxInt64, func(n int64) {
 		s.Read.Budgets.Put("$sort", max(n, 1))
@@ -45,7 +46,8 @@ func (s opening) budgetParams() []param.Param {
 	}
 }
 
-// loadClusterParameters reads what was set in an earlier life. What is no longer valid counts as not set.
+// loadClusterParameters reads what was set in an earlier life. What is no longer valid counts as
+// not set.
 func (s opening) loadClusterParameters() error {
 	s.images.Store(&imagePolicy{})
 	s.ReadLimit.Store(&readLimit{})
@@ -83,9 +85,10 @@ func (s opening) builtinParams() []param.Param {
 		}),
 		param.Constant("localLogicalSessionTimeoutMinutes", bsonx.Int32(30)),
 		{Name: "maxSessions", Get: func() bsonx.Value { return bsonx.Int32(int32(s.Sessions.Max())) }},
-		param.Int("transactionLifetimeLimitSeconds", int64(session.DefaultLifetime/time.Second), 1, 1<<31-1, func(n int64) {
-			s.Transactions.SetLifetime(time.Duration(n) * time.Second)
-		}),
+		param.Int("transactionLifetimeLimitSeconds",
+			int64(session.DefaultLifetime/time.Second), 1, 1<<31-1, func(n int64) {
+				s.Transactions.SetLifetime(time.Duration(n) * time.Second)
+			}),
 		param.Int("transactionSizeLimitBytes", defaultTransactionSize, 1, 1<<62, s.TransactionSize.Store),
 		param.Int("cursorTimeoutMillis", 600_000, 1, 1<<53, func(n int64) {
 			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
@@ -99,7 +102,8 @@ func (s opening) builtinParams() []param.Param {
 // initRead gives the read engine what it works with.
 func (s opening) initRead() {
 	e := &s.Read
-	e.Store, e.Planner, e.Clock, e.Memory, e.TempDir, e.NoScripting = s.Store, s.Planner, s.Clock, s.Memory, s.TempDir, s.NoScripting
+	e.Store, e.Planner, e.Clock, e.Memory, e.TempDir, e.NoScripting = s.Store, s.Planner, s.Clock,
+		s.Memory, s.TempDir, s.NoScripting
 	if s.Replicates() {
 		e.Order = s.Order
 	}
@@ -110,7 +114,8 @@ func (s opening) initRead() {
 	e.Init()
 }
 
-// loadDefaults reads the defaults that were set in an earlier life. What is no longer valid counts as not set.
+// loadDefaults reads the defaults that were set in an earlier life. What is no longer valid counts
+// as not set.
 func (s opening) loadDefaults() error {
 	d := &RWDefaults{Local: s.Started}
 	s.RWDefaults.Store(d)
@@ -158,7 +163,8 @@ func (s opening) open() error {
 	}
 	s.Topology.init(s.Started)
 	s.Gate.init()
-	s.Relief.Memory, s.Relief.Ops, s.Relief.Cursors, s.Relief.Clock, s.Relief.Logger = s.Memory, s.Ops, s.Cursors, s.Clock, s.Logger
+	s.Relief.Memory, s.Relief.Ops, s.Relief.Cursors, s.Relief.Clock, s.Relief.Logger = s.Memory,
+		s.Ops, s.Cursors, s.Clock, s.Logger
 	s.initRead()
 	if s.Replicates() {
 		s.Order.Advance(storage.StampAt(s.Started))
@@ -181,7 +187,8 @@ func (s opening) setDefaults() {
 		s.Clock = clock.System{}
 	}
 	s.settled = clock.Settle(s.Clock)
-	// After a start no session is known to be alive. A record that was written while the computer's clock was years back looks old.
+	// After a start no session is known to be alive. A record that was written while the computer's
+	// clock was years back looks old.
 	s.reaper.last = s.settled.Now().Add(session.Timeout - recordsInterval)
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
@@ -230,8 +237,8 @@ func (s opening) setDefaults() {
 	s.Pid, s.Hostname = processID(), hostName()
 }
 
-// logStart adds the start of a server to local.startup_log. A program that embeds the database has no such log: what it says
-// of itself is not for clients.
+// logStart adds the start of a server to local.startup_log. A program that embeds the database has
+// no such log: what it says of itself is not for clients.
 func (s opening) logStart() error {
 	if s.Store == nil || len(s.CommandLine.Args) == 0 {
 		return nil
@@ -239,7 +246,8 @@ func (s opening) logStart() error {
 	c := s.Store.Lookup("local", startupLog)
 	if c == nil {
 		var err error
-		if c, err = schema.Create(s.Store, "local", startupLog, catalog.KindCollection, bsonx.NewDoc("capped", true, "size", int64(startupLogSize))); err != nil {
+		if c, err = schema.Create(s.Store, "local", startupLog, catalog.KindCollection,
+			bsonx.NewDoc("capped", true, "size", int64(startupLogSize))); err != nil {
 			return err
 		}
 	}
@@ -287,7 +295,8 @@ func (s opening) switchParams() []param.Param {
 				s.Planner.RefuseTableScans(on)
 			}
 		}),
-		param.Int("maxTransactionLockRequestTimeoutMillis", defaultLockMillis, -1<<31, 1<<31-1, s.Switches.LockMillis.Store),
+		param.Int("maxTransactionLockRequestTimeoutMillis", defaultLockMillis, -1<<31,
+			1<<31-1, s.Switches.LockMillis.Store),
 	}
 }
 

@@ -17,7 +17,8 @@ const (
 	ClusterParameters   = "clusterParameters"
 )
 
-// imagePolicy says how long change streams show versions of documents before changes. It is immutable.
+// imagePolicy says how long change streams show versions of documents before changes. It is
+// immutable.
 type imagePolicy struct {
 	// after is for how long; 0 is as long as the log has them.
 	after time.Duration
@@ -36,14 +37,16 @@ var (
 func parseImagePolicy(doc bsonx.Doc, at storage.Stamp) (*imagePolicy, error) {
 	var expire bsonx.Value
 	err := ParseFields(changeStreamOptions, doc, changeStreamFields, func(_ int, v bsonx.Value) error {
-		return ParseFields(changeStreamOptions+".preAndPostImages", v.Doc(), expiryFields, func(_ int, v bsonx.Value) error {
-			expire = v
-			return nil
-		})
+		return ParseFields(changeStreamOptions+".preAndPostImages", v.Doc(), expiryFields,
+			func(_ int, v bsonx.Value) error {
+				expire = v
+				return nil
+			})
 	})
 	var malformed *mongoerr.Error
 	if errors.As(err, &malformed) {
-		return nil, mongoerr.New(mongoerr.BadValue, "Failed parsing new changeStreamOptions value: %s", malformed.Message)
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"Failed parsing new changeStreamOptions value: %s", malformed.Message)
 	}
 	if expire.Type == bsonx.TypeString {
 		if expire.Str() != "off" {
@@ -83,7 +86,8 @@ func (p *imagePolicy) expired(kept, now time.Time) bool {
 	return p.after > 0 && now.Sub(kept) > p.after
 }
 
-// readLimit is the cluster parameter defaultMaxTimeMS: the time limit of reads that bring none. It is immutable.
+// readLimit is the cluster parameter defaultMaxTimeMS: the time limit of reads that bring none. It
+// is immutable.
 type readLimit struct {
 	Millis int64         // 0 is no limit
 	at     storage.Stamp // of the change
@@ -107,5 +111,6 @@ func parseReadLimit(doc bsonx.Doc, at storage.Stamp) (*readLimit, error) {
 
 // Document implements clusterValue.
 func (l *readLimit) Document() bsonx.Doc {
-	return bsonx.NewDoc("_id", defaultMaxTime, "clusterParameterTime", oplog.Timestamp(l.at), "readOperations", l.Millis)
+	return bsonx.NewDoc("_id", defaultMaxTime, "clusterParameterTime",
+		oplog.Timestamp(l.at), "readOperations", l.Millis)
 }

@@ -10,7 +10,8 @@ import (
 // recordsInterval is the time between two searches for records of sessions that are gone.
 const recordsInterval = 5 * time.Minute
 
-// recordReaper removes the records of retryable writes whose sessions are gone. One goroutine uses it.
+// recordReaper removes the records of retryable writes whose sessions are gone. One goroutine uses
+// it.
 type recordReaper struct {
 	last time.Time // of the last search
 }

@@ -21,8 +21,8 @@ const (
 	Supported Status = iota
 	// Known commands exist in MongoDB and not in Sheaf yet: they answer NotImplemented.
 	Known
-	// Absent commands exist in other kinds of MongoDB servers only and answer CommandNotFound, as a mongod does. They are
-	// listed so that docs/compatibility.md can say so.
+	// Absent commands exist in other kinds of MongoDB servers only and answer CommandNotFound, as a
+	// mongod does. They are listed so that docs/compatibility.md can say so.
 	Absent
 )
 
@@ -34,16 +34,19 @@ type Definition struct {
 	Aliases   []string
 	Help      string
 	Status    Status
-	// Run executes the command: it appends the reply's fields, without ok, to the open document of reply.
+	// Run executes the command: it appends the reply's fields, without ok, to the open document of
+	// reply.
 	Run func(ctx context.Context, req *Request, reply *bsonx.Builder) error
-	// Refuse stands in the place of Run for a command that a server of this kind answers with an error in any case, as a MongoDB
-	// server of this kind does.
+	// Refuse stands in the place of Run for a command that a server of this kind answers with an
+	// error in any case, as a MongoDB server of this kind does.
 	Refuse func(req *Request) error
-	// Lacks names what a command that works answers with NotImplemented; docs/compatibility.md shows it.
+	// Lacks names what a command that works answers with NotImplemented; docs/compatibility.md
+	// shows it.
 	Lacks string
 	// Fields are the arguments beside the generic ones.
 	Fields []Field
-	// Loose commands ignore unknown fields, as those MongoDB commands do that are not parsed by its IDL.
+	// Loose commands ignore unknown fields, as those MongoDB commands do that are not parsed by its
+	// IDL.
 	Loose bool
 	// AdminOnly commands run on the admin database only.
 	AdminOnly bool
@@ -77,13 +80,15 @@ type Definition struct {
 	OwnMaxTime bool
 	// Silent commands answer ok and nothing else to w: 0.
 	Silent bool
-	// TimedRead commands have the time limit of the cluster parameter defaultMaxTimeMS where they bring none.
+	// TimedRead commands have the time limit of the cluster parameter defaultMaxTimeMS where they
+	// bring none.
 	TimedRead bool
 	// Secret commands carry credentials: their bodies are not logged or shown.
 	Secret bool
 	// ByUUID commands take the UUID of a collection in place of its name.
 	ByUUID bool
-	// CommandField replaces the check of the command's own field (getMore: a long). The zero value accepts anything.
+	// CommandField replaces the check of the command's own field (getMore: a long). The zero value
+	// accepts anything.
 	CommandField FieldType
 }
 
@@ -184,7 +189,8 @@ func (r *Registry) Definitions() []*Definition {
 // IsHello reports whether d is hello or isMaster.
 func IsHello(d *Definition) bool { return d.Name == "hello" || d.Name == "isMaster" }
 
-// EndsTransaction tells the commands that commit and abort from those that transactions are made of.
+// EndsTransaction tells the commands that commit and abort from those that transactions are made
+// of.
 func EndsTransaction(d *Definition) bool {
 	return d.Name == "commitTransaction" || d.Name == "abortTransaction" || d.Name == "coordinateCommitTransaction"
 }

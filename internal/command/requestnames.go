@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// Target returns what the command works on, for currentOp and logs: a database and a collection of it, or "$cmd". Where
-// the command names a whole namespace, the database is empty.
+// Target returns what the command works on, for currentOp and logs: a database and a collection of
+// it, or "$cmd". Where the command names a whole namespace, the database is empty.
 func (r *Request) Target() (db string, collection []byte) {
 	v := r.CommandValue()
 	if r.Def.Name == "getMore" {

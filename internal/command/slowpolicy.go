@@ -11,7 +11,8 @@ import (
 // DefaultSlowMillis is the time from which an operation is logged as slow, in milliseconds.
 const DefaultSlowMillis = 100
 
-// slowPolicy says which operations are logged, beside slowms: the arguments of the command profile. It is immutable.
+// slowPolicy says which operations are logged, beside slowms: the arguments of the command profile.
+// It is immutable.
 type slowPolicy struct {
 	// sampleRate is the share of the slow operations that is logged.
 	sampleRate float64

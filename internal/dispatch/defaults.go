@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// applyDefaults gives a command that has no read or write concern the ones that were set. In a transaction the first command may have
-// the one, the last one the other.
+// applyDefaults gives a command that has no read or write concern the ones that were set. In a
+// transaction the first command may have the one, the last one the other.
 func applyDefaults(s *command.Service, d *command.Definition, g *command.Generic) {
 	defaults := s.RWDefaults.Load()
 	inTransaction := g.InTransaction()

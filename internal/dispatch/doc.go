@@ -1,8 +1,8 @@
 // Package dispatch runs the command of a message and builds its reply.
 //
 // The life of a command (Handle): the message's first field names a Definition; every other field
-// is a generic argument, one of the Definition's Fields, or an error. The checked Request runs under
-// an operation that maxTimeMS, killOp and shutdown can end; a transaction number makes it a
+// is a generic argument, one of the Definition's Fields, or an error. The checked Request runs
+// under an operation that maxTimeMS, killOp and shutdown can end; a transaction number makes it a
 // statement of a transaction, or a retryable write. The reply is built in place in the outgoing
 // message. An error discards it and is written by the one function that formats errors (reply.go).
 // Afterwards the command is counted, and logged if it was slow.

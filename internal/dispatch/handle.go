@@ -22,7 +22,8 @@ type Result struct {
 	Out []byte
 	// Close ends the connection after the reply was sent.
 	Close bool
-	// Next, where set, is the body that the connection runs next without reading a request: an exhaust stream.
+	// Next, where set, is the body that the connection runs next without reading a request: an
+	// exhaust stream.
 	Next bsonx.Doc
 	// Retained reports that the request's buffer must not be used again.
 	Retained bool
@@ -237,7 +238,8 @@ func opInfo(e *command.Entry, req *command.Request, info *session.OpInfo) {
 	}
 }
 
-// endsWithClient reports whether nobody needs the command once its client is gone. What writes is done to its end.
+// endsWithClient reports whether nobody needs the command once its client is gone. What writes is
+// done to its end.
 func endsWithClient(r *command.Request, e *command.Entry) bool {
 	return e.Kind == "getmore" || e.Read && !mayWrite(r)
 }
@@ -381,8 +383,8 @@ func finishParse(r *command.Request, e *command.Entry, seen uint64) error {
 	return checkGeneric(r.Service, e.Definition, &r.Generic)
 }
 
-// timeLimit returns after how many milliseconds a command ends, 0 for no limit. Its own maxTimeMS counts before the default of reads,
-// also where it is 0.
+// timeLimit returns after how many milliseconds a command ends, 0 for no limit. Its own maxTimeMS
+// counts before the default of reads, also where it is 0.
 func timeLimit(s *command.Service, e *command.Entry, req *command.Request) int64 {
 	switch {
 	case e.OwnMaxTime:
@@ -405,7 +407,8 @@ func enterWrites(s *command.Service, req *command.Request) error {
 	defer cancel()
 	err := s.Gate.Enter(ctx, req.Op.SetWaiting)
 	if errors.Is(err, context.DeadlineExceeded) && req.Op.Err() == nil {
-		return mongoerr.New(mongoerr.LockTimeout, "Unable to acquire IX lock on '{%s: Global}' within %dms.", req.DB, limit)
+		return mongoerr.New(mongoerr.LockTimeout,
+			"Unable to acquire IX lock on '{%s: Global}' within %dms.", req.DB, limit)
 	}
 	return err
 }

@@ -39,7 +39,8 @@ func countLatency(s *command.Service, e *command.Entry, req *command.Request, to
 	}
 }
 
-// countWritten counts a bulkWrite for one of its collections, as a command of each kind that it has there.
+// countWritten counts a bulkWrite for one of its collections, as a command of each kind that it has
+// there.
 func countWritten(s *command.Service, w *command.WrittenSpace) {
 	all, some := time.Duration(0), false
 	for kind, took := range w.Took {

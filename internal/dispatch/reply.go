@@ -64,7 +64,9 @@ func checkSize(e *command.Entry, req *command.Request, size int) error {
 }
 
 // finishReply completes the reply, or replaces it by an error's.
-func finishReply(s *command.Service, w replyWriter, req *command.Request, msg *wire.Message, err error, fp failpoint.Failure) Result {
+func finishReply(s *command.Service, w replyWriter, req *command.Request, msg *wire.Message, err error,
+	fp failpoint.Failure,
+) Result {
 	b := w.b
 	if err != nil {
 		logInternal(s, req, err)
@@ -148,7 +150,8 @@ func appendRemoved(b *bsonx.Builder, err error) {
 func logInternal(s *command.Service, req *command.Request, err error) {
 	var e *mongoerr.Error
 	if !errors.As(err, &e) && !errors.Is(err, storage.ErrLongKeys) {
-		s.Logger.Error("Command failed with an internal error", "ctx", command.ConnName(req.Conn.ID), "command", req.Name, "error", err)
+		s.Logger.Error("Command failed with an internal error", "ctx", command.ConnName(req.Conn.ID),
+			"command", req.Name, "error", err)
 	}
 }
 
@@ -193,7 +196,8 @@ func ErrorReply(s *command.Service, conn *command.Conn, msg *wire.Message, out [
 	return wire.FinishMsg(b.Bytes(), w.start)
 }
 
-// appendWriteConcernErrors appends the write concern error of a reply, be it the command's own or a fail point's, and its label.
+// appendWriteConcernErrors appends the write concern error of a reply, be it the command's own or a
+// fail point's, and its label.
 func appendWriteConcernErrors(r *command.Request, b *bsonx.Builder, f failpoint.Failure) {
 	var code mongoerr.Code
 	switch e := r.Reply.WriteConcernError; {

@@ -6,11 +6,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/retryable"
 )
 
-// Retryable writes: a command with a transaction number, outside of a transaction, that is sent again answers what its statements
-// did, and runs those that were not executed.
+// Retryable writes: a command with a transaction number, outside of a transaction, that is sent
+// again answers what its statements did, and runs those that were not executed.
 
-// checkOut takes the transaction numbers of the request's session, and finds out what the session did before the server was
-// started. CheckIn must follow where there is no error.
+// checkOut takes the transaction numbers of the request's session, and finds out what the session
+// did before the server was started. CheckIn must follow where there is no error.
 func checkOut(s *command.Service, req *command.Request) error {
 	for {
 		if err := req.Session.CheckOut(req.Op); err != nil {

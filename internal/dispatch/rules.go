@@ -112,19 +112,23 @@ func checkGeneric(s *command.Service, d *command.Definition, g *command.Generic)
 	return checkWriteConcern(s, d, &g.WriteConcern)
 }
 
-// readsSnapshot reports whether the request reads a snapshot that is not a transaction's or a cursor's: drivers send the level
-// with getMore too.
+// readsSnapshot reports whether the request reads a snapshot that is not a transaction's or a
+// cursor's: drivers send the level with getMore too.
 func readsSnapshot(r *command.Request) bool {
-	return r.Generic.ReadConcern.Level == command.LevelSnapshot && !r.Generic.InTransaction() && r.Def.Name != "getMore" && r.Service.Store != nil
+	return r.Generic.ReadConcern.Level == command.LevelSnapshot && !r.Generic.InTransaction() &&
+		r.Def.Name != "getMore" && r.Service.Store != nil
 }
 
-// holdSnapshot gives a request that reads with the level "snapshot" what it reads; done must follow.
+// holdSnapshot gives a request that reads with the level "snapshot" what it reads; done must
+// follow.
 func holdSnapshot(s *command.Service, req *command.Request) (err error) {
-	req.Snapshot, err = s.Read.Snapshots.Hold(req.Op, s.Store, req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
+	req.Snapshot, err = s.Read.Snapshots.Hold(req.Op, s.Store,
+		req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
 	return err
 }
 
-// clientName returns the name of the client's application. The first hello of a connection brings it along.
+// clientName returns the name of the client's application. The first hello of a connection brings
+// it along.
 func clientName(r *command.Request) string {
 	if r.Conn.ClientApp == "" && command.IsHello(r.Def) {
 		if name := r.Body.LookupPath("client", "application", "name"); name.Type == bsonx.TypeString {
@@ -267,7 +271,8 @@ func continuesBulkWrite(r *command.Request, d *command.Definition) bool {
 	}
 }
 
-// checkTransactionConcerns lets the first command have a read concern, and the last one a write concern.
+// checkTransactionConcerns lets the first command have a read concern, and the last one a write
+// concern.
 func checkTransactionConcerns(d *command.Definition, g *command.Generic) error {
 	if g.WriteConcern.Given && !command.EndsTransaction(d) {
 		return mongoerr.New(mongoerr.InvalidOptions, "writeConcern is not allowed within a multi-statement transaction")
@@ -287,8 +292,8 @@ func checkTransactionConcerns(d *command.Definition, g *command.Generic) error {
 		"The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction")
 }
 
-// withLabels adds the labels by which drivers know what to try again: the whole transaction, or the command alone. An error
-// that has labels, be they none, keeps them.
+// withLabels adds the labels by which drivers know what to try again: the whole transaction, or the
+// command alone. An error that has labels, be they none, keeps them.
 func withLabels(req *command.Request, err error) error {
 	if e := new(mongoerr.Error); errors.As(err, &e) {
 		switch {
@@ -323,8 +328,8 @@ func withLabels(req *command.Request, err error) error {
 	return err
 }
 
-// mayRetry reports whether the command can be sent again as it is: a retryable write, or the end of a transaction. The request may
-// not have been parsed.
+// mayRetry reports whether the command can be sent again as it is: a retryable write, or the end of
+// a transaction. The request may not have been parsed.
 func mayRetry(r *command.Request) bool {
 	if r.Def == nil || r.Body.Lookup("txnNumber").IsMissing() {
 		return false

@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// runNumbered runs a command that has a transaction number: a statement of a transaction, its end, or a retryable write.
+// runNumbered runs a command that has a transaction number: a statement of a transaction, its end,
+// or a retryable write.
 func runNumbered(s *command.Service, e *command.Entry, req *command.Request, reply *bsonx.Builder) error {
 	if err := checkOut(s, req); err != nil {
 		return err
@@ -28,7 +29,8 @@ func runNumbered(s *command.Service, e *command.Entry, req *command.Request, rep
 	return runStatement(s, e, req, reply)
 }
 
-// runStatement runs a command in its transaction. Any error is the transaction's end, and so is a panic.
+// runStatement runs a command in its transaction. Any error is the transaction's end, and so is a
+// panic.
 func runStatement(s *command.Service, e *command.Entry, req *command.Request, reply *bsonx.Builder) error {
 	t, done := req.Work.Open, false
 	defer func() {
@@ -41,8 +43,8 @@ func runStatement(s *command.Service, e *command.Entry, req *command.Request, re
 	return err
 }
 
-// transaction begins the transaction that a request starts, or returns the one that it continues. It is nil for the commit of
-// one that was committed. The session is checked out.
+// transaction begins the transaction that a request starts, or returns the one that it continues.
+// It is nil for the commit of one that was committed. The session is checked out.
 func transaction(s *command.Service, req *command.Request) (*session.Transaction, error) {
 	g := &req.Generic
 	if g.StartTxn != command.BoolTrue {
@@ -65,7 +67,8 @@ func transaction(s *command.Service, req *command.Request) (*session.Transaction
 	return t, nil
 }
 
-// beginTxn begins what a transaction reads and writes; one that reads at a time of the past cannot write.
+// beginTxn begins what a transaction reads and writes; one that reads at a time of the past cannot
+// write.
 func beginTxn(s *command.Service, req *command.Request, t *session.Transaction) (*table.Txn, error) {
 	if at := req.Generic.ReadConcern.AtClusterTime; at != 0 {
 		txn, err := s.Store.BeginPast(req.Op, at, read.MaxPast)

@@ -10,8 +10,8 @@ import (
 
 // Node is one operator of a running plan. It is used by one goroutine at a time.
 type Node interface {
-	// Next returns the next row, or nil at the end. ErrPaused means that the works budget is used up
-	// and that Next can be called again.
+	// Next returns the next row, or nil at the end. ErrPaused means that the works budget is used
+	// up and that Next can be called again.
 	Next(ctx context.Context) (*Row, error)
 	// Save lets go of the reader and of everything borrowed from it, and keeps the position.
 	Save()
@@ -32,12 +32,12 @@ type Row struct {
 	Doc bsonx.Doc
 	// Index is the index that the row comes from; nil for other rows and for the _id index.
 	Index *table.Index
-	// Key is the entry's key without the index prefix, Bits its type bits; both are nil for rows that
-	// do not come from an index.
+	// Key is the entry's key without the index prefix, Bits its type bits; both are nil for rows
+	// that do not come from an index.
 	Key  []byte
 	Bits []byte
-	// Held says that the tree was saved since the row's entry was read: the record may have left the
-	// query.
+	// Held says that the tree was saved since the row's entry was read: the record may have left
+	// the query.
 	Held bool
 	// IndexKey is the index key as a document, where a sort has kept it for $meta; Key is nil then.
 	IndexKey bsonx.Doc
@@ -46,8 +46,8 @@ type Row struct {
 	// Score is what a text search gave the row, where Scored is true.
 	Score  float64
 	Scored bool
-	// Located is true for a row of a search by distance, which Distance and Place then tell: how far,
-	// and which value of the document is there.
+	// Located is true for a row of a search by distance, which Distance and Place then tell: how
+	// far, and which value of the document is there.
 	Located  bool
 	Distance float64
 	Place    bsonx.Value

@@ -6,9 +6,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// The nodes here evaluate all operands and pass them to a function. Most operators need nothing more.
+// The nodes here evaluate all operands and pass them to a function. Most operators need nothing
+// more.
 
-// The functions are given the context's arena for what they make; those that do not need it are wrapped.
+// The functions are given the context's arena for what they make; those that do not need it are
+// wrapped.
 
 type (
 	// Func1 computes an operator of one operand.
@@ -110,8 +112,8 @@ type CallN struct {
 	Running *interrupt.Running // the operation; nil never ends
 }
 
-// Laziness says that an operator looks at its operands one after the other: what is wrong with one, or null, counts before
-// the error of a later one.
+// Laziness says that an operator looks at its operands one after the other: what is wrong with one,
+// or null, counts before the error of a later one.
 type Laziness struct {
 	From int           // the first operand that is evaluated after those before it were looked at
 	rest []bsonx.Value // stand for the operands that were not evaluated; nil where there may be any number
@@ -144,7 +146,8 @@ func (c *CallN) Eval(ctx *Context) (bsonx.Value, error) {
 	return v, ctx.made(v, err, c.Running)
 }
 
-// decided returns the result that the operands before one that failed have already decided, else the failure.
+// decided returns the result that the operands before one that failed have already decided, else
+// the failure.
 func (c *CallN) decided(ctx *Context, base int, failure error) (bsonx.Value, error) {
 	n := len(ctx.stack) - base
 	if c.Lazy == nil || n < c.Lazy.From {
@@ -291,9 +294,9 @@ func associative(name, family string, how Association, in func(vars *Vars) FuncN
 	}
 }
 
-// OpNamed defines an operator with a document of named arguments. The function gets them in the order of names,
-// missing where absent. The codes are for an argument that is no document, an unknown name, and a required name
-// that is absent.
+// OpNamed defines an operator with a document of named arguments. The function gets them in the
+// order of names, missing where absent. The codes are for an argument that is no document, an
+// unknown name, and a required name that is absent.
 func OpNamed(name, family string, codes NamedCodes, required int, names []string,
 	fn func(args []bsonx.Value) (bsonx.Value, error),
 ) Definition {
@@ -309,14 +312,14 @@ func OpNamed(name, family string, codes NamedCodes, required int, names []string
 	}
 }
 
-// NamedCodes are the error codes of an operator with named arguments. Where absent names differ in code, missing
-// has one code per required name, else one for all.
+// NamedCodes are the error codes of an operator with named arguments. Where absent names differ in
+// code, missing has one code per required name, else one for all.
 type NamedCodes struct {
 	NotObject mongoerr.Code
 	Unknown   UnknownArgument
 	Missing   []mongoerr.Code
-	// notObjectText and missingText are texts other than the usual ones. They have the operator's name, and then the type of the argument or
-	// the name of the missing one.
+	// notObjectText and missingText are texts other than the usual ones. They have the operator's
+	// name, and then the type of the argument or the name of the missing one.
 	NotObjectText, MissingText string
 }
 
@@ -327,8 +330,11 @@ func (c *NamedCodes) refuse(def *Definition, arg bsonx.Value) error {
 	return mongoerr.New(c.NotObject, "%s only supports an object as its argument", def.Name)
 }
 
-// parseNamed compiles named arguments in the order of the document, and misses the first required ones among names then.
-func (p *Parser) parseNamed(def *Definition, arg bsonx.Value, vars *Vars, codes NamedCodes, required int, names []string) ([]Expr, error) {
+// parseNamed compiles named arguments in the order of the document, and misses the first required
+// ones among names then.
+func (p *Parser) parseNamed(def *Definition, arg bsonx.Value, vars *Vars, codes NamedCodes, required int,
+	names []string,
+) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, codes.refuse(def, arg)
 	}
@@ -344,8 +350,11 @@ func (p *Parser) parseNamed(def *Definition, arg bsonx.Value, vars *Vars, codes 
 	return args, nil
 }
 
-// ParseNamedLate is parseNamed for operators that MongoDB compiles once it has all arguments: the last of names first.
-func (p *Parser) ParseNamedLate(def *Definition, arg bsonx.Value, vars *Vars, codes NamedCodes, required int, names []string) ([]Expr, error) {
+// ParseNamedLate is parseNamed for operators that MongoDB compiles once it has all arguments: the
+// last of names first.
+func (p *Parser) ParseNamedLate(def *Definition, arg bsonx.Value, vars *Vars, codes NamedCodes, required int,
+	names []string,
+) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, codes.refuse(def, arg)
 	}

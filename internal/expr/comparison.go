@@ -19,8 +19,8 @@ const (
 	Lte
 )
 
-// Comparison is $eq, $ne, $gt, $gte, $lt or $lte. Unlike query predicates it compares across types and treats arrays
-// as values; a missing operand is below null.
+// Comparison is $eq, $ne, $gt, $gte, $lt or $lte. Unlike query predicates it compares across types
+// and treats arrays as values; a missing operand is below null.
 type Comparison struct {
 	Op          CompareOp
 	Left, Right Expr
@@ -65,8 +65,8 @@ func (op CompareOp) holds(c int) bool {
 	}
 }
 
-// Compare orders values as expressions do: like documents are sorted, except that a missing value equals undefined
-// instead of null.
+// Compare orders values as expressions do: like documents are sorted, except that a missing value
+// equals undefined instead of null.
 func Compare(c *collation.Collator, a, b bsonx.Value) int {
 	if a.Type == bsonx.TypeMissing || b.Type == bsonx.TypeMissing {
 		return missingRank(a) - missingRank(b)
@@ -74,7 +74,8 @@ func Compare(c *collation.Collator, a, b bsonx.Value) int {
 	return c.CompareValues(a, b)
 }
 
-// missingRank places missing between MinKey and null, where MongoDB's canonical order of EOO has it.
+// missingRank places missing between MinKey and null, where MongoDB's canonical order of EOO has
+// it.
 func missingRank(v bsonx.Value) int {
 	switch v.Type {
 	case bsonx.TypeMinKey:

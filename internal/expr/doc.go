@@ -1,14 +1,14 @@
 // Package expr is the language of MongoDB's aggregation expressions: it parses and evaluates them.
 //
-// Parse turns a BSON value into a tree of Expr nodes once per command; Eval computes the tree for one
-// document over raw BSON.
+// Parse turns a BSON value into a tree of Expr nodes once per command; Eval computes the tree for
+// one document over raw BSON.
 //
 // Concepts:
 //
-//   - An operator is a Definition: its name, family, number of operands, parser and properties. This
-//     package defines those that belong to the language: conditions, comparisons, boolean operators,
-//     $let, $literal and the like. The others are in the packages below (date, array, str, …) and in
-//     internal/accumulator; internal/expressions joins all of them to a Table.
+//   - An operator is a Definition: its name, family, number of operands, parser and properties.
+//     This package defines those that belong to the language: conditions, comparisons, boolean
+//     operators, $let, $literal and the like. The others are in the packages below (date, array,
+//     str, …) and in internal/accumulator; internal/expressions joins all of them to a Table.
 //   - A Vars is the scope in which an expression is parsed: the operators, the collation, which
 //     variables exist and where their values are. The values of a command's `let` are constants by
 //     then; $let, $map and the like bind numbered slots.
@@ -22,8 +22,8 @@
 //     Context.
 //  2. Eval never changes the bytes of the document; its result may borrow them, or own its bytes.
 //  3. An expression whose operands are all constant is evaluated at parse time. If that fails, the
-//     node stays and the error is raised where it is evaluated, so that branches that are never taken
-//     raise nothing.
+//     node stays and the error is raised where it is evaluated, so that branches that are never
+//     taken raise nothing.
 //  4. An operator's function does not keep the slice of its arguments.
 //  5. Nesting is bounded: no client can make the parser recurse deeper than
 //     limits.ExpressionDepth.
@@ -34,6 +34,6 @@
 //
 // To add an operator: write its file in the package of its family, name its definition in that
 // package's table.go, and add testdata/<family>/<operator> here. A strict function of its operands
-// needs only Op1, Op2 or OpN; an operator with named arguments or variables parses itself, as $filter
-// and $let do.
+// needs only Op1, Op2 or OpN; an operator with named arguments or variables parses itself, as
+// $filter and $let do.
 package expr

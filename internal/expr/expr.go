@@ -11,14 +11,16 @@ import (
 
 // Expr is a compiled expression. It is immutable and safe for concurrent use.
 type Expr interface {
-	// Eval computes the expression for the document in ctx. The result may borrow the document's bytes.
+	// Eval computes the expression for the document in ctx. The result may borrow the document's
+	// bytes.
 	Eval(ctx *Context) (bsonx.Value, error)
 	// children returns the direct sub-expressions, for folding and dependency analysis.
 	Children() []Expr
 }
 
-// Context is the state in which an expression is evaluated. It is reused for many documents (set Root for each) and
-// belongs to one goroutine. The zero Context is usable; a Context in use must not be copied.
+// Context is the state in which an expression is evaluated. It is reused for many documents (set
+// Root for each) and belongs to one goroutine. The zero Context is usable; a Context in use must
+// not be copied.
 type Context struct {
 	// Root is the document: $$ROOT, and $$CURRENT where it is not rebound.
 	Root bsonx.Value
@@ -46,7 +48,8 @@ type Context struct {
 
 // Meta is the metadata of a document that $meta can read. Absent metadata is a missing value.
 type Meta struct {
-	// Searched is true for the documents of a text search: one that was found by other means than its words has no score.
+	// Searched is true for the documents of a text search: one that was found by other means than
+	// its words has no score.
 	Searched    bool
 	RecordID    bsonx.Value
 	SortKey     bsonx.Value
@@ -60,7 +63,8 @@ type Meta struct {
 	VectorScore bsonx.Value
 }
 
-// SortMeta returns what documents are sorted by among metadata that may be nil, null where there is none.
+// SortMeta returns what documents are sorted by among metadata that may be nil, null where there is
+// none.
 func (m *Meta) SortMeta() index.SortMeta {
 	out := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null, Random: bsonx.Null}
 	if m != nil && !m.TextScore.IsMissing() {
@@ -75,8 +79,9 @@ func (m *Meta) SortMeta() index.SortMeta {
 	return out
 }
 
-// Rewind lets the memory of the values that were computed so far be used again: the caller has copied what it keeps, and has
-// bound none of them to a slot that is read later. Without it a value stays valid as long as it is referred to.
+// Rewind lets the memory of the values that were computed so far be used again: the caller has
+// copied what it keeps, and has bound none of them to a slot that is read later. Without it a value
+// stays valid as long as it is referred to.
 func (c *Context) Rewind() { c.Arena.Rewind() }
 
 // Bind sets the value of a slot.
@@ -130,7 +135,8 @@ func Walk(e Expr, f func(Expr) bool) {
 
 // Dependencies are the parts of a document that an expression reads.
 type Dependencies struct {
-	// Paths are dotted field paths from the root, in the order of their appearance, perhaps repeated.
+	// Paths are dotted field paths from the root, in the order of their appearance, perhaps
+	// repeated.
 	Paths []string
 	// WholeDocument reports that the expression needs the document itself ($$ROOT, $$CURRENT).
 	WholeDocument bool

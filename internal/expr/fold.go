@@ -8,16 +8,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Failures keeps the first error of an expression of constants that was parsed in a scope with it (WithFailures). MongoDB
-// evaluates such expressions when it optimises a pipeline or a query, also where no document would ever reach them.
+// Failures keeps the first error of an expression of constants that was parsed in a scope with it
+// (WithFailures). MongoDB evaluates such expressions when it optimises a pipeline or a query, also
+// where no document would ever reach them.
 type Failures struct {
-	// Copied says that MongoDB copies the expressions after it has optimised them, as those of a query: what an operator prepared
-	// is lost, but constants stay.
+	// Copied says that MongoDB copies the expressions after it has optimised them, as those of a
+	// query: what an operator prepared is lost, but constants stay.
 	Copied bool
 
 	first atomic.Pointer[error]
 
-	// What the expressions of the scope take is added up here: a statement may have many small ones.
+	// What the expressions of the scope take is added up here: a statement may have many small
+	// ones.
 	mu   sync.Mutex
 	held memory.Tally
 }
@@ -40,8 +42,8 @@ func (f *Failures) Add(err error) {
 	}
 }
 
-// WithFailures returns the scope in which expressions of constants that fail are noted in f; nil notes none. In each case
-// the expression fails too where it is evaluated. The scope may be nil.
+// WithFailures returns the scope in which expressions of constants that fail are noted in f; nil
+// notes none. In each case the expression fails too where it is evaluated. The scope may be nil.
 func (v *Vars) WithFailures(f *Failures) *Vars {
 	if v.Failures() == f {
 		return v
@@ -59,7 +61,8 @@ func (v *Vars) Failures() *Failures {
 	return v.failures
 }
 
-// Unoptimized is the scope of operands that MongoDB does not optimise: they fail only where they are evaluated.
+// Unoptimized is the scope of operands that MongoDB does not optimise: they fail only where they
+// are evaluated.
 func (v *Vars) Unoptimized() *Vars { return v.WithFailures(nil) }
 
 // fold replaces an expression of constants by its value. One that fails is noted, and stays. fold
@@ -146,10 +149,10 @@ const (
 	Commutable             // all constants, which are moved to the end
 )
 
-// combine evaluates runs of two and more constants among the operands of a call, as far as its operator is associative. It
-// changes the call. A run that fails is noted, and stays. Where nothing is noted MongoDB does not optimise: no constant is moved, since the
-// first operand that is null or wrong decides.
-// It fails where a value exceeds the memory that the operation may hold.
+// combine evaluates runs of two and more constants among the operands of a call, as far as its
+// operator is associative. It changes the call. A run that fails is noted, and stays. Where nothing
+// is noted MongoDB does not optimise: no constant is moved, since the first operand that is null or
+// wrong decides. It fails where a value exceeds the memory that the operation may hold.
 func (c *CallN) combine(how Association, vars *Vars) error {
 	if how == AssocNone || how == Commutable && vars.Failures() == nil || AllConst(c.Args) {
 		return nil
@@ -178,8 +181,9 @@ func (c *CallN) combine(how Association, vars *Vars) error {
 	return exceeded
 }
 
-// flattened returns the operands with those of nested calls of the same operator in their place. One operand is not taken
-// apart: what is an array as the result of the nested call would be looked into by $min, not as one of several operands.
+// flattened returns the operands with those of nested calls of the same operator in their place.
+// One operand is not taken apart: what is an array as the result of the nested call would be looked
+// into by $min, not as one of several operands.
 func (c *CallN) flattened(how Association) []Expr {
 	if how == AssocLeft || len(c.Args) == 1 {
 		return c.Args

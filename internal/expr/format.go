@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// FormatDouble prints a double as MongoDB's conversions do: the shortest text that reads back the same.
+// FormatDouble prints a double as MongoDB's conversions do: the shortest text that reads back the
+// same.
 func FormatDouble(f float64) string {
 	switch {
 	case math.IsNaN(f):

@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// RoundedInt64 converts a number to an int64. Halves of a double are rounded away from zero, those of a decimal to even.
+// RoundedInt64 converts a number to an int64. Halves of a double are rounded away from zero, those
+// of a decimal to even.
 func RoundedInt64(v bsonx.Value) (int64, bool) {
 	switch v.Type {
 	case bsonx.TypeDouble:
@@ -43,7 +44,8 @@ func SearchBounds(name string, args []bsonx.Value, length int) (from, to int, er
 				name, []string{"starting", "ending"}[i], v.Type, Show(v))
 		}
 		if n < 0 {
-			return 0, 0, mongoerr.New(40097, "%s requires a nonnegative %s index, found: %d", name, []string{"starting", "ending"}[i], n)
+			return 0, 0, mongoerr.New(40097, "%s requires a nonnegative %s index, found: %d", name,
+				[]string{"starting", "ending"}[i], n)
 		}
 		if i == 0 {
 			from = n

@@ -20,8 +20,8 @@ type Parser struct {
 // operandWork is the work of compiling an operand.
 const operandWork = 16 * interrupt.Step
 
-// Parse compiles an expression: a field path or variable in a string, an operator or an object expression in a document,
-// an array, or a literal. vars may be nil.
+// Parse compiles an expression: a field path or variable in a string, an operator or an object
+// expression in a document, an array, or a literal. vars may be nil.
 func Parse(v bsonx.Value, vars *Vars) (Expr, error) {
 	p := &Parser{}
 	return p.Operand(v, vars)
@@ -74,7 +74,8 @@ func (p *Parser) Operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > limits.ExpressionDepth {
-		return nil, mongoerr.New(mongoerr.Overflow, "expression exceeds the maximum nesting depth of %d", limits.ExpressionDepth)
+		return nil, mongoerr.New(mongoerr.Overflow,
+			"expression exceeds the maximum nesting depth of %d", limits.ExpressionDepth)
 	}
 	var args []Expr
 	for it := v.Doc().Iter(); it.Next(); {
@@ -91,7 +92,8 @@ func (p *Parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > limits.ExpressionDepth {
-		return nil, mongoerr.New(mongoerr.Overflow, "expression exceeds the maximum nesting depth of %d", limits.ExpressionDepth)
+		return nil, mongoerr.New(mongoerr.Overflow,
+			"expression exceeds the maximum nesting depth of %d", limits.ExpressionDepth)
 	}
 	first := d.First()
 	if len(first.Key) > 0 && first.Key[0] == '$' {
@@ -108,7 +110,8 @@ func (p *Parser) object(d bsonx.Doc, vars *Vars) (Expr, error) {
 			return nil, err
 		}
 		if seen[name] {
-			return nil, mongoerr.New(16406, "duplicate field name specified in object literal: %s", bsonx.FormatShell(bsonx.Document(d)))
+			return nil, mongoerr.New(16406, "duplicate field name specified in object literal: %s",
+				bsonx.FormatShell(bsonx.Document(d)))
 		}
 		seen[name] = true
 		e, err := p.Operand(it.Value(), vars)
@@ -160,10 +163,12 @@ func (d *Definition) checkArity(n int) error {
 	return nil
 }
 
-// NamedArgs reads an operator's document of named arguments, and compiles them in the order of the document: which of several mistakes is
-// reported depends on it. Each name of the document must be in names; the results stand in the order of names, nil where the argument is
-// absent.
-func (p *Parser) NamedArgs(arg bsonx.Value, vars *Vars, unknown UnknownArgument, op string, names ...string) ([]Expr, error) {
+// NamedArgs reads an operator's document of named arguments, and compiles them in the order of the
+// document: which of several mistakes is reported depends on it. Each name of the document must be
+// in names; the results stand in the order of names, nil where the argument is absent.
+func (p *Parser) NamedArgs(arg bsonx.Value, vars *Vars, unknown UnknownArgument, op string,
+	names ...string,
+) ([]Expr, error) {
 	raw, order, unknownErr := OrderedArgs(arg, unknown, op, names)
 	out, err := p.ArgsIn(order, raw, vars)
 	if err != nil {
@@ -172,8 +177,9 @@ func (p *Parser) NamedArgs(arg bsonx.Value, vars *Vars, unknown UnknownArgument,
 	return out, unknownErr
 }
 
-// ArgsIn compiles arguments in an order; those that are missing are nil. The first has the first scope, and so on; the last scope is that of
-// all that are left. What fails of them is noted in their own order, in which MongoDB optimises them.
+// ArgsIn compiles arguments in an order; those that are missing are nil. The first has the first
+// scope, and so on; the last scope is that of all that are left. What fails of them is noted in
+// their own order, in which MongoDB optimises them.
 func (p *Parser) ArgsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr, error) {
 	out := make([]Expr, len(raw))
 	failures := make([]Failures, len(raw))
@@ -197,7 +203,8 @@ func (p *Parser) ArgsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr
 	return out, nil
 }
 
-// FromLast is the order of n arguments, the last first: MongoDB's where it compiles them as arguments of one call.
+// FromLast is the order of n arguments, the last first: MongoDB's where it compiles them as
+// arguments of one call.
 func FromLast(n int) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -206,7 +213,8 @@ func FromLast(n int) []int {
 	return order
 }
 
-// UnknownArgument is the error for an argument that an operator does not have. The text has the operator's name and the argument's.
+// UnknownArgument is the error for an argument that an operator does not have. The text has the
+// operator's name and the argument's.
 type UnknownArgument struct {
 	Code mongoerr.Code
 	Text string
@@ -225,8 +233,11 @@ func RawArgs(arg bsonx.Value, unknown UnknownArgument, op string, names ...strin
 	return raw, err
 }
 
-// OrderedArgs returns the arguments in the order of names, and in which order the document has them, up to one whose name is unknown.
-func OrderedArgs(arg bsonx.Value, unknown UnknownArgument, op string, names []string) (raw []bsonx.Value, order []int, err error) {
+// OrderedArgs returns the arguments in the order of names, and in which order the document has
+// them, up to one whose name is unknown.
+func OrderedArgs(arg bsonx.Value, unknown UnknownArgument, op string,
+	names []string,
+) (raw []bsonx.Value, order []int, err error) {
 	raw = make([]bsonx.Value, len(names))
 	for it := arg.Doc().Iter(); it.Next(); {
 		i := slices.Index(names, string(it.Key()))

@@ -10,7 +10,8 @@ import (
 
 func scopeOperators() []Definition {
 	return []Definition{
-		{Name: "$let", Family: "variable", Min: 1, Max: 1, Parse: parseLet, Late: true}, // what is constant in it is folded already
+		// what is constant in it is folded already
+		{Name: "$let", Family: "variable", Min: 1, Max: 1, Parse: parseLet, Late: true},
 	}
 }
 
@@ -21,7 +22,8 @@ type letExpr struct {
 	running *interrupt.Running
 }
 
-// Bound returns the expression as one that is no constant, because MongoDB binds its variables for each document.
+// Bound returns the expression as one that is no constant, because MongoDB binds its variables for
+// each document.
 func Bound(e Expr) Expr { return &letExpr{in: e} }
 
 func (l *letExpr) Eval(ctx *Context) (bsonx.Value, error) {
@@ -72,7 +74,8 @@ func parseLet(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, er
 		if err := CheckVariableName(name); err != nil {
 			return nil, err
 		}
-		// The values see the outer scope, but may bind slots of their own: these lie above the slots of let.
+		// The values see the outer scope, but may bind slots of their own: these lie above the
+		// slots of let.
 		outer := vars.above(inner)
 		e, err := p.Operand(it.Value(), outer)
 		if err != nil {

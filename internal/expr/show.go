@@ -98,7 +98,8 @@ func ShowNumber(v bsonx.Value) string {
 	return numeric.FormatDouble(f)
 }
 
-// ShowElement prints a field of a command, as MongoDB shows an argument that it refuses: $firstN: [ "$a" ].
+// ShowElement prints a field of a command, as MongoDB shows an argument that it refuses: $firstN: [
+// "$a" ].
 func ShowElement(name string, v bsonx.Value) string { return name + ": " + bsonx.FormatShell(v) }
 
 // ShowBinary prints binary data for an error message, which is cut at mongoerr.MaxMessage.
@@ -108,7 +109,8 @@ func ShowBinary(v bsonx.Value) string {
 	return fmt.Sprintf(`BinData(%d, "%X")`, subtype, data)
 }
 
-// CoerceText converts a value to text as the old string operators do: null is empty, numbers and dates are printed.
+// CoerceText converts a value to text as the old string operators do: null is empty, numbers and
+// dates are printed.
 func CoerceText(v bsonx.Value) (string, error) {
 	switch v.Type {
 	case bsonx.TypeMissing, bsonx.TypeNull, bsonx.TypeUndefined:

@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Vars is the scope in which expressions are parsed. It is immutable: binding a variable makes a new scope. A nil
-// *Vars has the system variables only, and no operators.
+// Vars is the scope in which expressions are parsed. It is immutable: binding a variable makes a
+// new scope. A nil *Vars has the system variables only, and no operators.
 type Vars struct {
 	parent  *Vars
 	name    string
@@ -41,7 +41,10 @@ func (v *Vars) child() *Vars {
 	if v == nil {
 		return &Vars{slot: constSlot}
 	}
-	return &Vars{parent: v, slot: constSlot, next: v.next, failures: v.failures, collation: v.collation, operators: v.operators}
+	return &Vars{
+		parent: v, slot: constSlot, next: v.next, failures: v.failures,
+		collation: v.collation, operators: v.operators,
+	}
 }
 
 // Operators returns the operators of the scope, which may be nil.
@@ -52,9 +55,9 @@ func (v *Vars) Operators() *Table {
 	return v.operators
 }
 
-// WithLet returns the scope with the variables of a command's `let`. The values are expressions without field
-// paths, computed here once; they see no other variables than the scope's.
-// The scope may be nil.
+// WithLet returns the scope with the variables of a command's `let`. The values are expressions
+// without field paths, computed here once; they see no other variables than the scope's. The scope
+// may be nil.
 func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
 	if let.IsEmpty() {
 		return v, nil
@@ -154,7 +157,8 @@ func (v *Vars) WithCollation(c *collation.Collator) *Vars {
 	return scope
 }
 
-// WithClusterTime returns the scope in which $$CLUSTER_TIME is what now tells when an expression is compiled.
+// WithClusterTime returns the scope in which $$CLUSTER_TIME is what now tells when an expression is
+// compiled.
 func (v *Vars) WithClusterTime(now func() bsonx.Value) *Vars {
 	scope := v.child()
 	scope.clusterTime = now
@@ -199,7 +203,8 @@ func (v *Vars) Collation() *collation.Collator {
 	return v.collation
 }
 
-// WithSlot returns the scope with one more variable and the slot that Context.Bind gives its value in.
+// WithSlot returns the scope with one more variable and the slot that Context.Bind gives its value
+// in.
 func (v *Vars) WithSlot(name string) (*Vars, int) {
 	slot := v.nextSlot()
 	scope := v.child()
@@ -269,8 +274,9 @@ func (v *Vars) Inlines(value bsonx.Value) bool {
 	return false
 }
 
-// CheckVariableName checks a name that a user binds: it starts with a lower-case letter or a non-ASCII character and
-// has only letters, digits, underscores and non-ASCII characters. CURRENT may be rebound.
+// CheckVariableName checks a name that a user binds: it starts with a lower-case letter or a
+// non-ASCII character and has only letters, digits, underscores and non-ASCII characters. CURRENT
+// may be rebound.
 func CheckVariableName(name string) error {
 	if name == "CURRENT" {
 		return nil

@@ -69,8 +69,11 @@ func WatchAssociative(name, family string, how Association, fn WatchingN) Defini
 	return CollateAssociative(name, family, how, func(*collation.Collator) WatchingN { return fn })
 }
 
-// CollateAssociative is watchAssociative for a function that compares by the collation of the scope.
-func CollateAssociative(name, family string, how Association, collated func(c *collation.Collator) WatchingN) Definition {
+// CollateAssociative is watchAssociative for a function that compares by the collation of the
+// scope.
+func CollateAssociative(name, family string, how Association,
+	collated func(c *collation.Collator) WatchingN,
+) Definition {
 	def := associative(name, family, how, func(vars *Vars) FuncN {
 		fn := collated(vars.Collation())
 		return PlainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, nil) })

@@ -46,8 +46,8 @@ func keyHead(key []byte) uint64 {
 }
 
 const (
-	// Small entries are cut from chunks. The first chunk has room for firstChunk entries, the others
-	// for as much as there is already.
+	// Small entries are cut from chunks. The first chunk has room for firstChunk entries, the
+	// others for as much as there is already.
 	firstChunk = 16
 	maxChunk   = 256 << 10
 	maxSmall   = maxChunk / 8

@@ -28,7 +28,8 @@ type Options struct {
 	Memory int
 	// Budget is the memory of the server, in which the entries count; nil has no limit.
 	Budget *memory.Budget
-	// Disk allows a temporary file in Dir, or in the system's folder for such files if Dir is empty.
+	// Disk allows a temporary file in Dir, or in the system's folder for such files if Dir is
+	// empty.
 	Disk bool
 	Dir  string
 	// Heads makes the sorter keep the heads of entries.
@@ -201,7 +202,8 @@ func (s *Sorter) Finish(ctx context.Context) error {
 	return err
 }
 
-// Next sets e to the next entry, which is valid until the following call. It reports false at the end.
+// Next sets e to the next entry, which is valid until the following call. It reports false at the
+// end.
 func (s *Sorter) Next(e *Entry) (bool, error) {
 	if s.opts.Limit > 0 && s.returned == s.opts.Limit {
 		return false, nil

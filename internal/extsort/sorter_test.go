@@ -26,7 +26,10 @@ func randomEntries(n int) []Entry {
 	for i := range out {
 		key := fmt.Appendf(nil, "%0*d", random.IntN(12), random.IntN(n/3+1))
 		body := binary.BigEndian.AppendUint32(nil, uint32(i))
-		out[i] = Entry{Key: key, Head: bytes.Repeat([]byte("h"), random.IntN(200)), Body: append(body, make([]byte, random.IntN(200))...)}
+		out[i] = Entry{
+			Key: key, Head: bytes.Repeat([]byte("h"), random.IntN(200)),
+			Body: append(body, make([]byte, random.IntN(200))...),
+		}
 	}
 	return out
 }
@@ -128,8 +131,10 @@ func TestSpilled(t *testing.T) {
 	if err := fill(t.Context(), s, slices.Repeat([]Entry{entry}, entries)); err != nil {
 		t.Fatal(err)
 	}
-	// The memory is full with ten entries, and the eleventh makes a run. The last entry is a run too.
-	if got := s.Spilled(); got.Runs != 10 || got.Entries != entries || got.Bytes != entries*(3+int64(len(entry.Key))+size) {
+	// The memory is full with ten entries, and the eleventh makes a run. The last entry is a run
+	// too.
+	if got := s.Spilled(); got.Runs != 10 || got.Entries != entries ||
+		got.Bytes != entries*(3+int64(len(entry.Key))+size) {
 		t.Errorf("spilled %+v", got)
 	}
 	if (*Sorter)(nil).Spilled() != (Spilled{}) {
@@ -170,7 +175,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestReserve holds memory for large entries before they come, and gives back what they do not need.
+// TestReserve holds memory for large entries before they come, and gives back what they do not
+// need.
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -201,7 +207,17 @@ func TestAccepts(t *testing.T) {
 	for _, step := range []struct {
 		key  string
 		want bool
-	}{{"d", true}, {"b", true}, {"d", false}, {"e", false}, {"c", true}, {"c", false}, {"b", true}, {"b", false}, {"a", true}} {
+	}{
+		{"d", true},
+		{"b", true},
+		{"d", false},
+		{"e", false},
+		{"c", true},
+		{"c", false},
+		{"b", true},
+		{"b", false},
+		{"a", true},
+	} {
 		if got := s.Accepts([]byte(step.key)); got != step.want {
 			t.Errorf("%s is accepted: %t", step.key, got)
 		}
@@ -227,7 +243,8 @@ func TestSortEnds(t *testing.T) {
 		}
 		for n := range looks.Looks {
 			s := New(Options{Memory: memory, Disk: true, Dir: t.TempDir()})
-			if err := fill(interrupttest.EndAfter(t.Context(), n), s, entries); !errors.Is(err, interrupttest.ErrEnded) {
+			if err := fill(interrupttest.EndAfter(t.Context(), n), s,
+				entries); !errors.Is(err, interrupttest.ErrEnded) {
 				t.Errorf("memory %d, after %d looks: %v", memory, n, err)
 			}
 			s.Close()
@@ -240,7 +257,10 @@ func TestReplacedMemory(t *testing.T) {
 	t.Parallel()
 	s := New(Options{Limit: 1, Memory: plenty})
 	defer s.Close()
-	for _, e := range []Entry{{Key: []byte("b"), Body: make([]byte, 10<<20)}, {Key: []byte("a"), Body: []byte("small")}} {
+	for _, e := range []Entry{
+		{Key: []byte("b"), Body: make([]byte, 10<<20)},
+		{Key: []byte("a"), Body: []byte("small")},
+	} {
 		if err := s.Add(t.Context(), &e); err != nil {
 			t.Fatal(err)
 		}

@@ -236,8 +236,9 @@ func (s *groupSource) id(r *reading) (bsonx.Value, error) {
 	return bsonx.Document(b.Bytes()), nil
 }
 
-// idPart returns one of the values that identify the group of the document that is being read. A value that stands alone, also as the
-// only field of an object, is null where it is missing; of several fields, the missing ones are left out of the _id.
+// idPart returns one of the values that identify the group of the document that is being read. A
+// value that stands alone, also as the only field of an object, is null where it is missing; of
+// several fields, the missing ones are left out of the _id.
 func (s *groupSource) idPart(r *reading, i int) (bsonx.Value, error) {
 	v, err := r.value(i)
 	if v.IsMissing() && s.group.idParts() == 1 {
@@ -246,8 +247,8 @@ func (s *groupSource) idPart(r *reading, i int) (bsonx.Value, error) {
 	return v, err
 }
 
-// writeRun writes all groups to the disk, in the order of their keys, and forgets them. An entry's payload is a document
-// of the _id and the states of the accumulators.
+// writeRun writes all groups to the disk, in the order of their keys, and forgets them. An entry's
+// payload is a document of the _id and the states of the accumulators.
 func (s *groupSource) writeRun() error {
 	if s.spill == nil {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,

@@ -86,7 +86,8 @@ func (s *windowSource) Kept() int64 {
 			values += k.Kept()
 		}
 	}
-	return values + s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.Held()) + int64(len(s.part.pending)) + s.input.Kept()
+	return values + s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.Held()) +
+		int64(len(s.part.pending)) + s.input.Kept()
 }
 
 // Close implements Source.
@@ -115,9 +116,9 @@ func (s *windowSource) start() error {
 	return nil
 }
 
-// windowPartition reads one partition after the other. It keeps the documents from the current one to the last one
-// that a function asked for, in a file where they exceed the memory limit. Where all functions look at the current
-// document only, it keeps nothing.
+// windowPartition reads one partition after the other. It keeps the documents from the current one
+// to the last one that a function asked for, in a file where they exceed the memory limit. Where
+// all functions look at the current document only, it keeps nothing.
 type windowPartition struct {
 	src   Source
 	stage *setWindowFields
@@ -139,7 +140,8 @@ type windowPartition struct {
 	bytes   int // of what functions keep
 }
 
-// Has implements window.Partition: it reports whether the partition has a document i, and reads up to it.
+// Has implements window.Partition: it reports whether the partition has a document i, and reads up
+// to it.
 func (p *windowPartition) Has(ctx context.Context, i int) (bool, error) {
 	for p.docs.End() <= i {
 		if p.ended {
@@ -219,7 +221,8 @@ func (p *windowPartition) keep(doc bsonx.Doc) error {
 	return p.Grow(0)
 }
 
-// Grow counts memory of functions, which may be negative. Documents can be spilled, and what functions keep cannot.
+// Grow counts memory of functions, which may be negative. Documents can be spilled, and what
+// functions keep cannot.
 func (p *windowPartition) Grow(n int) error {
 	p.bytes += n
 	if p.bytes+p.docs.Bytes() <= p.limit {
@@ -239,8 +242,8 @@ func (p *windowPartition) Grow(n int) error {
 	return p.docs.Spill(p.env.TempDir)
 }
 
-// Reserve holds n bytes, which are about to be copied and are counted after that. It does nothing for
-// less than largeDocument.
+// Reserve holds n bytes, which are about to be copied and are counted after that. It does nothing
+// for less than largeDocument.
 func (p *windowPartition) Reserve(n int) error {
 	if n < largeDocument {
 		return nil

@@ -54,7 +54,8 @@ func (s *sortingSource) Meta() *expr.Meta {
 	return s.kept.Meta()
 }
 
-// meta returns the metadata of a document of the input, with the key of this sort instead of an earlier one if it is noted.
+// meta returns the metadata of a document of the input, with the key of this sort instead of an
+// earlier one if it is noted.
 func (s *sortingSource) meta(doc bsonx.Doc) (*expr.Meta, error) {
 	m := metaOf(s.src)
 	if s.noted == nil {

@@ -25,7 +25,8 @@ func TestSortSpills(t *testing.T) {
 	} {
 		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
 		want := drainAll(t, p.Run(&pipeline.SliceSource{Docs: docs}, nil))
-		got := drainAll(t, p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{MemoryLimit: 50_000, AllowDiskUse: true, TempDir: t.TempDir()}))
+		got := drainAll(t, p.Run(&pipeline.SliceSource{Docs: docs},
+			&pipeline.Env{MemoryLimit: 50_000, AllowDiskUse: true, TempDir: t.TempDir()}))
 		if got != want {
 			t.Errorf("%s: sorted on disk and in memory are not alike", stages)
 		}
@@ -37,14 +38,15 @@ func drainAll(t *testing.T, src pipeline.Source) string {
 	t.Helper()
 	defer src.Close()
 	var all strings.Builder
-	if err := pipeline.Drain(context.Background(), src, func(d bsonx.Doc) error { all.Write(d); return nil }); err != nil {
+	if err := pipeline.Drain(context.Background(), src,
+		func(d bsonx.Doc) error { all.Write(d); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return all.String()
 }
 
-// BenchmarkSort sorts documents by two fields: 20 of them, 10,000, and as many with so little memory
-// that runs go to the disk. BenchmarkTopK keeps ten of 10,000.
+// BenchmarkSort sorts documents by two fields: 20 of them, 10,000, and as many with so little
+// memory that runs go to the disk. BenchmarkTopK keeps ten of 10,000.
 func BenchmarkSort(b *testing.B) {
 	for _, bench := range []struct {
 		name      string

@@ -24,7 +24,10 @@ func TestOneOf(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		pick := func(from ...string) string { return from[rng.IntN(len(from))] }
 		f := newFixture(t)
-		for i, key := range []string{`{"a": 1}`, `{"a": 1, "b": -1}`, `{"a": -1, "b": 1}`, `{"b": 1, "a": 1}`, `{"o.p": 1, "b": 1}`} {
+		for i, key := range []string{
+			`{"a": 1}`, `{"a": 1, "b": -1}`, `{"a": -1, "b": 1}`,
+			`{"b": 1, "a": 1}`, `{"o.p": 1, "b": 1}`,
+		} {
 			if rng.IntN(2) == 0 {
 				f.index(fmt.Sprint("ix", i), bsonxtest.MustParse(key), "sparse", rng.IntN(6) == 0)
 			}
@@ -45,16 +48,19 @@ func TestOneOf(t *testing.T) {
 		}
 		for range 20 {
 			field := pick("a", "b", "o.p")
-			sort := pick("", fmt.Sprintf(`{%q: 1}`, field), fmt.Sprintf(`{%q: -1, "b": 1}`, field), fmt.Sprintf(`{%q: 1, "b": -1}`, field), `{"b": 1}`)
+			sort := pick("", fmt.Sprintf(`{%q: 1}`, field), fmt.Sprintf(`{%q: -1, "b": 1}`, field),
+				fmt.Sprintf(`{%q: 1, "b": -1}`, field), `{"b": 1}`)
 			if strings.Count(sort, `"b"`) > 1 {
 				sort = `{"b": 1}`
 			}
-			predicate := pick("{}", fmt.Sprintf(`{%q: {"$gte": 1}}`, field), fmt.Sprintf(`{%q: {"$in": [1, "x", null]}}`, field), `{"b": {"$gt": 1}}`)
+			predicate := pick("{}", fmt.Sprintf(`{%q: {"$gte": 1}}`, field),
+				fmt.Sprintf(`{%q: {"$in": [1, "x", null]}}`, field), `{"b": {"$gt": 1}}`)
 			fields := ""
 			if rng.IntN(2) == 0 {
 				fields = fmt.Sprintf(`{"_id": 0, %q: 1}`, field)
 			}
-			jumps += checkOneOf(t, f, func() *query.Query { return f.query(predicate, sort) }, field, fields, rng.IntN(2) == 0)
+			jumps += checkOneOf(t, f, func() *query.Query { return f.query(predicate, sort) },
+				field, fields, rng.IntN(2) == 0)
 			if t.Failed() {
 				t.Fatalf("seed %d: %s of %s, sort %s, fields %s", seed, field, predicate, sort, fields)
 			}
@@ -86,13 +92,14 @@ func checkOneOf(t *testing.T, f *fixture, query func() *query.Query, field, fiel
 			return 0 // the sort's keys are arrays beside each other
 		}
 		found[i] = map[string]string{}
-		jumped := i == 1 && strings.Contains(text(f.explain(q, explain.Find, explain.QueryPlanner).QueryPlanner), "DISTINCT_SCAN")
+		jumped := i == 1 && strings.Contains(text(f.explain(q, explain.Find, explain.QueryPlanner).
+			QueryPlanner), "DISTINCT_SCAN")
 		if jumped {
 			jumps++
 		}
 		for _, row := range rows {
-			// A distinct scan for the last rows reads backwards. Which of rows that the sort has as equals
-			// is first is open.
+			// A distinct scan for the last rows reads backwards. Which of rows that the sort has as
+			// equals is first is open.
 			value := bsonx.Null
 			if v := lookup(row, field); !v.IsMissing() {
 				value = v

@@ -24,25 +24,34 @@ import (
 
 var (
 	scalars = []string{
-		`null`, `0`, `1`, `2`, `3`, `2.5`, `"a"`, `"ab"`, `"b"`, `true`, `{"x": 1}`, `{"x": 2, "y": 1}`, `{}`, `{"x.y": 1}`,
-		`{"$numberDouble": "NaN"}`, `{"$minKey": 1}`, `{"$maxKey": 1}`, `{"$date": {"$numberLong": "5"}}`, `{"$numberDecimal": "2"}`,
+		`null`, `0`, `1`, `2`, `3`, `2.5`, `"a"`, `"ab"`, `"b"`, `true`, `{"x": 1}`,
+		`{"x": 2, "y": 1}`, `{}`, `{"x.y": 1}`,
+		`{"$numberDouble": "NaN"}`, `{"$minKey": 1}`, `{"$maxKey": 1}`,
+		`{"$date": {"$numberLong": "5"}}`, `{"$numberDecimal": "2"}`,
 	}
 	paths = []string{"a", "b", "c", "a.x", "a.y", "o.p", "o.q", "_id", "a.0"}
 	keys  = []string{
 		`{"a": 1}`, `{"b": -1}`, `{"a": 1, "b": 1}`, `{"b": 1, "a": -1}`, `{"a.x": 1}`, `{"a.x": 1, "a.y": 1}`,
-		`{"o.p": 1, "a": 1}`, `{"c": 1, "a": 1, "b": -1}`, `{"o": 1}`, `{"a.0": 1}`, `{"a.x": -1, "a.y": 1, "c": 1}`, `{"c": 1, "a.y": 1, "a.x": -1}`, `{"a.y": -1, "b": 1}`, `{"b": 1, "_id": -1}`,
+		`{"o.p": 1, "a": 1}`, `{"c": 1, "a": 1, "b": -1}`, `{"o": 1}`, `{"a.0": 1}`, `{"a.x": -1, "a.y": 1, "c": 1}`,
+		`{"c": 1, "a.y": 1, "a.x": -1}`, `{"a.y": -1, "b": 1}`, `{"b": 1, "_id": -1}`,
 		`{"o.q": 1, "o.p": -1}`,
 	}
-	// kindKeys are those of other kinds than ordered ones. Where these take no arrays, they are over
-	// fields that have none.
+	// kindKeys are those of other kinds than ordered ones. Where these take no arrays, they are
+	// over fields that have none.
 	kindKeys = []string{
 		`{"c": "hashed"}`, `{"o.p": "hashed", "c": 1}`, `{"o.p": 1, "c": "hashed", "o.q": -1}`,
 		`{"$**": 1}`, `{"$**": -1}`, `{"a.$**": 1}`, `{"o.$**": -1}`, `{"c": 1, "a.$**": 1}`, `{"o.$**": 1, "c": -1}`,
 		`{"c": -1, "o.$**": -1, "_id": 1}`,
 	}
 	// projections are those of wildcard indexes.
-	projections = []string{`{"c": 0}`, `{"a.x": 0, "b": 0}`, `{"a": 1, "o.p": 1}`, `{"_id": 1, "b": 1, "a.x": 1}`, `{"_id": 1, "a.y": 0}`}
-	partials    = []string{`{"b": {"$gte": 1}}`, `{"a": {"$exists": true}}`, `{"c": {"$in": [1, 2]}}`, `{"b": {"$type": "number"}}`}
+	projections = []string{
+		`{"c": 0}`, `{"a.x": 0, "b": 0}`, `{"a": 1, "o.p": 1}`,
+		`{"_id": 1, "b": 1, "a.x": 1}`, `{"_id": 1, "a.y": 0}`,
+	}
+	partials = []string{
+		`{"b": {"$gte": 1}}`, `{"a": {"$exists": true}}`,
+		`{"c": {"$in": [1, 2]}}`, `{"b": {"$type": "number"}}`,
+	}
 )
 
 func pick(t *rapid.T, label string, from []string) string {
@@ -117,9 +126,17 @@ func genOperator(t *rapid.T, depth int) string {
 	case 10:
 		return fmt.Sprintf(`{"$exists": %v}`, rapid.Bool().Draw(t, "exists"))
 	case 11:
-		return fmt.Sprintf(`{"$type": %s}`, pick(t, "type", []string{`"number"`, `"string"`, `"null"`, `"array"`, `"object"`, `["bool", "int"]`, `"double"`}))
+		return fmt.Sprintf(`{"$type": %s}`,
+			pick(t, "type", []string{
+				`"number"`, `"string"`, `"null"`, `"array"`, `"object"`,
+				`["bool", "int"]`, `"double"`,
+			}))
 	case 12:
-		return pick(t, "regex", []string{`{"$regex": "^a"}`, `{"$regex": "b$"}`, `{"$regex": "^ab", "$options": "i"}`, `{"$mod": [2, 0]}`, `{"$size": 2}`})
+		return pick(t, "regex",
+			[]string{
+				`{"$regex": "^a"}`, `{"$regex": "b$"}`, `{"$regex": "^ab", "$options": "i"}`,
+				`{"$mod": [2, 0]}`, `{"$size": 2}`,
+			})
 	case 13:
 		if depth > 0 {
 			return fmt.Sprintf(`{"$not": %s}`, genOperator(t, 0))
@@ -243,7 +260,8 @@ func genIndexes(t *rapid.T, f *fixture) int {
 		}
 		key := pick(t, "key", from)
 		if strings.HasPrefix(key, `{"$**"`) && rapid.Bool().Draw(t, "projected") {
-			options = append(options, "wildcardProjection", bsonxtest.MustParse(pick(t, "wildcardProjection", projections)))
+			options = append(options, "wildcardProjection",
+				bsonxtest.MustParse(pick(t, "wildcardProjection", projections)))
 		}
 		f.index(fmt.Sprintf("i%d", i), bsonxtest.MustParse(key), options...)
 	}
@@ -346,7 +364,11 @@ func (f *fixture) compareCovered(t *rapid.T, q *query.Query, total int, describe
 	if q.Limit > 0 || q.Skip > 0 {
 		return
 	}
-	spec := pick(t, "projection", []string{`{"_id": 0, "a": 1, "b": 1, "c": 1}`, `{"_id": 0, "a": 1}`, `{"_id": 0, "b": 1}`, `{"_id": 0, "a": 1, "b": 1}`, `{"_id": 0, "o.p": 1}`, `{"_id": 1}`, `{"_id": 0, "o": 1}`})
+	spec := pick(t, "projection",
+		[]string{
+			`{"_id": 0, "a": 1, "b": 1, "c": 1}`, `{"_id": 0, "a": 1}`, `{"_id": 0, "b": 1}`,
+			`{"_id": 0, "a": 1, "b": 1}`, `{"_id": 0, "o.p": 1}`, `{"_id": 1}`, `{"_id": 0, "o": 1}`,
+		})
 	p, err := projection.Parse(bsonxtest.MustParse(spec), projection.Options{Vars: expressions.Scope()})
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,10 @@ import (
 // of the sort.
 
 var (
-	textWords = []string{"tea", "Teas", "coffee", "shop", "shopping", "Café", "cafe", "the", "los", "gato", "gatos", "x-ray", "\"tea", "shop\"", "lazy dog"}
+	textWords = []string{
+		"tea", "Teas", "coffee", "shop", "shopping", "Café", "cafe", "the", "los", "gato", "gatos",
+		"x-ray", "\"tea", "shop\"", "lazy dog",
+	}
 	textSpecs = []struct{ key, options string }{
 		{`{"_fts": "text", "_ftsx": 1}`, `"weights": {"s": 1}`},
 		{`{"_fts": "text", "_ftsx": 1}`, `"weights": {"s": 3, "u.v": 2, "t": 10}`},
@@ -57,7 +60,8 @@ func genTextDoc(t *rapid.T, id int) string {
 	}
 	add("s", fmt.Sprintf("%q", genText(t)))
 	add("t", fmt.Sprintf("[%q, 5, %q]", genText(t), genText(t)))
-	add("u", fmt.Sprintf(`[{"v": %q, "language": %q}, {"v": [%q]}, %q]`, genText(t), pick(t, "language", []string{"es", "none", "english"}), genText(t), genText(t)))
+	add("u", fmt.Sprintf(`[{"v": %q, "language": %q}, {"v": [%q]}, %q]`, genText(t),
+		pick(t, "language", []string{"es", "none", "english"}), genText(t), genText(t)))
 	add("k", pick(t, "k", []string{"1", "2", "null", "1.0"}))
 	add("n", pick(t, "n", []string{"1", "2", "3", `"x"`, "null", `{"a": 1}`}))
 	return "{" + strings.Join(parts, ", ") + "}"
@@ -75,7 +79,8 @@ func genSearch(t *rapid.T) string {
 		}
 		parts = append(parts, w)
 	}
-	options := pick(t, "options", []string{"", "", `, "$caseSensitive": true`, `, "$diacriticSensitive": true`, `, "$language": "es"`})
+	options := pick(t, "options",
+		[]string{"", "", `, "$caseSensitive": true`, `, "$diacriticSensitive": true`, `, "$language": "es"`})
 	return fmt.Sprintf(`{"$text": {"$search": %q%s}}`, strings.Join(parts, " "), options)
 }
 
@@ -178,10 +183,15 @@ type scored struct {
 
 func (f *fixture) compareText(t *rapid.T, docs []bsonx.Doc) {
 	filterText := genTextFilter(t)
-	sortText := pick(t, "sort", []string{``, `{"z": {"$meta": "textScore"}, "_id": 1}`, `{"k": 1, "z": {"$meta": "textScore"}, "_id": -1}`, `{"_id": -1}`})
+	sortText := pick(t, "sort",
+		[]string{
+			``, `{"z": {"$meta": "textScore"}, "_id": 1}`,
+			`{"k": 1, "z": {"$meta": "textScore"}, "_id": -1}`, `{"_id": -1}`,
+		})
 	q := f.query(filterText, sortText)
 	var err error
-	if q.Projection, err = projection.Parse(bsonxtest.MustParse(`{"z": {"$meta": "textScore"}}`), projection.Options{Vars: expressions.Scope()}); err != nil {
+	if q.Projection, err = projection.Parse(bsonxtest.MustParse(`{"z": {"$meta": "textScore"}}`),
+		projection.Options{Vars: expressions.Scope()}); err != nil {
 		t.Fatal(err)
 	}
 	if rapid.Bool().Draw(t, "unscored") && !strings.Contains(sortText, "$meta") {
@@ -192,7 +202,8 @@ func (f *fixture) compareText(t *rapid.T, docs []bsonx.Doc) {
 	}
 	got, err := f.find(q, rapid.IntRange(0, 3).Draw(t, "save every"))
 	if err != nil {
-		if strings.Contains(err.Error(), "failed to use text index") || strings.Contains(err.Error(), "Failed to produce a solution for TEXT under OR") {
+		if strings.Contains(err.Error(), "failed to use text index") ||
+			strings.Contains(err.Error(), "Failed to produce a solution for TEXT under OR") {
 			return
 		}
 		t.Fatalf("%s: %v", filterText, err)
@@ -213,12 +224,13 @@ func (f *fixture) compareText(t *rapid.T, docs []bsonx.Doc) {
 		slices.SortFunc(want, byID)
 	}
 	same := func(a, b scored) bool {
-		// Sums in another order differ in their last digits, and which of two such documents comes first
-		// is open.
+		// Sums in another order differ in their last digits, and which of two such documents comes
+		// first is open.
 		if a.id != b.id && sortText != "" && math.Abs(a.score-b.score) < 1e-9 {
 			return true
 		}
-		return a.id == b.id && (q.Projection == nil || math.Abs(a.score-b.score) < 1e-9 || math.IsNaN(a.score) && math.IsNaN(b.score))
+		return a.id == b.id && (q.Projection == nil || math.Abs(a.score-b.score) < 1e-9 ||
+			math.IsNaN(a.score) && math.IsNaN(b.score))
 	}
 	if !slices.EqualFunc(found, want, same) {
 		e := f.explain(q, explain.Find, explain.QueryPlanner)
@@ -264,7 +276,8 @@ func (f *fixture) textScan(t *rapid.T, q *query.Query, docs []bsonx.Doc) []score
 			switch {
 			case it.Value().Type != bsonx.TypeDocument:
 				direction, _ := it.Value().AsInt64()
-				c = int(direction) * bsonx.CompareValues(orNull(a.doc.Lookup(string(it.Key()))), orNull(b.doc.Lookup(string(it.Key()))))
+				c = int(direction) * bsonx.CompareValues(orNull(a.doc.Lookup(string(it.Key()))),
+					orNull(b.doc.Lookup(string(it.Key()))))
 			case math.IsNaN(a.score) || math.IsNaN(b.score):
 				c = btoi(math.IsNaN(a.score)) - btoi(math.IsNaN(b.score))
 			case math.Abs(a.score-b.score) > 1e-12:
@@ -357,7 +370,8 @@ func TestRankedSearchStops(t *testing.T) {
 func TestSearchOfNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.index("t", bsonxtest.MustParse(`{"k": 1, "_fts": "text", "_ftsx": 1}`), "weights", bsonxtest.MustParse(`{"s": 1}`))
+	f.index("t", bsonxtest.MustParse(`{"k": 1, "_fts": "text", "_ftsx": 1}`), "weights",
+		bsonxtest.MustParse(`{"s": 1}`))
 	f.insert(bsonxtest.MustParse(`{"_id": 1, "k": 1, "s": "tea"}`))
 	for _, never := range []string{`{"$nor": [{}], "$text": {"$search": "tea"}}`, `{"k": 1, "$and": [{"$nor": [{}]}], "$text": {"$search": "tea"}}`} {
 		if n, err := f.count(f.query(never)); err != nil || n != 0 {
@@ -371,7 +385,8 @@ func TestSearchOfNothing(t *testing.T) {
 func TestBestTexts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.index("t", bsonxtest.MustParse(`{"_fts": "text", "_ftsx": 1, "n": -1}`), "weights", bsonxtest.MustParse(`{"s": 1, "t": 3}`))
+	f.index("t", bsonxtest.MustParse(`{"_fts": "text", "_ftsx": 1, "n": -1}`), "weights",
+		bsonxtest.MustParse(`{"s": 1, "t": 3}`))
 	rng := rand.New(rand.NewPCG(3, 4))
 	words := []string{"tea", "coffee", "milk", "rice", "salt", "pepper", "bread", "corn", "bean"}
 	docs := make([]bsonx.Doc, 3000)
@@ -388,7 +403,8 @@ func TestBestTexts(t *testing.T) {
 	f.insert(docs...)
 	stopped := 0
 	for _, search := range []string{
-		"tea", "bean", "tea bean", "salt pepper", "corn bean bread", "tea coffee milk rice", "tea cups", "bean -tea", `"salt rice" bean`, "-tea",
+		"tea", "bean", "tea bean", "salt pepper", "corn bean bread", "tea coffee milk rice", "tea cups",
+		"bean -tea", `"salt rice" bean`, "-tea",
 		"tea coffee milk rice salt pepper bread corn bean",
 	} {
 		for _, more := range []string{"", `, "n": 3`, `, "s": {"$regex": "^b"}`} {

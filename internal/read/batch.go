@@ -28,10 +28,12 @@ type limited interface {
 	remaining() int64
 }
 
-// batchFrame is about what follows a batch in its reply: the cursor's id, its namespace and the times.
+// batchFrame is about what follows a batch in its reply: the cursor's id, its namespace and the
+// times.
 const batchFrame = 512
 
-// maxElemFrame is more than an element of an array takes beside its value: a type, a number as the key.
+// maxElemFrame is more than an element of an array takes beside its value: a type, a number as the
+// key.
 const maxElemFrame = 16
 
 // Command is the command that a batch belongs to.
@@ -50,8 +52,8 @@ type Command interface {
 type Output struct {
 	// Held is what the reply that is being built or sent holds of the server's memory.
 	Held memory.Holding
-	// Room, if not nil, returns a buffer of at least size bytes that begins with reply. The old buffer
-	// must not be used after the call.
+	// Room, if not nil, returns a buffer of at least size bytes that begins with reply. The old
+	// buffer must not be used after the call.
 	Room func(reply []byte, size int) []byte
 	// Limit bounds the documents of one batch, in bytes.
 	Limit int
@@ -65,13 +67,15 @@ type Batch struct {
 	Field string
 	// size is how many documents the batch has at most; unlimited where negative.
 	Size int64
-	// during is what an error says that it happened in; see executing. It is empty for what is no plan.
+	// during is what an error says that it happened in; see executing. It is empty for what is no
+	// plan.
 	During string
 	// single closes the cursor after this batch.
 	Single bool
 	// source, where not nil, knows whether the cursor has no further document.
 	Source Ender
-	// endsUnread says that the source may end the cursor before a document was asked for, as a find's plan does and no pipeline.
+	// endsUnread says that the source may end the cursor before a document was asked for, as a
+	// find's plan does and no pipeline.
 	EndsUnread bool
 	// staysOpen reports whether a tailable cursor stays open at its end; nil for other cursors.
 	StaysOpen func() (bool, error)
@@ -152,8 +156,8 @@ func (b *Batch) Fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 	return end, nil
 }
 
-// adds returns by how much a document makes the reply longer: with the last event of a change stream
-// its token is repeated.
+// adds returns by how much a document makes the reply longer: with the last event of a change
+// stream its token is repeated.
 func (b *Batch) adds(doc bsonx.Doc) int {
 	if _, ok := b.Source.(Resumable); ok {
 		return len(doc) + len(doc.Lookup("_id").Data)
@@ -161,8 +165,9 @@ func (b *Batch) adds(doc bsonx.Doc) int {
 	return len(doc)
 }
 
-// makeRoom makes room in the reply for n more bytes. It fails where the server's memory has none. A batch that may end here
-// takes half of the memory at most, and false says that it does: who reads documents holds blocks of the store, too.
+// makeRoom makes room in the reply for n more bytes. It fails where the server's memory has none. A
+// batch that may end here takes half of the memory at most, and false says that it does: who reads
+// documents holds blocks of the store, too.
 func (b *Batch) makeRoom(reply *bsonx.Builder, n int, must bool) (bool, error) {
 	have, need := cap(reply.Bytes()), reply.Len()+n
 	if need <= have {
@@ -193,8 +198,9 @@ func (b *Batch) move(reply *bsonx.Builder, size int) {
 // maxExpected bounds the room that is made for documents that are not there yet.
 const maxExpected = 1 << 20
 
-// expect makes room for the whole batch where its number of documents is known and its first one has size bytes: a reply
-// that grows is copied again and again. Without the memory for it the reply grows.
+// expect makes room for the whole batch where its number of documents is known and its first one
+// has size bytes: a reply that grows is copied again and again. Without the memory for it the reply
+// grows.
 func (b *Batch) expect(reply *bsonx.Builder, size int) {
 	src, ok := b.Source.(limited)
 	if !ok {

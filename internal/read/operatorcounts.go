@@ -33,7 +33,8 @@ func (c nameCounts) append(b *bsonx.Builder, field string) {
 	b.End()
 }
 
-// OperatorCounts counts the operators and stages that commands have: metrics.operatorCounters and aggStageCounters.
+// OperatorCounts counts the operators and stages that commands have: metrics.operatorCounters and
+// aggStageCounters.
 type OperatorCounts struct {
 	expressions, groups, windows, match, stages nameCounts
 	equal                                       *atomic.Int64 // $eq of match

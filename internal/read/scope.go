@@ -27,9 +27,11 @@ type Scope struct {
 	Mistake error
 	// Counts says that the operators of queries are counted.
 	Counts bool
-	// Writes says that the command is a write. Its queries for one _id are not counted, as in MongoDB.
+	// Writes says that the command is a write. Its queries for one _id are not counted, as in
+	// MongoDB.
 	Writes bool
-	// Hint replaces the command's hint unless it is missing: a sort by $natural on a view becomes one.
+	// Hint replaces the command's hint unless it is missing: a sort by $natural on a view becomes
+	// one.
 	Hint bsonx.Value
 }
 
@@ -108,7 +110,8 @@ func (s Scope) FirstMistake(filter, spec bsonx.Doc, err error) error {
 	if parsing != nil || spec.IsEmpty() {
 		return err
 	}
-	if _, mistake := projection.Parse(spec, projection.Options{Filter: f, Vars: s.Vars, Now: s.Now, Collation: s.Collation}); mistake != nil {
+	if _, mistake := projection.Parse(spec,
+		projection.Options{Filter: f, Vars: s.Vars, Now: s.Now, Collation: s.Collation}); mistake != nil {
 		return mistake
 	}
 	return err

@@ -17,7 +17,8 @@ import (
 )
 
 // Scripting is the scope of expressions without a command's let. It tells their JavaScript for
-// which operation it runs. The commands of a connection share one; a cursor that stays open keeps it.
+// which operation it runs. The commands of a connection share one; a cursor that stays open keeps
+// it.
 type Scripting struct {
 	// Running is the operation that the JavaScript runs for.
 	Running interrupt.Running

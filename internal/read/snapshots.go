@@ -17,18 +17,20 @@ import (
 )
 
 const (
-	// SnapshotWindow is for how long a snapshot can be read, by default (minSnapshotHistoryWindowInSeconds).
+	// SnapshotWindow is for how long a snapshot can be read, by default
+	// (minSnapshotHistoryWindowInSeconds).
 	SnapshotWindow = 300
 	// maxKeptSnapshots bounds the snapshots that are kept for further reads of sessions.
 	maxKeptSnapshots = 256
 )
 
-// Snapshots are those that reads with the level "snapshot" hold: cursors, and for further reads at the same atClusterTime the
-// sessions that asked for them last. It is safe for concurrent use.
+// Snapshots are those that reads with the level "snapshot" hold: cursors, and for further reads at
+// the same atClusterTime the sessions that asked for them last. It is safe for concurrent use.
 type Snapshots struct {
 	mu   sync.Mutex
 	held map[storage.Stamp]*HeldSnapshot
-	// past are those that were made of the store's history, each for the one read that asked for it.
+	// past are those that were made of the store's history, each for the one read that asked for
+	// it.
 	past map[*HeldSnapshot]bool
 	// kept are the newest snapshots of sessions, the oldest first.
 	kept   []keptSnapshot
@@ -43,13 +45,15 @@ type keptSnapshot struct {
 // HeldSnapshot is a snapshot with its users. All fields are guarded by the registry's lock.
 type HeldSnapshot struct {
 	*table.Snapshot
-	// past is set in the place of Snapshot where it was made of the history. One goroutine at a time uses it.
+	// past is set in the place of Snapshot where it was made of the history. One goroutine at a
+	// time uses it.
 	past  *table.Txn
 	At    storage.Stamp
 	taken time.Time
 	// holders may read from it in the future, readers do so now.
 	holders, readers int
-	// ended is set when it is too old: no one begins to read any more, and it is closed when the last reader has stopped.
+	// ended is set when it is too old: no one begins to read any more, and it is closed when the
+	// last reader has stopped.
 	ended bool
 }
 
@@ -81,9 +85,12 @@ func errTooOld(stamp storage.Stamp) error {
 // MaxPast bounds what is applied to a snapshot of the history to get to a time behind it, in bytes.
 const MaxPast = 64 << 20
 
-// Hold returns the snapshot of a time, or for 0 the newest one, for a read that has begun: both pause and release must follow. by
-// is the session whose further reads may ask for the same time, nil for none.
-func (s *Snapshots) Hold(ctx context.Context, store *table.Store, at storage.Stamp, by *session.Session, now time.Time) (*HeldSnapshot, error) {
+// Hold returns the snapshot of a time, or for 0 the newest one, for a read that has begun: both
+// pause and release must follow. by is the session whose further reads may ask for the same time,
+// nil for none.
+func (s *Snapshots) Hold(ctx context.Context, store *table.Store, at storage.Stamp, by *session.Session,
+	now time.Time,
+) (*HeldSnapshot, error) {
 	if h := s.holdPresent(store, at, by, now); h != nil {
 		return h, nil
 	}
@@ -106,8 +113,11 @@ func PastError(err error, at storage.Stamp) error {
 	return err
 }
 
-// holdPresent returns a snapshot that others hold, or that of the newest state; nil where the time is neither.
-func (s *Snapshots) holdPresent(store *table.Store, at storage.Stamp, by *session.Session, now time.Time) *HeldSnapshot {
+// holdPresent returns a snapshot that others hold, or that of the newest state; nil where the time
+// is neither.
+func (s *Snapshots) holdPresent(store *table.Store, at storage.Stamp, by *session.Session,
+	now time.Time,
+) *HeldSnapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.held[at]

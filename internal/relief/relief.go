@@ -26,18 +26,23 @@ const (
 	allocationRate = 1 << 30
 	// reliefAge is how long an operation runs, at least, before it is ended for want of memory.
 	reliefAge = 20 * time.Millisecond
-	// Go's memory comes near to its limit before each collection: what exceeds it by this part of it is not garbage.
+	// Go's memory comes near to its limit before each collection: what exceeds it by this part of
+	// it is not garbage.
 	reliefMargin = 3
-	// The collector's limit follows the data when they have changed by this part of the process's memory.
+	// The collector's limit follows the data when they have changed by this part of the process's
+	// memory.
 	collectorStep = 16
 	// Large messages wait while less than this part of the memory is free.
 	pressShare = 4
 )
 
-// unrelieved are the commands that are never ended for want of memory: they hold none, and some of them free it.
+// unrelieved are the commands that are never ended for want of memory: they hold none, and some of
+// them free it.
 var unrelieved = map[string]bool{
-	"ping": true, "hello": true, "isMaster": true, "ismaster": true, "killOp": true, "killCursors": true, "endSessions": true,
-	"commitTransaction": true, "abortTransaction": true, "currentOp": true, "serverStatus": true, "shutdown": true, "dropDatabase": true,
+	"ping": true, "hello": true, "isMaster": true, "ismaster": true, "killOp": true,
+	"killCursors": true, "endSessions": true,
+	"commitTransaction": true, "abortTransaction": true, "currentOp": true, "serverStatus": true,
+	"shutdown": true, "dropDatabase": true,
 	"drop": true,
 }
 
@@ -91,8 +96,9 @@ func (l *Limits) beside() int64 {
 	return l.Beside()
 }
 
-// Run runs until ctx ends. While Go's memory exceeds its limit in spite of garbage collection, it ends operations.
-// The budget of requests counts what is worth counting, and not every value that an expression makes.
+// Run runs until ctx ends. While Go's memory exceeds its limit in spite of garbage collection, it
+// ends operations. The budget of requests counts what is worth counting, and not every value that
+// an expression makes.
 func (r *Relief) Run(ctx context.Context, limits Limits) {
 	limit, told, most := limits.Process, int64(0), containerMost()
 	due, timer := clock.NewTimer(r.Clock, calmInterval)
@@ -124,7 +130,8 @@ func (r *Relief) Run(ctx context.Context, limits Limits) {
 	}
 }
 
-// containerMost returns how much a process in a container may take before its operations are ended, whatever its budget.
+// containerMost returns how much a process in a container may take before its operations are ended,
+// whatever its budget.
 func containerMost() int64 {
 	if n := GroupMemory(); n > 0 {
 		return n / 8 * 7
@@ -154,7 +161,8 @@ func (r *Relief) relieve() {
 	for _, o := range running[:(len(running)+1)/2] {
 		if r.Ops.End(o.ID, errRelief) {
 			r.Operations.Add(1)
-			r.Logger.Warn("Operation ended because the server has no memory left", "c", "COMMAND", "opid", o.ID, "ns", o.Namespace())
+			r.Logger.Warn("Operation ended because the server has no memory left", "c", "COMMAND",
+				"opid", o.ID, "ns", o.Namespace())
 		}
 	}
 }

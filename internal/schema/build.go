@@ -22,14 +22,16 @@ import (
 
 // An index is built in steps, each durable, while writers go on:
 //
-//  1. The catalog gets the index, not ready. From now on every writer maintains its entries, so that only records
-//     written before are missing. Duplicates of a unique index are not refused yet.
-//  2. The records are walked in batches. A batch locks its records, reads their newest versions and writes their
-//     entries: an entry that a writer has just written is written again, to the same effect.
-//  3. The entries of a unique index are walked in order, and two of different records with the same fields
-//     fail the build. Then the index becomes enforced: writers refuse duplicates. The second walk finds those
-//     that came since the first. Without the first, writers would be refused because of an index whose build
-//     is about to fail.
+//  1. The catalog gets the index, not ready. From now on every writer maintains its entries, so
+//     that only records written before are missing. Duplicates of a unique index are not refused
+//     yet.
+//  2. The records are walked in batches. A batch locks its records, reads their newest versions and
+//     writes their entries: an entry that a writer has just written is written again, to the same
+//     effect.
+//  3. The entries of a unique index are walked in order, and two of different records with the same
+//     fields fail the build. Then the index becomes enforced: writers refuse duplicates. The second
+//     walk finds those that came since the first. Without the first, writers would be refused
+//     because of an index whose build is about to fail.
 //  4. The index becomes ready.
 //
 // A crash leaves an index that is not ready; resumeBuilds begins it again.
@@ -176,7 +178,9 @@ func addExisting(ctx context.Context, s *table.Store, c *table.Collection, ids [
 
 // eachBatch locks the records between two keys, a batch after the other, and calls fn with each,
 // again where there is a conflict. An upper bound of nil is that of the collection.
-func eachBatch(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32, from, until []byte, fn func(*buildStep) error) error {
+func eachBatch(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32, from, until []byte,
+	fn func(*buildStep) error,
+) error {
 	for from != nil && (until == nil || bytes.Compare(from, until) < 0) {
 		if err := interrupted(ctx, s); err != nil {
 			return err
@@ -186,7 +190,8 @@ func eachBatch(ctx context.Context, s *table.Store, c *table.Collection, ids []u
 			err = fn(b)
 		}
 		switch {
-		case errors.Is(err, storage.ErrConflict), errors.Is(err, table.ErrDropped): // renamed just now, or dropped, which the next step sees
+		// renamed just now, or dropped, which the next step sees
+		case errors.Is(err, storage.ErrConflict), errors.Is(err, table.ErrDropped):
 		case err != nil:
 			return err
 		default:
@@ -214,13 +219,15 @@ type buildStep struct {
 	w       *table.Writer
 	indexes []*table.Index
 	locked  [][]byte
-	// from and next are the keys that the batch begins with, and that the next one begins with, nil at
-	// the end.
+	// from and next are the keys that the batch begins with, and that the next one begins with, nil
+	// at the end.
 	from, next []byte
 }
 
 // lockBatch locks the records from a key on.
-func lockBatch(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32, from []byte) (_ *buildStep, err error) {
+func lockBatch(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32,
+	from []byte,
+) (_ *buildStep, err error) {
 	current := s.Current(c) // under the name that it has by now
 	if current == nil {
 		return nil, abortedByDrop(c)

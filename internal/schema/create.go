@@ -19,8 +19,8 @@ type NewCollection struct {
 	Options  bsonx.Doc
 	// Indexes are the specifications of the collection's first indexes.
 	Indexes []bsonx.Doc
-	// Check, which may be nil, refuses the collection. No other change of the catalog happens between
-	// the check and this one.
+	// Check, which may be nil, refuses the collection. No other change of the catalog happens
+	// between the check and this one.
 	Check func() error
 }
 

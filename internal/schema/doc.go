@@ -3,12 +3,14 @@
 //
 // Concepts:
 //
-//   - A change is one durable step of the catalog. It runs through Change or Define of a table.Store,
-//     while the writers of the collections that it concerns are kept out.
-//   - A build completes indexes that the catalog has as not ready, while writers go on; see build.go.
+//   - A change is one durable step of the catalog. It runs through Change or Define of a
+//     table.Store, while the writers of the collections that it concerns are kept out.
+//   - A build completes indexes that the catalog has as not ready, while writers go on; see
+//     build.go.
 //   - A rebuild builds copies of indexes, which then take the places of the old ones.
 //   - system.views of a database shows its views. It follows every change; see mirrored.
-//   - Garbage is what a drop leaves in storage. It is remembered with the drop and deleted after it.
+//   - Garbage is what a drop leaves in storage. It is remembered with the drop and deleted after
+//     it.
 //
 // Invariants:
 //

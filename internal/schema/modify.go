@@ -18,8 +18,8 @@ type CollMod struct {
 	// expireAfterSeconds); empty for none.
 	Index string
 	Spec  bsonx.Doc
-	// Check, which may be nil, refuses the change. No other change of the catalog happens between the
-	// check and this one.
+	// Check, which may be nil, refuses the change. No other change of the catalog happens between
+	// the check and this one.
 	Check func() error
 }
 
@@ -73,7 +73,8 @@ func modify(s *table.Store, c *table.Collection, fn func(ch *table.CatalogChange
 	return s.Change([]*table.Collection{c}, mirrored(func(ch *table.CatalogChange) error {
 		newest := s.Current(c)
 		if newest == nil {
-			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), table.ErrChanged)
+			return fmt.Errorf("%w: %w",
+				mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), table.ErrChanged)
 		}
 		entry := *newest.Collection
 		if err := fn(ch, &entry); err != nil {
@@ -111,7 +112,9 @@ func dropIndexes(s *table.Store, c *table.Collection, drop func(*table.Index) bo
 }
 
 // withoutIndexes removes indexes of the newest version of a collection.
-func withoutIndexes(s *table.Store, ch *table.CatalogChange, newest *table.Collection, drop func(*table.Index) bool) (garbage []catalog.Range, err error) {
+func withoutIndexes(s *table.Store, ch *table.CatalogChange, newest *table.Collection,
+	drop func(*table.Index) bool,
+) (garbage []catalog.Range, err error) {
 	entry := *newest.Collection
 	entry.Indexes = nil
 	for _, ix := range newest.AllIndexes() {

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
-// Runs are sorted runs of (key, payload), to be read back merged. A run is written when the memory is
-// full, in the order of the bytes of its keys:
+// Runs are sorted runs of (key, payload), to be read back merged. A run is written when the memory
+// is full, in the order of the bytes of its keys:
 //
 //	for each kept thing, in the order of its key { runs.Add(key, payload) }
 //	runs.EndRun()
@@ -36,11 +36,12 @@ type Runs struct {
 // writeBuffer is the size of the buffer through which a file is written.
 const writeBuffer = 256 << 10
 
-// New returns runs for a file in dir. held is an empty holding of the budget that the buffers count in.
+// New returns runs for a file in dir. held is an empty holding of the budget that the buffers count
+// in.
 func New(dir string, held memory.Holding) *Runs { return &Runs{dir: dir, held: held} }
 
-// Add appends an entry to the current run. Its key is not less than the one before. The parts of the
-// payload are joined. EndRun reports errors.
+// Add appends an entry to the current run. Its key is not less than the one before. The parts of
+// the payload are joined. EndRun reports errors.
 func (s *Runs) Add(key []byte, payload ...[]byte) {
 	if s.err != nil {
 		return

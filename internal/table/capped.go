@@ -142,8 +142,8 @@ func (w *Writer) evict(ctx context.Context, st *cappedState, upper []byte, enoug
 func (w *Writer) oldest(st *cappedState, upper []byte) ([]byte, error) {
 	ok := w.evictIter != nil && w.evictIter.Next()
 	if !ok {
-		// The transaction's own records are behind all others, and an iterator does not have those added
-		// after it.
+		// The transaction's own records are behind all others, and an iterator does not have those
+		// added after it.
 		if err := w.openEvict(st); err != nil {
 			return nil, err
 		}
@@ -159,7 +159,8 @@ func (w *Writer) oldest(st *cappedState, upper []byte) ([]byte, error) {
 		return nil, err
 	}
 	if w.evictFrom == 0 {
-		// What the transaction sees before its own evictions is committed: the hint survives a rollback.
+		// What the transaction sees before its own evictions is committed: the hint survives a
+		// rollback.
 		st.oldest = sequence
 	}
 	w.evictFrom = sequence + 1

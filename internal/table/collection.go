@@ -35,8 +35,8 @@ type CatalogView = catalog.View[*Collection]
 type Collection struct {
 	*catalog.Collection[*Collection]
 	namespace string
-	// Indexes are all indexes, also those that are still being built, in catalog order without the _id
-	// index and the copies of a rebuild.
+	// Indexes are all indexes, also those that are still being built, in catalog order without the
+	// _id index and the copies of a rebuild.
 	Indexes []*Index
 	// IDIndex is nil where records are clustered by _id: the index then has no entries of its own.
 	IDIndex *Index
@@ -85,8 +85,8 @@ func NotCreated(db, name string) *Collection {
 type Validator interface {
 	// Accepts reports whether a stored document satisfies the validator.
 	Accepts(doc bsonx.Doc) bool
-	// Check returns the error for a new version of a document; old is nil for an insert. It ends with
-	// the operation.
+	// Check returns the error for a new version of a document; old is nil for an insert. It ends
+	// with the operation.
 	Check(ctx context.Context, old, doc bsonx.Doc) error
 }
 
@@ -238,8 +238,8 @@ type cappedState struct {
 	// next is the sequence of the next record, 0 before the first insert of this process. It only
 	// grows.
 	next int64
-	// oldest is a sequence below which there is no record: a scan that begins there need not walk over
-	// what storage still remembers of evicted records.
+	// oldest is a sequence below which there is no record: a scan that begins there need not walk
+	// over what storage still remembers of evicted records.
 	oldest   int64
 	arrivals arrival.Signal
 }

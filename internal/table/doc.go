@@ -12,8 +12,8 @@
 //     loses.
 //   - A Writer changes records of one collection in one storage transaction.
 //   - The gate of a collection is held shared by writers for the length of a transaction, and
-//     exclusively by changes of the catalog: a writer maintains exactly the indexes that the catalog
-//     has.
+//     exclusively by changes of the catalog: a writer maintains exactly the indexes that the
+//     catalog has.
 //   - A Txn is a multi-document transaction: Writers of several collections in one storage
 //     transaction, which reads a snapshot.
 //   - BeginPast starts a Txn that reads what was at a time: a snapshot of the history of package
@@ -25,22 +25,23 @@
 //     gives for the collection's records (Validate checks it).
 //  2. The lock of a record protects the record and its index entries. The lock of the prefix of a
 //     unique index entry protects the decision that no other record has these values.
-//  3. An index's multikey paths cover every committed record. They are stored before the first record
-//     that needs them. A reader takes its snapshot first and asks for the multikey paths then.
+//  3. An index's multikey paths cover every committed record. They are stored before the first
+//     record that needs them. A reader takes its snapshot first and asks for the multikey paths
+//     then.
 //  4. A collection's counter is changed by the transaction that changes the records: it is exact,
 //     after a crash too.
-//  5. The records of a capped collection become visible in the order of their sequence: a reader that
-//     goes on after the last record that it has seen misses none. While a process runs no sequence
-//     is used twice.
-//  6. After an insert a capped collection keeps its limits, but for the inserted document, which stays
-//     however large it is. An insert evicts in its own transaction. An update may grow a document:
-//     the next insert evicts.
-//  7. Waiters for arrivals are woken after the commit, so that a snapshot that they take then has what
-//     arrived.
+//  5. The records of a capped collection become visible in the order of their sequence: a reader
+//     that goes on after the last record that it has seen misses none. While a process runs no
+//     sequence is used twice.
+//  6. After an insert a capped collection keeps its limits, but for the inserted document, which
+//     stays however large it is. An insert evicts in its own transaction. An update may grow a
+//     document: the next insert evicts.
+//  7. Waiters for arrivals are woken after the commit, so that a snapshot that they take then has
+//     what arrived.
 //
 // It does not decide what collections and indexes there are: package schema does, through Define,
-// Change and ChangeHeld, and it opens stores. Names are looked up by package catalog. Predicates are
-// compiled by whoever opens the store.
+// Change and ChangeHeld, and it opens stores. Names are looked up by package catalog. Predicates
+// are compiled by whoever opens the store.
 //
 // A new property of collections is compiled in attach.go. The locks and their order are in
 // docs/locks.md, the keys in docs/keys.md.

@@ -35,7 +35,8 @@ func duplicateError(c *Collection, name string, co *collation.Collator, pattern,
 		c.Namespace(), name, collated, bsonx.FormatShell(bsonx.Document(value))).WithInfo(info)
 }
 
-// DuplicateKey returns the error for a second document with the values of an entry of a unique index.
+// DuplicateKey returns the error for a second document with the values of an entry of a unique
+// index.
 func DuplicateKey(c *Collection, ix *Index, key, typeBits []byte) error {
 	value, err := ix.decode(key, typeBits)
 	if err != nil {

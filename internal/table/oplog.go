@@ -21,8 +21,8 @@ const DefaultOplogSize = 512 << 20
 
 // OplogOptions configure the log.
 type OplogOptions struct {
-	// Size is how many bytes of entries are kept in a log that is made now, DefaultOplogSize if zero.
-	// One that is there has its own size; see ResizeOplog.
+	// Size is how many bytes of entries are kept in a log that is made now, DefaultOplogSize if
+	// zero. One that is there has its own size; see ResizeOplog.
 	Size int64
 	// Clock tells the time of entries; the computer's if nil.
 	Clock clock.Clock
@@ -68,7 +68,8 @@ func createOplog(c *catalog.Catalog[*Collection], size int64) (*Collection, erro
 	var entry *Entry
 	err := c.Update(func(ch *CatalogChange) error {
 		entry = &Entry{
-			ID: ch.NewID(), DB: oplog.DB, Name: oplog.Collection, UUID: NewUUID(), Kind: catalog.KindCollection, Options: oplogOptions(size, 0),
+			ID: ch.NewID(), DB: oplog.DB, Name: oplog.Collection, UUID: NewUUID(), Kind: catalog.KindCollection,
+			Options: oplogOptions(size, 0),
 		}
 		ch.Put(entry)
 		return nil
@@ -135,7 +136,8 @@ func (s *Store) ResizeOplog(size int64, retention time.Duration) error {
 	err := s.Change([]*Collection{c}, func(ch *CatalogChange) error {
 		newest := s.Current(c)
 		if newest == nil {
-			return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), ErrChanged)
+			return fmt.Errorf("%w: %w",
+				mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), ErrChanged)
 		}
 		entry := *newest.Collection
 		entry.Options = oplogOptions(size, retention)

@@ -18,9 +18,9 @@ import (
 // between the two.
 type past struct {
 	point *changelog.Point[CatalogView]
-	// changed are the collections that were made in between, by namespace; nil for those whose state
-	// then is not known, as they were dropped, renamed or converted, or are capped. gone are databases
-	// that were dropped.
+	// changed are the collections that were made in between, by namespace; nil for those whose
+	// state then is not known, as they were dropped, renamed or converted, or are capped. gone are
+	// databases that were dropped.
 	changed map[string]*Collection
 	gone    map[string]bool
 }

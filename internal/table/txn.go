@@ -58,10 +58,14 @@ func (s *Store) BeginTxn(opts TxnOptions) *Txn {
 	for {
 		view := s.catalog.View()
 		txn := s.engine.BeginSnapshot()
-		// A form of a collection is only good for snapshots from its time: what was dropped before may be
-		// swept in the snapshot, and an index that was completed after it may lack entries there.
+		// A form of a collection is only good for snapshots from its time: what was dropped before
+		// may be swept in the snapshot, and an index that was completed after it may lack entries
+		// there.
 		if s.catalog.View() == view {
-			return &Txn{store: s, txn: txn, view: view, limit: opts.Limit, log: changelog.Transaction{By: opts.By}, held: s.memory.Hold()}
+			return &Txn{
+				store: s, txn: txn, view: view, limit: opts.Limit,
+				log: changelog.Transaction{By: opts.By}, held: s.memory.Hold(),
+			}
 		}
 		txn.Rollback()
 	}
@@ -279,8 +283,8 @@ func (t *Txn) Commit(durability storage.Durability) error {
 		return err
 	}
 	defer unlock()
-	// A commit is not refused for want of memory: it is how memory becomes free. Its entries are the
-	// operations once more.
+	// A commit is not refused for want of memory: it is how memory becomes free. Its entries are
+	// the operations once more.
 	t.held.Force(t.memory() + 2*int64(t.log.Size()))
 	if err := t.log.Put(t.store.log, t.txn); err != nil {
 		return err

@@ -18,9 +18,9 @@ type Validation struct {
 	Records        int64
 	InvalidRecords int64
 	KeysPerIndex   map[string]int64
-	// NonCompliant counts the records that the collection's validator does not accept, and those with
-	// a field name that stands twice. Refused are the former, Repeating the latter, which full looks
-	// for; a record may be both.
+	// NonCompliant counts the records that the collection's validator does not accept, and those
+	// with a field name that stands twice. Refused are the former, Repeating the latter, which full
+	// looks for; a record may be both.
 	NonCompliant, Refused, Repeating int64
 	// Corrupt names records that are not BSON by their keys, Missing the entries that records
 	// should have: at most maxValidationErrors of each. Extra counts, for each index, the entries
@@ -82,7 +82,8 @@ func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Valida
 		return nil, err
 	}
 	v := &Validation{
-		KeysPerIndex: map[string]int64{}, Extra: map[string]int64{}, Broken: map[string]bool{}, expected: map[uint32]*entryCounts{},
+		KeysPerIndex: map[string]int64{}, Extra: map[string]int64{}, Broken: map[string]bool{},
+		expected: map[uint32]*entryCounts{},
 	}
 	for _, ix := range current.maintained {
 		v.expected[ix.ID] = &entryCounts{}
@@ -101,12 +102,15 @@ func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Valida
 		}
 	}
 	if v.found > maxValidationErrors {
-		v.Errors = append(v.Errors, fmt.Sprintf("there are %d errors more of records and index entries", v.found-maxValidationErrors))
+		v.Errors = append(v.Errors,
+			fmt.Sprintf("there are %d errors more of records and index entries", v.found-maxValidationErrors))
 	}
 	// The oplog is trimmed before its counter is lowered. A crash between the two leaves the
 	// counter too large.
 	if !current.Oplog && (counter.Count != v.Records || counter.Bytes != size) {
-		v.Errors = append(v.Errors, fmt.Sprintf("counter says %d records of %d bytes, found %d of %d", counter.Count, counter.Bytes, v.Records, size))
+		v.Errors = append(v.Errors,
+			fmt.Sprintf("counter says %d records of %d bytes, found %d of %d", counter.Count,
+				counter.Bytes, v.Records, size))
 	}
 	return v, nil
 }
@@ -129,7 +133,9 @@ func (v *Validation) compliance(c *Collection, doc bsonx.Doc, full bool) {
 
 // records checks that each record is BSON, is where its _id belongs and has its entries. It returns
 // the records' size.
-func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Snapshot, full bool) (size int64, err error) {
+func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Snapshot,
+	full bool,
+) (size int64, err error) {
 	it, err := snap.NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
 	if err != nil {
 		return 0, err
@@ -176,7 +182,9 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 }
 
 // recordKey checks that a record is where it belongs. It returns a buffer for the following call.
-func (v *Validation) recordKey(c *Collection, key []byte, doc bsonx.Doc, buf []byte, r *interrupt.Running) ([]byte, error) {
+func (v *Validation) recordKey(c *Collection, key []byte, doc bsonx.Doc, buf []byte,
+	r *interrupt.Running,
+) ([]byte, error) {
 	switch {
 	case c.Oplog:
 		buf = c.RecordKey(buf[:0], doc.Lookup("ts"))
@@ -200,7 +208,9 @@ func (v *Validation) recordKey(c *Collection, key []byte, doc bsonx.Doc, buf []b
 }
 
 // entriesOf checks that a record's entries in an index exist.
-func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID []byte, snap storage.Snapshot, keys *index.Keys, running *interrupt.Running) error {
+func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID []byte, snap storage.Snapshot,
+	keys *index.Keys, running *interrupt.Running,
+) error {
 	var id idBits
 	if err := c.setID(&id, doc, running); err != nil {
 		return err

@@ -29,8 +29,8 @@ type Writer struct {
 	// indexes there are, they were right.
 	replays bool
 
-	// arrived is true once a record was added to a capped collection; evictFrom is the sequence from
-	// which the transaction looks for records to evict, 0 before it did.
+	// arrived is true once a record was added to a capped collection; evictFrom is the sequence
+	// from which the transaction looks for records to evict, 0 before it did.
 	arrived   bool
 	evictFrom int64
 	evictIter storage.Iterator
@@ -290,7 +290,9 @@ func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Do
 
 // UpdateWithin is Update where the versions differ in scope only; nil is all of the document.
 // Indexes of other paths are left alone without a look.
-func (w *Writer) UpdateWithin(ctx context.Context, recordKey []byte, old, doc bsonx.Doc, how Change, scope Scope) error {
+func (w *Writer) UpdateWithin(ctx context.Context, recordKey []byte, old, doc bsonx.Doc,
+	how Change, scope Scope,
+) error {
 	w.running.Set(ctx)
 	recordID := recordKey[keyspace.PrefixLen:]
 	if err := w.setID(doc); err != nil {

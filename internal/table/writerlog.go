@@ -8,8 +8,8 @@ import (
 
 // writerLog is what a Writer needs to log its changes.
 type writerLog struct {
-	// on says that the collection's changes are logged; images, that versions before changes go with
-	// them.
+	// on says that the collection's changes are logged; images, that versions before changes go
+	// with them.
 	on, images bool
 	by         *oplog.Writer
 	grown      storage.Counter

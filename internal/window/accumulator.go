@@ -26,7 +26,9 @@ func accumulatorFunctions() []Definition {
 }
 
 // boundedAccumulation compiles an accumulator and its window.
-func (d *Definition) boundedAccumulation(spec bsonx.Doc, order *Order, vars *expr.Vars) (acc *accumulator.Accumulation, bounds frame, err error) {
+func (d *Definition) boundedAccumulation(spec bsonx.Doc, order *Order,
+	vars *expr.Vars,
+) (acc *accumulator.Accumulation, bounds frame, err error) {
 	bounds, err = d.bounded(spec, order, func(arg bsonx.Value) (err error) {
 		acc, err = accumulation(d.Name, arg, vars)
 		return err
@@ -39,7 +41,8 @@ func parseAccumulator(def *Definition, spec bsonx.Doc, order *Order, vars *expr.
 	if err != nil {
 		return nil, err
 	}
-	// The functions that MongoDB accumulates and never takes back are those whose windows begin with the partition.
+	// The functions that MongoDB accumulates and never takes back are those whose windows begin
+	// with the partition.
 	if bounds.lower.unbounded {
 		return slidingFunction(bounds, acc.Arg, nil, order, func(ctx *expr.Context) (state, error) {
 			a, err := acc.New(ctx, bsonx.Missing)

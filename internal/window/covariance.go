@@ -15,8 +15,9 @@ func covarianceFunctions() []Definition {
 	}
 }
 
-// covariance is $covariancePop and $covarianceSamp by the incremental method, over values that are pairs of numbers. A pair
-// with one that is not finite is not counted: it makes an infinity or NaN of the sum where there are enough others.
+// covariance is $covariancePop and $covarianceSamp by the incremental method, over values that are
+// pairs of numbers. A pair with one that is not finite is not counted: it makes an infinity or NaN
+// of the sum where there are enough others.
 type covariance struct {
 	sample  bool
 	x, y    slidingAvg

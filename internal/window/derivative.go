@@ -13,7 +13,8 @@ func derivativeFunctions() []Definition {
 	}
 }
 
-// parseSlope compiles $derivative and $integral: {input, unit} over a window, which $derivative must have.
+// parseSlope compiles $derivative and $integral: {input, unit} over a window, which $derivative
+// must have.
 func parseSlope(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	name := def.Name
 	arg, window, err := def.arguments(spec)
@@ -51,7 +52,8 @@ func parseSlope(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) 
 // parseSlopeArgument returns the input and the unit in milliseconds, 0 where none is given.
 func parseSlopeArgument(name string, arg bsonx.Value, vars *expr.Vars) (expr.Expr, int64, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, 0, mongoerr.New(mongoerr.FailedToParse, "%s expects an object, but got a %s: %s: %s", name, arg.Type, name, bsonx.FormatShell(arg))
+		return nil, 0, mongoerr.New(mongoerr.FailedToParse, "%s expects an object, but got a %s: %s: %s", name,
+			arg.Type, name, bsonx.FormatShell(arg))
 	}
 	var input expr.Expr
 	var unit TimeUnit

@@ -1,14 +1,14 @@
 // Package window computes the functions of $setWindowFields over the documents of a partition.
 //
-// Parse compiles a use to a Function. Open makes an Exec of it for each partition, which is asked for
-// its value at one document after the other.
+// Parse compiles a use to a Function. Open makes an Exec of it for each partition, which is asked
+// for its value at one document after the other.
 //
 // Concepts:
 //
 //   - A Partition gives documents in order, and counts the memory that functions keep. The stage
 //     implements it, because it spills documents that wait.
-//   - Most functions are a state over a frame of documents or of values: sliding.go moves the frame,
-//     adds what comes into it and removes what leaves. Accumulators are such states.
+//   - Most functions are a state over a frame of documents or of values: sliding.go moves the
+//     frame, adds what comes into it and removes what leaves. Accumulators are such states.
 //   - A function is a Definition, which stands beside its code. table.go lists them all.
 //
 // Invariants:

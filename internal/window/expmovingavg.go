@@ -29,7 +29,8 @@ func parseExpMovingAvg(def *Definition, spec bsonx.Doc, order *Order, vars *expr
 	input, n, alpha := arg.Doc().Lookup("input"), arg.Doc().Lookup("N"), arg.Doc().Lookup("alpha")
 	for it := arg.Doc().Iter(); it.Next(); {
 		if key := string(it.Key()); key != "input" && key != "N" && key != "alpha" {
-			return nil, mongoerr.New(mongoerr.FailedToParse, "Got unrecognized field in %s%s", name, movingAvgFields(name))
+			return nil, mongoerr.New(mongoerr.FailedToParse,
+				"Got unrecognized field in %s%s", name, movingAvgFields(name))
 		}
 	}
 	if arg.Doc().Len() != 2 || input.IsMissing() || n.IsMissing() == alpha.IsMissing() {
@@ -44,7 +45,10 @@ func parseExpMovingAvg(def *Definition, spec bsonx.Doc, order *Order, vars *expr
 		return nil, err
 	}
 	e, err := expr.Parse(input, vars)
-	return &Function{Streams: true, Reads: []expr.Expr{e}, Open: func(*expr.Context) (Exec, error) { return &expMovingAvg{arg: e, weight: weight, rest: rest}, nil }}, err
+	return &Function{
+		Streams: true, Reads: []expr.Expr{e},
+		Open: func(*expr.Context) (Exec, error) { return &expMovingAvg{arg: e, weight: weight, rest: rest}, nil },
+	}, err
 }
 
 func movingAvgFields(name string) string {
@@ -64,7 +68,8 @@ func movingWeight(n, alpha bsonx.Value) (bsonx.Value, error) {
 	if !n.IsMissing() {
 		count, ok := n.AsExactInt64()
 		if !n.Type.IsNumber() {
-			return bsonx.Missing, mongoerr.New(mongoerr.FailedToParse, "'N' field must be an integer, but found type %s", n.Type)
+			return bsonx.Missing, mongoerr.New(mongoerr.FailedToParse,
+				"'N' field must be an integer, but found type %s", n.Type)
 		}
 		if !ok {
 			return bsonx.Missing, mongoerr.New(mongoerr.FailedToParse, "'N' field must be an integer, but found  N: %s. To use a non-integer, use the 'alpha' argument instead",
@@ -88,8 +93,8 @@ func movingWeight(n, alpha bsonx.Value) (bsonx.Value, error) {
 	return numeric.ToDecimal(alpha)
 }
 
-// expMovingAvg keeps its value as a decimal, as MongoDB does, and answers with doubles until a decimal comes, be it in an
-// earlier partition.
+// expMovingAvg keeps its value as a decimal, as MongoDB does, and answers with doubles until a
+// decimal comes, be it in an earlier partition.
 type expMovingAvg struct {
 	arg          expr.Expr
 	weight, rest bsonx.Value

@@ -32,11 +32,11 @@ type Partition interface {
 	Did(work int) error
 }
 
-// Exec computes a window function over one partition. If it keeps a value of a document that may have
-// been released, it is a memory.Keeper.
+// Exec computes a window function over one partition. If it keeps a value of a document that may
+// have been released, it is a memory.Keeper.
 type Exec interface {
-	// Value returns the function's value at document i. It is called for all documents in order, and reads documents
-	// from i on only: what it needs of earlier ones it keeps.
+	// Value returns the function's value at document i. It is called for all documents in order,
+	// and reads documents from i on only: what it needs of earlier ones it keeps.
 	Value(ctx context.Context, p Partition, i int) (bsonx.Value, error)
 }
 
@@ -82,7 +82,8 @@ func Parse(spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	return nil, mongoerr.New(mongoerr.FailedToParse, "Expected a $-prefixed window function")
 }
 
-// arguments returns the argument of the function and its window, which is missing where none is given.
+// arguments returns the argument of the function and its window, which is missing where none is
+// given.
 func (d *Definition) arguments(spec bsonx.Doc) (arg, window bsonx.Value, err error) {
 	seen := false
 	for it := spec.Iter(); it.Next(); {
@@ -93,7 +94,8 @@ func (d *Definition) arguments(spec bsonx.Doc) (arg, window bsonx.Value, err err
 		case key == d.Name && !seen:
 			arg, seen = it.Value(), true
 		case find(key) != nil:
-			return arg, window, mongoerr.New(mongoerr.FailedToParse, "Cannot specify two functions in window function spec")
+			return arg, window, mongoerr.New(mongoerr.FailedToParse,
+				"Cannot specify two functions in window function spec")
 		default:
 			return arg, window, d.unknown(key)
 		}
@@ -118,7 +120,8 @@ func (d *Definition) onlyArgument(spec bsonx.Doc) (bsonx.Value, error) {
 	return arg, err
 }
 
-// bounded compiles the argument and the window, which is the whole partition where none is given. Of two mistakes the first counts.
+// bounded compiles the argument and the window, which is the whole partition where none is given.
+// Of two mistakes the first counts.
 func (d *Definition) bounded(spec bsonx.Doc, order *Order, compile func(arg bsonx.Value) error) (frame, error) {
 	bounds := wholePartition()
 	arg, window, err := d.arguments(spec)

@@ -25,7 +25,8 @@ func minFunctions() []Definition {
 	}
 }
 
-// slidingExtreme is $min and $max: the values that can still become the extreme one, each better than those after it.
+// slidingExtreme is $min and $max: the values that can still become the extreme one, each better
+// than those after it.
 type slidingExtreme struct {
 	sign     int
 	best     []bsonx.Value

@@ -34,7 +34,8 @@ func parseRank(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (
 	}
 	reads := order.By
 	if path := order.Key.Path; path != "" && !order.Key.IsMeta() {
-		if reads, err = expr.Parse(bsonx.String("$"+topField(path)), vars); err != nil { // a sort tells apart what a path does not
+		// a sort tells apart what a path does not
+		if reads, err = expr.Parse(bsonx.String("$"+topField(path)), vars); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +49,8 @@ func parseRank(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (
 	return &Function{Streams: true, Reads: []expr.Expr{reads}, Open: open}, nil
 }
 
-// rank gives equal numbers to documents that the sort does not tell apart: of an array the least or the greatest element counts.
+// rank gives equal numbers to documents that the sort does not tell apart: of an array the least or
+// the greatest element counts.
 type rank struct {
 	name      string
 	keys      *index.MetaSortGen // nil where all documents are alike

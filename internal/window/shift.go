@@ -50,10 +50,14 @@ func parseShift(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) 
 	case by.IsMissing():
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$shift requires 'by' as an integer value.")
 	case !by.Type.IsNumber() || !ok || n < math.MinInt32 || n > math.MaxInt32:
-		return nil, mongoerr.New(mongoerr.FailedToParse, "'$shift:by' field must be an integer, but found  by: %s", bsonx.FormatShell(by))
+		return nil, mongoerr.New(mongoerr.FailedToParse,
+			"'$shift:by' field must be an integer, but found  by: %s", bsonx.FormatShell(by))
 	}
 	s.by = int(n)
-	return &Function{Streams: s.by == 0, Reads: []expr.Expr{s.arg}, Open: func(*expr.Context) (Exec, error) { exec := s; return &exec, nil }}, nil
+	return &Function{
+		Streams: s.by == 0, Reads: []expr.Expr{s.arg},
+		Open: func(*expr.Context) (Exec, error) { exec := s; return &exec, nil },
+	}, nil
 }
 
 func constantOf(v bsonx.Value, vars *expr.Vars) (bsonx.Value, error) {
@@ -63,7 +67,8 @@ func constantOf(v bsonx.Value, vars *expr.Vars) (bsonx.Value, error) {
 	}
 	c, ok := expr.ConstValue(e)
 	if !ok {
-		return bsonx.Missing, mongoerr.New(mongoerr.FailedToParse, "'$shift:default' expression must yield a constant value.")
+		return bsonx.Missing, mongoerr.New(mongoerr.FailedToParse,
+			"'$shift:default' expression must yield a constant value.")
 	}
 	return c.Clone(), nil
 }
@@ -100,7 +105,8 @@ func (s *shift) Value(ctx context.Context, p Partition, i int) (bsonx.Value, err
 	return old, p.Grow(len(v.Data) - len(old.Data))
 }
 
-// at returns the value at a document that is there; a missing one is as one outside of the partition.
+// at returns the value at a document that is there; a missing one is as one outside of the
+// partition.
 func (s *shift) at(p Partition, i int) (bsonx.Value, error) {
 	v, err := p.Eval(s.arg, i)
 	if v.IsMissing() {

@@ -9,10 +9,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// entry is what a window has of a document: the function's argument, and the sort value where it is needed.
+// entry is what a window has of a document: the function's argument, and the sort value where it is
+// needed.
 type entry struct{ value, key bsonx.Value }
 
-// state is the value of a function over the documents of its window, which come in order and leave in order.
+// state is the value of a function over the documents of its window, which come in order and leave
+// in order.
 type state interface {
 	add(e entry) error
 	remove(e entry) error // the one that was added first
@@ -21,8 +23,11 @@ type state interface {
 	bytes() int
 }
 
-// slidingFunction is a function over a window. The key is the sort value, nil where only a range needs it.
-func slidingFunction(bounds frame, arg, key expr.Expr, order *Order, open func(*expr.Context) (state, error)) *Function {
+// slidingFunction is a function over a window. The key is the sort value, nil where only a range
+// needs it.
+func slidingFunction(bounds frame, arg, key expr.Expr, order *Order,
+	open func(*expr.Context) (state, error),
+) *Function {
 	if bounds.byRange {
 		key = order.By
 	}
@@ -41,8 +46,9 @@ func slidingFunction(bounds frame, arg, key expr.Expr, order *Order, open func(*
 	}
 }
 
-// slidingExec moves a window over a partition. It reads documents up to the end of the window, or to the current one
-// where the window ends before it, and keeps their entries in a queue until the window has passed them.
+// slidingExec moves a window over a partition. It reads documents up to the end of the window, or
+// to the current one where the window ends before it, and keeps their entries in a queue until the
+// window has passed them.
 type slidingExec struct {
 	bounds   frame
 	arg, key expr.Expr
@@ -61,7 +67,8 @@ type slidingExec struct {
 	failures []error // which failure stands for
 }
 
-// failure stands for the value of an expression that failed, with the error that is added to the list.
+// failure stands for the value of an expression that failed, with the error that is added to the
+// list.
 func (x *slidingExec) failure(err error) bsonx.Value {
 	x.failures = append(x.failures, err)
 	return bsonx.Value{Type: bsonx.TypeMissing, Data: binary.LittleEndian.AppendUint32(nil, uint32(len(x.failures)-1))}
@@ -120,7 +127,8 @@ func (x *slidingExec) Value(ctx context.Context, p Partition, i int) (bsonx.Valu
 // accumulateWork is the work on a value that comes into a window or leaves it.
 const accumulateWork = 4 * interrupt.Step
 
-// move lets documents into the window and out of it. The order is MongoDB's: it shows in the last digits of sums.
+// move lets documents into the window and out of it. The order is MongoDB's: it shows in the last
+// digits of sums.
 func (x *slidingExec) move(p Partition, lower, upper int) error {
 	came := x.added
 	for x.added = max(x.added, lower); x.added <= upper; {
@@ -139,7 +147,8 @@ func (x *slidingExec) move(p Partition, lower, upper int) error {
 	return x.leave(p, lower, came)
 }
 
-// leave takes the documents before lower out. Those from came on have never been in: the window went past them.
+// leave takes the documents before lower out. Those from came on have never been in: the window
+// went past them.
 func (x *slidingExec) leave(p Partition, lower, came int) error {
 	for ; x.first < lower && len(x.queue) > 0; x.pop(p) {
 		if x.first < came {

@@ -13,7 +13,8 @@ import (
 // Definition is one window function.
 type Definition struct {
 	Name string
-	// Parse compiles a use. spec is the whole object, in which window may stand beside the function.
+	// Parse compiles a use. spec is the whole object, in which window may stand beside the
+	// function.
 	Parse func(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error)
 	// Slide returns the state of an accumulator in a window whose documents leave it. If it is nil,
 	// the accumulator is computed again for each document.
@@ -23,7 +24,8 @@ type Definition struct {
 	// OwnParser says that MongoDB parses the function apart, and names it in the error about an
 	// unknown field.
 	OwnParser bool
-	// NoWindow is the text about a window, other than the usual one, for a function that takes none.
+	// NoWindow is the text about a window, other than the usual one, for a function that takes
+	// none.
 	NoWindow string
 }
 

@@ -45,7 +45,8 @@ func ParseTimeUnit(name string) (TimeUnit, error) {
 // maxUnits bounds how many units are added, far beyond the years that a date can have.
 const maxUnits = 1 << 40
 
-// Plus adds n units to a date, as $dateAdd in UTC: a day that a month does not have becomes its last one.
+// Plus adds n units to a date, as $dateAdd in UTC: a day that a month does not have becomes its
+// last one.
 func (u TimeUnit) Plus(date bsonx.Value, n int64) (bsonx.Value, error) {
 	millis := date.Int64()
 	if n > maxUnits || n < -maxUnits {

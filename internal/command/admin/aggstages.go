@@ -14,8 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// reports gives the stages that describe the server ($collStats, …) their documents. It outlives the request, in
-// a cursor.
+// reports gives the stages that describe the server ($collStats, …) their documents. It outlives
+// the request, in a cursor.
 type reports struct {
 	read.Subject
 	service *command.Service
@@ -39,7 +39,8 @@ func (r *reports) Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bs
 		return r.sessions(arg), nil
 	default:
 		if r.DB != "config" || r.Name != "system.sessions" {
-			return nil, mongoerr.New(mongoerr.InvalidNamespace, "%s may only be run against config.system.sessions", stage)
+			return nil, mongoerr.New(mongoerr.InvalidNamespace,
+				"%s may only be run against config.system.sessions", stage)
 		}
 		return r.sessions(arg), nil
 	}
@@ -79,12 +80,15 @@ func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, er
 	return []bsonx.Doc{b.Bytes()}, nil
 }
 
-func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.Collection, part string, arg bsonx.Doc) error {
+func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.Collection,
+	part string, arg bsonx.Doc,
+) error {
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "Collection [%s.%s] not found.", r.DB, r.Name)
 	}
 	if read.IsView(c) && !read.IsVirtual(c) {
-		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.DB, r.Name)
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView,
+			"Namespace %s.%s is a view, not a collection", r.DB, r.Name)
 	}
 	switch part {
 	case "count":
@@ -119,7 +123,8 @@ func (r *reports) indexStats() ([]bsonx.Doc, error) {
 		return nil, nil
 	}
 	if read.IsView(c) {
-		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", r.DB, r.Name)
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView,
+			"Namespace %s.%s is a view, not a collection", r.DB, r.Name)
 	}
 	if c.Timeseries != nil {
 		var docs []bsonx.Doc
@@ -212,7 +217,8 @@ func (r *reports) currentOp(arg bsonx.Doc) ([]bsonx.Doc, error) {
 	}
 	var docs []bsonx.Doc
 	sessions := arg.Lookup("idleSessions")
-	for doc := range operationDocs(r.service, arg.Lookup("idleConnections").Truthy(), sessions.IsMissing() || sessions.Truthy()) {
+	for doc := range operationDocs(r.service, arg.Lookup("idleConnections").Truthy(),
+		sessions.IsMissing() || sessions.Truthy()) {
 		docs = append(docs, doc)
 	}
 	if arg.Lookup("idleCursors").Truthy() {
@@ -221,7 +227,8 @@ func (r *reports) currentOp(arg bsonx.Doc) ([]bsonx.Doc, error) {
 	return docs, nil
 }
 
-// sessions lists the sessions of the users that are asked for, by default those of the one that asks.
+// sessions lists the sessions of the users that are asked for, by default those of the one that
+// asks.
 func (r *reports) sessions(arg bsonx.Doc) []bsonx.Doc {
 	wanted := map[[32]byte]bool{}
 	users := arg.Lookup("users").Doc().Values()
@@ -237,5 +244,6 @@ func (r *reports) sessions(arg bsonx.Doc) []bsonx.Doc {
 	}
 	all := arg.Lookup("allUsers").Truthy()
 	registry := r.service.Sessions
-	return command.SessionDocs(registry, registry.All(func(id session.SessionID) bool { return all || wanted[id.User] }))
+	return command.SessionDocs(registry,
+		registry.All(func(id session.SessionID) bool { return all || wanted[id.User] }))
 }

@@ -21,8 +21,11 @@ func RWDefaultsCommands() []command.Definition {
 		},
 		{
 			Name: "setDefaultRWConcern", Help: "Sets the default read and write concern.", AdminOnly: true, Write: true,
-			Fields: []command.Field{{Name: "defaultReadConcern", Type: command.Object}, {Name: "defaultWriteConcern", Type: command.Object}},
-			Run:    runSetDefaultRWConcern,
+			Fields: []command.Field{
+				{Name: "defaultReadConcern", Type: command.Object},
+				{Name: "defaultWriteConcern", Type: command.Object},
+			},
+			Run: runSetDefaultRWConcern,
 		},
 	}
 }
@@ -71,8 +74,8 @@ func runSetDefaultRWConcern(ctx context.Context, req *command.Request, reply *bs
 	return nil
 }
 
-// saveSetting makes a document durable; one with its _id is replaced. The request learns the stamp of
-// the commit.
+// saveSetting makes a document durable; one with its _id is replaced. The request learns the stamp
+// of the commit.
 func saveSetting(ctx context.Context, r *command.Request, collection string, doc bsonx.Doc) error {
 	s := r.Service
 	if s.Store == nil {
@@ -91,7 +94,9 @@ func saveSetting(ctx context.Context, r *command.Request, collection string, doc
 	}
 }
 
-func replaceSetting(ctx context.Context, s *command.Service, c *table.Collection, doc bsonx.Doc) (storage.Stamp, error) {
+func replaceSetting(ctx context.Context, s *command.Service, c *table.Collection,
+	doc bsonx.Doc,
+) (storage.Stamp, error) {
 	w, err := s.Store.BeginWrite(c)
 	if err != nil {
 		return 0, err

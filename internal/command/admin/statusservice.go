@@ -47,11 +47,15 @@ func awaitTopology(ctx context.Context, s *command.Service, req *command.Request
 	}
 	t.Waiting.Add(1)
 	defer t.Waiting.Add(-1)
-	_, err = read.Await(ctx, req.Op, req.Service.Clock, changed, time.Duration(bsonx.SaturatingInt64(wait))*time.Millisecond)
+	_, err = read.Await(ctx, req.Op, req.Service.Clock, changed,
+		time.Duration(bsonx.SaturatingInt64(wait))*time.Millisecond)
 	return err
 }
 
-var topologyFields = []command.Field{{Name: "processId", Type: command.ObjectID, Required: true}, {Name: "counter", Type: command.Long, Required: true}}
+var topologyFields = []command.Field{
+	{Name: "processId", Type: command.ObjectID, Required: true},
+	{Name: "counter", Type: command.Long, Required: true},
+}
 
 func parseTopologyVersion(doc bsonx.Doc) (command.TopologyVersion, error) {
 	var v command.TopologyVersion
@@ -76,9 +80,11 @@ func statusReadConcerns(s *command.Service, b *bsonx.Builder) {
 	}{{"nonTransactionOps", &s.Stats.ReadConcerns.Outside}, {"transactionOps", &s.Stats.ReadConcerns.Transactions}} {
 		n := func(k command.ReadConcernKind) int64 { return part.counts[k].Load() }
 		b.StartDocField(part.name)
-		b.Int64("none", n(command.ReadImplicit)+n(command.ReadDefaultLocal)+n(command.ReadDefaultAvailable)+n(command.ReadDefaultMajority))
+		b.Int64("none", n(command.ReadImplicit)+n(command.ReadDefaultLocal)+n(command.ReadDefaultAvailable)+
+			n(command.ReadDefaultMajority))
 		b.Doc("noneInfo", bsonx.NewDoc(
-			"CWRC", bsonx.NewDoc("local", n(command.ReadDefaultLocal), "available", n(command.ReadDefaultAvailable), "majority", n(command.ReadDefaultMajority)),
+			"CWRC", bsonx.NewDoc("local", n(command.ReadDefaultLocal), "available", n(command.ReadDefaultAvailable),
+				"majority", n(command.ReadDefaultMajority)),
 			"implicitDefault", bsonx.NewDoc("local", n(command.ReadImplicit)),
 		))
 		b.Int64("local", n(command.ReadLocal))
@@ -86,7 +92,8 @@ func statusReadConcerns(s *command.Service, b *bsonx.Builder) {
 			b.Int64("available", n(command.ReadAvailable))
 		}
 		b.Int64("majority", n(command.ReadMajority))
-		b.Doc("snapshot", bsonx.NewDoc("withClusterTime", n(command.ReadSnapshotAt), "withoutClusterTime", n(command.ReadSnapshot)))
+		b.Doc("snapshot", bsonx.NewDoc("withClusterTime", n(command.ReadSnapshotAt),
+			"withoutClusterTime", n(command.ReadSnapshot)))
 		if part.name == "nonTransactionOps" {
 			b.Int64("linearizable", n(command.ReadLinearizable))
 		}
@@ -94,8 +101,8 @@ func statusReadConcerns(s *command.Service, b *bsonx.Builder) {
 	}
 }
 
-// appendLatencyStats writes the counters of a collection, which may be nil. Those of buckets are counted by the
-// name of their time series.
+// appendLatencyStats writes the counters of a collection, which may be nil. Those of buckets are
+// counted by the name of their time series.
 func appendLatencyStats(s *command.Service, b *bsonx.Builder, c *table.Collection, histograms bool) {
 	counted := new(table.Latencies)
 	if c != nil {

@@ -12,12 +12,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// rememberCommit puts the record by which the commit of a transaction can be sent again after the server was started anew.
+// rememberCommit puts the record by which the commit of a transaction can be sent again after the
+// server was started anew.
 func rememberCommit(r *command.Request) error {
 	name := command.RetrySession(r.Session.ID)
 	r.Service.Stats.SessionRecords.Add(1)
 	rec := retryable.Record{
-		TxnNumber: r.Generic.TxnNumber, Statement: retryable.Whole, Count: 1, Kind: retryable.Commit, Time: r.Now.UnixMilli(),
+		TxnNumber: r.Generic.TxnNumber, Statement: retryable.Whole, Count: 1,
+		Kind: retryable.Commit, Time: r.Now.UnixMilli(),
 	}
 	return r.Work.Remember(rec.AppendKey(nil, &name), rec.AppendValue(nil))
 }
@@ -27,8 +29,10 @@ func TransactionCommands() []command.Definition {
 	token := command.Field{Name: "recoveryToken", Type: command.Object}
 	return []command.Definition{
 		{
-			Name: "commitTransaction", Help: "Makes the changes of a transaction visible.", AdminOnly: true, Write: true, API1: true,
-			InTransaction: true, Run: runCommitTransaction, Fields: []command.Field{token, {Name: "commitTimestamp", Type: command.Timestamp, Unstable: true}},
+			Name: "commitTransaction", Help: "Makes the changes of a transaction visible.",
+			AdminOnly: true, Write: true, API1: true,
+			InTransaction: true, Run: runCommitTransaction,
+			Fields: []command.Field{token, {Name: "commitTimestamp", Type: command.Timestamp, Unstable: true}},
 		},
 		{
 			Name: "abortTransaction", Help: "Undoes a transaction.", AdminOnly: true, Write: true, API1: true,
@@ -87,7 +91,10 @@ func statusTransactions(s *command.Service, b *bsonx.Builder) {
 	b.Int64("totalAborted", st.Aborted)
 	b.Int64("totalCommitted", st.Committed)
 	b.Int64("totalStarted", st.Started)
-	for _, name := range [...]string{"totalPrepared", "totalPreparedThenCommitted", "totalPreparedThenAborted", "currentPrepared"} {
+	for _, name := range [...]string{
+		"totalPrepared", "totalPreparedThenCommitted",
+		"totalPreparedThenAborted", "currentPrepared",
+	} {
 		b.Int64(name, 0)
 	}
 }
@@ -126,7 +133,8 @@ func appendTransaction(b *bsonx.Builder, t *session.TransactionInfo) {
 	b.End()
 }
 
-// idleSessionDoc is currentOp's document of a session with a transaction that no operation works on.
+// idleSessionDoc is currentOp's document of a session with a transaction that no operation works
+// on.
 func idleSessionDoc(s *command.Service, t *session.TransactionInfo, now time.Time) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// add sums numbers from left to right. One operand may be a date, to which each number behind it is added as a whole one; null
-// anywhere makes the result null.
+// add sums numbers from left to right. One operand may be a date, to which each number behind it is
+// added as a whole one; null anywhere makes the result null.
 func add(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	var sum numeric.Total
 	date := bsonx.Missing
@@ -22,7 +22,8 @@ func add(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		case v.Type == bsonx.TypeDate:
 			date, err = shiftDate(out, v.Int64(), sum.Result(), 1)
 		case !v.Type.IsNumber():
-			return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$add only supports numeric or date types, not %s", v.Type)
+			return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch,
+				"$add only supports numeric or date types, not %s", v.Type)
 		case date.IsMissing():
 			sum.Add(v)
 		default:

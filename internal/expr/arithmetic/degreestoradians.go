@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// scaled makes an operator that multiplies by a constant, which is given as a double and as a decimal.
+// scaled makes an operator that multiplies by a constant, which is given as a double and as a
+// decimal.
 func scaled(name string, factor float64, decimal string) expr.Definition {
 	exact, err := bsonx.ParseDecimal(decimal)
 	if err != nil {

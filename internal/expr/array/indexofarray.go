@@ -11,8 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// indexOfArrayOperator defines $indexOfArray. An array that is constant is looked at when it is compiled. What is sought is evaluated
-// after the bounds, as within MongoDB: where both fail it is their error.
+// indexOfArrayOperator defines $indexOfArray. An array that is constant is looked at when it is
+// compiled. What is sought is evaluated after the bounds, as within MongoDB: where both fail it is
+// their error.
 func indexOfArrayOperator() expr.Definition {
 	def := expr.CollateN("$indexOfArray", "array", 2, 4, indexOfArray)
 	parse := def.Parse
@@ -40,7 +41,8 @@ func indexOfArrayOperator() expr.Definition {
 	return def
 }
 
-// indexOfArray searches an array, the first operand, between bounds that may follow it for the last operand.
+// indexOfArray searches an array, the first operand, between bounds that may follow it for the last
+// operand.
 func indexOfArray(c *collation.Collator) expr.WatchingN {
 	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		if expr.Nullish(args[0]) {

@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// iterate is what $map, $filter and $reduce have in common: an input and a body that sees its elements.
+// iterate is what $map, $filter and $reduce have in common: an input and a body that sees its
+// elements.
 type iterate struct {
 	input, body expr.Expr
 	slot        int

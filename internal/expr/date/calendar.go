@@ -14,7 +14,8 @@ func dayOfYear(days int64) int64 {
 	return days - daysOf(year, 1, 1) + 1
 }
 
-// sundayWeek returns the week of the year, 0 to 53: weeks start on Sundays, and the days before the first are in week 0.
+// sundayWeek returns the week of the year, 0 to 53: weeks start on Sundays, and the days before the
+// first are in week 0.
 func sundayWeek(days int64) int64 { return (dayOfYear(days) + 6 - weekday(days)%7) / 7 }
 
 // DateOf converts a date, timestamp or ObjectId to a time in UTC.
@@ -64,9 +65,9 @@ func wallAt(millis int64, zone *time.Location) wall {
 	return w
 }
 
-// instant converts a wall clock's time to milliseconds since 1970. A time that the clocks skip is moved forward by as
-// much as they are. A time that they show twice is the later one, but the first if dst asks for daylight saving time.
-// ok is false where the result is out of range.
+// instant converts a wall clock's time to milliseconds since 1970. A time that the clocks skip is
+// moved forward by as much as they are. A time that they show twice is the later one, but the first
+// if dst asks for daylight saving time. ok is false where the result is out of range.
 func instant(days, millis int64, zone *time.Location, dst bool) (int64, bool) {
 	days += floorDiv(millis, dayMillis)
 	millis = floorMod(millis, dayMillis)
@@ -102,7 +103,8 @@ func offsetAt(seconds int64, zone *time.Location) int64 {
 	return int64(offset)
 }
 
-// daysOf returns the days from 1970-01-01 to a day of the Gregorian calendar. Months and days out of range count on.
+// daysOf returns the days from 1970-01-01 to a day of the Gregorian calendar. Months and days out
+// of range count on.
 func daysOf(year, month, day int64) int64 {
 	year += floorDiv(month-1, 12)
 	month = floorMod(month-1, 12) + 1
@@ -134,7 +136,8 @@ func dateOfDays(days int64) (year, month, day int64) {
 // weekday returns the day of the week, 1 for Monday to 7 for Sunday.
 func weekday(days int64) int64 { return floorMod(days+3, 7) + 1 }
 
-// isoWeek returns the year and the week of ISO 8601: weeks start on Mondays, and the first has the year's first Thursday.
+// isoWeek returns the year and the week of ISO 8601: weeks start on Mondays, and the first has the
+// year's first Thursday.
 func isoWeek(days int64) (year, week int64) {
 	thursday := days - weekday(days) + 4
 	year, _, _ = dateOfDays(thursday)

@@ -94,13 +94,14 @@ func integral64(v bsonx.Value) (int64, bool) {
 func maxAmount(unit timeUnit) int64 {
 	const days = math.MaxUint64/dayMillis + 1
 	return [...]int64{
-		unitYear: days / 365, unitQuarter: days / 365 * 4, unitMonth: days / 365 * 12, unitWeek: days / 7, unitDay: days,
+		unitYear: days / 365, unitQuarter: days / 365 * 4, unitMonth: days / 365 * 12,
+		unitWeek: days / 7, unitDay: days,
 		unitHour: days * 24, unitMinute: days * 24 * 60, unitSecond: days * daySeconds, unitMillisecond: math.MaxInt64,
 	}[unit]
 }
 
-// dateAdd moves a date by an amount of units. Days and longer units keep the time of day of the zone; a day that a month
-// does not have becomes its last.
+// dateAdd moves a date by an amount of units. Days and longer units keep the time of day of the
+// zone; a day that a month does not have becomes its last.
 func dateAdd(millis int64, unit timeUnit, amount int64, zone *time.Location) (int64, error) {
 	if unit != unitMillisecond && (amount >= maxAmount(unit) || amount <= -maxAmount(unit)) {
 		return 0, mongoerr.New(5976500, "invalid dateAdd 'amount' parameter value: %d %s", amount, unitNames[unit])
@@ -108,7 +109,9 @@ func dateAdd(millis int64, unit timeUnit, amount int64, zone *time.Location) (in
 	if unit == unitMillisecond {
 		sum, over := addOverflows(millis, amount)
 		if over {
-			return 0, mongoerr.New(mongoerr.DurationOverflow, "Overflow while adding %dms to %dms", amount, millis+amount) // MongoDB shows what it got
+			// MongoDB shows what it got
+			return 0, mongoerr.New(mongoerr.DurationOverflow,
+				"Overflow while adding %dms to %dms", amount, millis+amount)
 		}
 		return sum, nil
 	}

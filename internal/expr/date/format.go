@@ -20,7 +20,8 @@ const (
 )
 
 var monthNames = [...]string{
-	"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+	"January", "February", "March", "April", "May", "June", "July", "August", "September",
+	"October", "November", "December",
 }
 
 // checkFormat refuses a format with specifiers that are not among those allowed.
@@ -60,7 +61,8 @@ type formatArg struct {
 	expr    expr.Expr
 }
 
-// compileFormat prepares a constant. MongoDB looks at a format only where it uses it: a bad one is no error until then.
+// compileFormat prepares a constant. MongoDB looks at a format only where it uses it: a bad one is
+// no error until then.
 func compileFormat(arg formatArg, running *interrupt.Running) formatArg {
 	if v, ok := arg.expr.(*expr.Const); ok && !expr.Nullish(v.Value) {
 		if format, err := arg.check(v.Value, new(expr.Context).Converting(running)); err == nil {

@@ -42,7 +42,8 @@ func (d *datePartExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return ctx.Arena.Int32(int32(d.part(w))), nil
 }
 
-// datePart makes an operator of a date, given alone or as {date, timezone}, whose result is an int, or a long where long is.
+// datePart makes an operator of a date, given alone or as {date, timezone}, whose result is an int,
+// or a long where long is.
 func datePart(name string, part func(wall) int64, long bool) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: dateFamily, Min: 1, Max: 1,
@@ -59,9 +60,11 @@ func datePart(name string, part func(wall) int64, long bool) expr.Definition {
 // dateArguments compiles the operands of a date part: the date and the time zone, which may be nil.
 func dateArguments(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) ([]expr.Expr, error) {
 	if arg.Type == bsonx.TypeDocument && !strings.HasPrefix(string(arg.Doc().First().Key), "$") {
-		args, err := p.NamedArgs(arg, vars, expr.UnknownArgument{Code: 40535, Text: `unrecognized option to %s: "%s"`}, def.Name, "date", "timezone")
+		args, err := p.NamedArgs(arg, vars,
+			expr.UnknownArgument{Code: 40535, Text: `unrecognized option to %s: "%s"`}, def.Name, "date", "timezone")
 		if err == nil && args[0] == nil {
-			err = mongoerr.New(40539, "missing 'date' argument to %s, provided: %s", def.Name, expr.ShowElement(def.Name, arg))
+			err = mongoerr.New(40539, "missing 'date' argument to %s, provided: %s", def.Name,
+				expr.ShowElement(def.Name, arg))
 		}
 		return args, err
 	}

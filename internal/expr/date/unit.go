@@ -26,7 +26,8 @@ const (
 
 var unitNames = [...]string{"", "year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond"}
 
-// millis returns the length of a unit that always has the same, and 0 for those that depend on the calendar.
+// millis returns the length of a unit that always has the same, and 0 for those that depend on the
+// calendar.
 func (u timeUnit) millis() int64 {
 	return [...]int64{unitHour: hourMillis, unitMinute: minuteMillis, unitSecond: secondMillis, unitMillisecond: 1}[u]
 }
@@ -78,7 +79,8 @@ func unitOf(op string, v bsonx.Value) (timeUnit, error) {
 		"%s parameter 'unit' value parsing failed :: caused by :: unknown time unit value: %s", op, v.Str())
 }
 
-// weekArg is the operand startOfWeek: 1 for Monday to 7 for Sunday, known at parse time, or an expression.
+// weekArg is the operand startOfWeek: 1 for Monday to 7 for Sunday, known at parse time, or an
+// expression.
 type weekArg struct {
 	op    string
 	fixed int64
@@ -101,8 +103,9 @@ func compileStartOfWeek(op string, e expr.Expr, failures *expr.Failures) weekArg
 	return arg
 }
 
-// operandFailures is what notes the constant operands that are wrong. Where all are constant nothing does: such an operator
-// is computed whole, in the order of its evaluation, in which a null date hides a bad unit.
+// operandFailures is what notes the constant operands that are wrong. Where all are constant
+// nothing does: such an operator is computed whole, in the order of its evaluation, in which a null
+// date hides a bad unit.
 func operandFailures(args []expr.Expr, vars *expr.Vars) *expr.Failures {
 	if expr.AllConst(args) {
 		return nil

@@ -21,8 +21,9 @@ const (
 // maxCachedZones bounds the time zones that a Context keeps; there are some 600 names.
 const maxCachedZones = 1024
 
-// zoneOf reads a time zone: an Olson name, UTC, GMT, or an offset such as +01, -0530 or +05:30. time.UTC stands for
-// UTC and the offset zero only, because $dateToString prints a Z for these and not for other names of the zone.
+// zoneOf reads a time zone: an Olson name, UTC, GMT, or an offset such as +01, -0530 or +05:30.
+// time.UTC stands for UTC and the offset zero only, because $dateToString prints a Z for these and
+// not for other names of the zone.
 func zoneOf(v bsonx.Value) (*time.Location, *mongoerr.Error) {
 	if v.Type != bsonx.TypeString {
 		return nil, mongoerr.New(40517, "timezone must evaluate to a string, found %s", v.Type)
@@ -92,7 +93,8 @@ type zoneArg struct {
 	expr  expr.Expr
 }
 
-// compileZone prepares the operand timezone of op, which may be nil for UTC. A constant that is none is noted.
+// compileZone prepares the operand timezone of op, which may be nil for UTC. A constant that is
+// none is noted.
 func compileZone(op string, e expr.Expr, failures *expr.Failures) zoneArg {
 	if e == nil {
 		return zoneArg{fixed: time.UTC}

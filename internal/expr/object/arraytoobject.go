@@ -39,7 +39,8 @@ func arrayToObject(v bsonx.Value, running *interrupt.Running) (bsonx.Value, erro
 	return out.Document(&meter, running)
 }
 
-// keyAndValue reads an element of $arrayToObject, which has the form of the first: a pair or {k, v}.
+// keyAndValue reads an element of $arrayToObject, which has the form of the first: a pair or {k,
+// v}.
 func keyAndValue(elem bsonx.Value, kind bsonx.Type) (key, value bsonx.Value, err error) {
 	switch {
 	case kind == bsonx.TypeArray && elem.Type != bsonx.TypeArray:

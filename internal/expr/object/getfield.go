@@ -54,7 +54,8 @@ func parseGetField(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *
 		input, err := vars.Reference("CURRENT", nil, "")
 		return &getField{field, input, vars.Scripts().Running}, err
 	}
-	args, err := p.NamedArgs(arg, vars, expr.UnknownArgument{Code: 3041701, Text: expr.FoundUnknown}, def.Name, "field", "input")
+	args, err := p.NamedArgs(arg, vars,
+		expr.UnknownArgument{Code: 3041701, Text: expr.FoundUnknown}, def.Name, "field", "input")
 	switch {
 	case err != nil:
 		return nil, err
@@ -66,8 +67,9 @@ func parseGetField(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *
 	return &getField{args[0], args[1], vars.Scripts().Running}, nil
 }
 
-// constantName reads the name of the field that $setField or $unsetField sets: a string, or one in $literal. It is read as it
-// stands, since no other expression is constant before a pipeline is optimised.
+// constantName reads the name of the field that $setField or $unsetField sets: a string, or one in
+// $literal. It is read as it stands, since no other expression is constant before a pipeline is
+// optimised.
 func constantName(op string, v bsonx.Value) (string, error) {
 	if v.Type == bsonx.TypeString && strings.HasPrefix(v.Str(), "$") {
 		path := strings.TrimPrefix(v.Str(), "$")

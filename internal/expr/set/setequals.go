@@ -23,15 +23,19 @@ func parseEquals(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *ex
 		}
 	}
 	moved := 0
-	if f := vars.Failures(); f != nil && !f.Copied { // else MongoDB does not optimise, or forgets the set that it made of the constant
+	// else MongoDB does not optimise, or forgets the set that it made of the constant
+	if f := vars.Failures(); f != nil && !f.Copied {
 		moved = constantFirst(args)
 	}
 	return &expr.CallN{
-		Op: def.Name, Args: args, Running: vars.Scripts().Running, Fn: expr.PlainN(sets{vars.Collation(), vars.Scripts().Running}.equals(moved)), Lazy: &expr.Laziness{From: 1, Refutes: true},
+		Op: def.Name, Args: args, Running: vars.Scripts().Running,
+		Fn:   expr.PlainN(sets{vars.Collation(), vars.Scripts().Running}.equals(moved)),
+		Lazy: &expr.Laziness{From: 1, Refutes: true},
 	}, nil
 }
 
-// constantFirst moves the first operand that is constant, unless all are, before the others, and returns which it was.
+// constantFirst moves the first operand that is constant, unless all are, before the others, and
+// returns which it was.
 func constantFirst(args []expr.Expr) int {
 	at := slices.IndexFunc(args, func(e expr.Expr) bool { _, ok := e.(*expr.Const); return ok })
 	if at <= 0 {

@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// isSubsetOperator defines $setIsSubset. A second operand that is constant is looked at when it is compiled.
+// isSubsetOperator defines $setIsSubset. A second operand that is constant is looked at when it is
+// compiled.
 func isSubsetOperator() expr.Definition {
 	def := expr.CollateN("$setIsSubset", "set", 2, 2, func(c *collation.Collator) expr.WatchingN {
 		return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {

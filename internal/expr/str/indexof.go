@@ -28,8 +28,9 @@ func indexWithin(text, sought []byte, from, to int) int {
 	return -1
 }
 
-// indexOfCodePoints searches between two code points: what is found begins before the second, as within MongoDB, and may end behind it.
-// So the empty string is found in front of a code point, and in the empty string, but not at an end.
+// indexOfCodePoints searches between two code points: what is found begins before the second, as
+// within MongoDB, and may end behind it. So the empty string is found in front of a code point, and
+// in the empty string, but not at an end.
 func indexOfCodePoints(text, sought []byte, from, to int) int {
 	if len(text) == 0 && len(sought) == 0 {
 		return 0
@@ -48,7 +49,8 @@ func indexOfCodePoints(text, sought []byte, from, to int) int {
 	return -1
 }
 
-// indexOf searches a string in units (bytes or code points): length counts them, and search looks between two of them.
+// indexOf searches a string in units (bytes or code points): length counts them, and search looks
+// between two of them.
 func indexOf(out *bsonx.Arena, name string, code mongoerr.Code, args []bsonx.Value,
 	length func([]byte) int, search func(text, sought []byte, from, to int) int,
 ) (bsonx.Value, error) {
@@ -56,10 +58,12 @@ func indexOf(out *bsonx.Arena, name string, code mongoerr.Code, args []bsonx.Val
 		return bsonx.Null, nil
 	}
 	if args[0].Type != bsonx.TypeString {
-		return bsonx.Missing, mongoerr.New(code, "%s requires a string as the first argument, found: %s", name, args[0].Type)
+		return bsonx.Missing, mongoerr.New(code,
+			"%s requires a string as the first argument, found: %s", name, args[0].Type)
 	}
 	if args[1].Type != bsonx.TypeString {
-		return bsonx.Missing, mongoerr.New(code+1, "%s requires a string as the second argument, found: %s", name, args[1].Type)
+		return bsonx.Missing, mongoerr.New(code+1,
+			"%s requires a string as the second argument, found: %s", name, args[1].Type)
 	}
 	text, sought := args[0].StrBytes(), args[1].StrBytes()
 	units := length(text)

@@ -44,7 +44,8 @@ func substrBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	return textIn(out, text[from:end]), nil
 }
 
-// evenInt64 converts a number to an int64: a double is cut off, a decimal rounded with halves to even.
+// evenInt64 converts a number to an int64: a double is cut off, a decimal rounded with halves to
+// even.
 func evenInt64(v bsonx.Value) (int64, bool) {
 	if v.Type == bsonx.TypeDecimal128 {
 		return expr.RoundedInt64(v)
@@ -93,8 +94,8 @@ func codePoints(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 	return n, nil
 }
 
-// skipCodePoints returns the byte position after n code points, or the end; false if a byte on the way begins none. As in MongoDB, the
-// bytes behind the first of a code point are not looked at.
+// skipCodePoints returns the byte position after n code points, or the end; false if a byte on the
+// way begins none. As in MongoDB, the bytes behind the first of a code point are not looked at.
 func skipCodePoints(text []byte, n int) (int, bool) {
 	i := 0
 	for ; n > 0 && i < len(text); n-- {

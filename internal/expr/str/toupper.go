@@ -5,7 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// mapASCII makes an operator that changes the case of the letters from low to high; other characters stay.
+// mapASCII makes an operator that changes the case of the letters from low to high; other
+// characters stay.
 func mapASCII(name string, low, high byte) expr.Definition {
 	return expr.Make1(name, "string", func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 		text, err := textOf(v)

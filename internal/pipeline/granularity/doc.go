@@ -1,8 +1,8 @@
 // Package granularity rounds the boundaries of $bucketAuto to preferred numbers: the Renard series,
 // the E series, 1-2-5 and powers of two.
 //
-// New returns the Rounder of a granularity's name. Up gives a greater number of the series and Down a
-// smaller one, never the number itself.
+// New returns the Rounder of a granularity's name. Up gives a greater number of the series and Down
+// a smaller one, never the number itself.
 //
 // Invariants:
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// Rounder rounds boundaries of $bucketAuto to the numbers of a granularity: up to a greater one, down to a smaller one.
-// Zero stays zero.
+// Rounder rounds boundaries of $bucketAuto to the numbers of a granularity: up to a greater one,
+// down to a smaller one. Zero stays zero.
 type Rounder interface {
 	// Up returns the least number of the series that is greater than v.
 	Up(v bsonx.Value) (bsonx.Value, error)
@@ -44,7 +44,8 @@ func CheckRoundable(v bsonx.Value) error {
 	return nil
 }
 
-// staysAsIs reports whether a value is not rounded: zero, and infinity, above which there is nothing.
+// staysAsIs reports whether a value is not rounded: zero, and infinity, above which there is
+// nothing.
 func staysAsIs(v bsonx.Value) bool {
 	f, _ := v.AsFloat64()
 	return numeric.IsZero(v) || math.IsInf(f, 0)
@@ -87,8 +88,8 @@ func power(v bsonx.Value, exponent float64) (bsonx.Value, error) {
 	return numeric.Pow(two, exp)
 }
 
-// preferred rounds to the numbers of a series, times powers of ten. The arithmetic is that of MongoDB, step by step, so
-// that doubles have the same last digits.
+// preferred rounds to the numbers of a series, times powers of ten. The arithmetic is that of
+// MongoDB, step by step, so that doubles have the same last digits.
 type preferred []float64
 
 // scaled is a series times a multiplier, in doubles or decimals.

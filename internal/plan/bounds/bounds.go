@@ -34,8 +34,8 @@ type Context struct {
 	Multikey bool
 	// Dotted is true where the path has several components.
 	Dotted bool
-	// Numeric is true where a component of the path may be an array position: the matcher stops at the
-	// element there, the index goes on into it.
+	// Numeric is true where a component of the path may be an array position: the matcher stops at
+	// the element there, the index goes on into it.
 	Numeric bool
 	// Mismatch is true where the query and the index do not have the same collation.
 	Mismatch bool
@@ -283,7 +283,8 @@ func typeBounds(n *filter.TypeOf) Field {
 		case bsonx.TypeNull, bsonx.TypeMinKey, bsonx.TypeMaxKey, bsonx.TypeUndefined:
 			// A missing field is null to the index, an empty array is undefined.
 			out.Tight = InexactFetch
-		case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128, bsonx.TypeString, bsonx.TypeSymbol:
+		case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128,
+			bsonx.TypeString, bsonx.TypeSymbol:
 			out.Tight = max(out.Tight, InexactCovered)
 		default: // the others need nothing here
 		}

@@ -218,8 +218,8 @@ type Entry struct {
 	Reads uint64
 	Made  time.Time
 	Bytes int
-	// Query is the query that made the entry, Plan its plan; CreationStats and Scores are those of all
-	// candidates, the winner first. They are nil where the cache had no room for them.
+	// Query is the query that made the entry, Plan its plan; CreationStats and Scores are those of
+	// all candidates, the winner first. They are nil where the cache had no room for them.
 	Query, Plan   bsonx.Doc
 	CreationStats []bsonx.Doc
 	Scores        []float64
@@ -233,7 +233,8 @@ func (c *Cache) List(collection uint32) []Entry {
 	for el := c.order.Front(); el != nil; el = el.Next() {
 		if e := el.Value.(*entry); e.key.collection == collection {
 			entry := Entry{
-				QueryHash: e.queryHash, PlanCacheKey: Hash([]byte(e.key.shape)), IsActive: e.active, Works: e.works, Reads: e.reads,
+				QueryHash: e.queryHash, PlanCacheKey: Hash([]byte(e.key.shape)), IsActive: e.active,
+				Works: e.works, Reads: e.reads,
 				Made: e.made, Bytes: e.bytes(),
 			}
 			if d := e.debug; d != nil {
@@ -264,8 +265,8 @@ func Hash(key []byte) string {
 type Stats struct {
 	// Shapes are the entries, Bytes what is kept of them.
 	Shapes, Bytes int64
-	// Hits are queries whose plan the cache named, Misses those that needed a trial. Replans are hits
-	// whose plan then proved too expensive.
+	// Hits are queries whose plan the cache named, Misses those that needed a trial. Replans are
+	// hits whose plan then proved too expensive.
 	Hits, Misses, Replans int64
 }
 

@@ -17,8 +17,8 @@ func (e *enumerator) distinctScan(solutions []*node.Solution, field string) *nod
 		if scan == nil || scan.Index.Stored == nil || scan.Filter != nil && len(solutions) > 1 || !scan.HasOnePath() {
 			continue // another plan may read fewer entries than one whose entries are filtered
 		}
-		// An entry within bounds that leave nothing to check is of a match, and so is the value of a
-		// field that was no array.
+		// An entry within bounds that leave nothing to check is of a match, and so is the value of
+		// a field that was no array.
 		if f := scan.DistinctField(field); f >= 0 {
 			if s := e.distinctSolution(scan, f); s != nil {
 				return s

@@ -179,8 +179,8 @@ func (e *enumerator) naturalScan() node.Node {
 	if e.cq.Asked.Coll == nil || !e.cq.Asked.Coll.Oplog && !scan.Clustered {
 		return scan
 	}
-	// The order of the log is that of its stamps: who follows it from one on does not read it from its
-	// beginning. The order of a clustered collection is that of its _ids.
+	// The order of the log is that of its stamps: who follows it from one on does not read it from
+	// its beginning. The order of a clustered collection is that of its _ids.
 	for _, a := range e.accesses(nil, &e.cq.Whole, nil) {
 		if a.scan != nil && a.scan.Index.Clustered && len(a.scan.Bounds[0]) == 1 {
 			scan.IDs, scan.HasIDs = a.scan.Bounds[0][0], true

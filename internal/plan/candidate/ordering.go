@@ -79,11 +79,12 @@ func sortableField(x *indexinfo.Index, bounds []bounds.Intervals, field int) boo
 		return false
 	}
 	for f := range x.Fields {
-		if f == field || bounds[f].IsAll() || x.Bits(f) == 0 || !sharesArray(x.Fields[f].Path, x.Fields[field].Path, bits) {
+		if f == field || bounds[f].IsAll() || x.Bits(f) == 0 ||
+			!sharesArray(x.Fields[f].Path, x.Fields[field].Path, bits) {
 			continue
 		}
-		// The fields of one array's elements stand side by side in its keys: bounds on one hide elements
-		// of the other.
+		// The fields of one array's elements stand side by side in its keys: bounds on one hide
+		// elements of the other.
 		return false
 	}
 	return true

@@ -15,8 +15,8 @@ import (
 // Predicate is a part of a conjunction that may bound an index field.
 type Predicate struct {
 	Node filter.Node // a Leaf or a Not of one, or a disjunction of those that are about one path
-	// Conjunct is the child of the conjunction that the predicate stands in: itself or the $elemMatch
-	// around it.
+	// Conjunct is the child of the conjunction that the predicate stands in: itself or the
+	// $elemMatch around it.
 	Conjunct filter.Node
 	Path     string
 	Elems    []elemFrame
@@ -24,7 +24,8 @@ type Predicate struct {
 	bounds   Bounds
 	onArrays *Bounds
 	covering covering
-	// Expression says that the predicate is a comparison of an $expr, part that the $expr holds more.
+	// Expression says that the predicate is a comparison of an $expr, part that the $expr holds
+	// more.
 	Expression, part bool
 	// Served says that the predicate bounds an access.
 	Served bool
@@ -253,8 +254,8 @@ func soleLeaf(n *filter.Nor) (filter.Leaf, bool) {
 
 func (c *Conjunction) addLeaf(n filter.Node, l filter.Leaf, conjunct filter.Node, prefix string, elems []elemFrame) {
 	path := prefix + l.FieldPath().String()
-	// Below an $elemMatch a number is a field of the element, which may be an array; the index sees it
-	// otherwise.
+	// Below an $elemMatch a number is a field of the element, which may be an array; the index sees
+	// it otherwise.
 	if len(elems) > 0 && bounds.HasNumber(path) {
 		return
 	}

@@ -56,8 +56,8 @@ type Request struct {
 	Records func() (int64, error)
 	// WholePipeline says that the query is all of an aggregation's pipeline.
 	WholePipeline bool
-	// Consume reads the documents where the plan is run; nil reads all. It may stop before the end. A
-	// document is borrowed until the following one; the documents of Matches are empty.
+	// Consume reads the documents where the plan is run; nil reads all. It may stop before the end.
+	// A document is borrowed until the following one; the documents of Matches are empty.
 	Consume func(ctx context.Context, next func(ctx context.Context) (bsonx.Doc, error)) error
 }
 

@@ -23,7 +23,8 @@ type knownCollection struct {
 	indexes []*Index
 }
 
-// Indexes returns what the catalog has of the indexes of a collection, with the multikey paths of now.
+// Indexes returns what the catalog has of the indexes of a collection, with the multikey paths of
+// now.
 func (c *Cache) Indexes(coll *table.Collection) []*Index {
 	slot := &c.slots[coll.ID%knownCollections]
 	known := slot.Load()

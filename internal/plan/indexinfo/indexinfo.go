@@ -24,8 +24,8 @@ type Index struct {
 	Unique  bool
 	Sparse  bool
 	Partial filter.Node // nil: all documents
-	// IsPartial is true also where the partial filter could not be read: such an index is never chosen
-	// unhinted.
+	// IsPartial is true also where the partial filter could not be read: such an index is never
+	// chosen unhinted.
 	IsPartial bool
 	// Clustered is true for the index of a collection that was created with a clusteredIndex.
 	Clustered bool

@@ -12,8 +12,8 @@ import (
 type DistinctScan struct {
 	Scan   *IndexScan
 	Fields int
-	// Feeds is true where nodes above make documents of its entries; those of a distinct command are
-	// the result.
+	// Feeds is true where nodes above make documents of its entries; those of a distinct command
+	// are the result.
 	Feeds bool
 }
 

@@ -15,8 +15,8 @@ type TextOr struct {
 	Terms   []string
 	Behind  int // how many fields of the index stand behind the text
 	ScoreAt []int
-	// Ranked is true where the sort above wants the highest scores first, and limit as many of them; 0
-	// is all.
+	// Ranked is true where the sort above wants the highest scores first, and limit as many of
+	// them; 0 is all.
 	Ranked bool
 	Limit  int64
 }

@@ -33,13 +33,13 @@ type Query struct {
 	// OptionalProjection says that Projection only tells which fields will be read: it is applied
 	// where an index covers it or less is sorted.
 	OptionalProjection bool
-	// OneOf is a field: of the rows that have the same value there only the first in the order of Sort
-	// is read, or with LastOf the last, and the plan may leave out others. Empty where all rows are
-	// read.
+	// OneOf is a field: of the rows that have the same value there only the first in the order of
+	// Sort is read, or with LastOf the last, and the plan may leave out others. Empty where all
+	// rows are read.
 	OneOf  string
 	LastOf bool
-	// Located shapes the documents that a filter sorts by distance ($geoNear); nil leaves them as they
-	// are.
+	// Located shapes the documents that a filter sorts by distance ($geoNear); nil leaves them as
+	// they are.
 	Located exec.Locator
 	// Multiplier is what the distances of a $geoNear are shown and sorted by: a factor.
 	Multiplier float64
@@ -50,8 +50,8 @@ type Query struct {
 	// Min and Max bound a hinted index scan, [Min, Max).
 	Min, Max bsonx.Doc
 
-	// Scores says that the scores of a text search are wanted, even where neither Sort nor Projection
-	// names them.
+	// Scores says that the scores of a text search are wanted, even where neither Sort nor
+	// Projection names them.
 	Scores bool
 	// IndexKeys says that the index keys of the rows are wanted, even where Projection does not
 	// name them.

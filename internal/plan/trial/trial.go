@@ -15,11 +15,11 @@ import (
 const (
 	trialWorks   = 10000 // internalQueryPlanEvaluationWorks
 	trialResults = 101   // internalQueryPlanEvaluationMaxResults
-	// ReplanFactor is how many times the works of its trial a cached plan may take before others are
-	// tried again (internalQueryCacheEvictionRatio).
+	// ReplanFactor is how many times the works of its trial a cached plan may take before others
+	// are tried again (internalQueryCacheEvictionRatio).
 	ReplanFactor = 10
-	// trialBytes is how much a candidate's rows take at most, if they are several: they stay in memory
-	// until they were given out.
+	// trialBytes is how much a candidate's rows take at most, if they are several: they stay in
+	// memory until they were given out.
 	trialBytes = 4 << 20
 )
 

@@ -110,7 +110,8 @@ func NoError(t testing.TB, err error) {
 	}
 }
 
-// StepContext calls a function each time a build looks whether it was interrupted: between two steps.
+// StepContext calls a function each time a build looks whether it was interrupted: between two
+// steps.
 type StepContext struct {
 	context.Context
 	Step func(n int)
@@ -123,8 +124,8 @@ func (c *StepContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// OpenLogged opens the collections of an engine with an oplog. Its clock stands at 1000 seconds after
-// 1970 where the options have none.
+// OpenLogged opens the collections of an engine with an oplog. Its clock stands at 1000 seconds
+// after 1970 where the options have none.
 func OpenLogged(t testing.TB, engine storage.Engine, o table.OplogOptions) *table.Store {
 	t.Helper()
 	if o.Clock == nil {
@@ -157,7 +158,8 @@ func Entries(t testing.TB, s *table.Store) []string {
 		}
 		doc := bsonx.Doc(value)
 		seconds, number := doc.Lookup("ts").Timestamp()
-		if stamp := storage.NewStamp(seconds, number); stamp != storage.Stamp(binary.BigEndian.Uint64(it.Key()[len(it.Key())-8:])) || stamp <= last {
+		if stamp := storage.NewStamp(seconds,
+			number); stamp != storage.Stamp(binary.BigEndian.Uint64(it.Key()[len(it.Key())-8:])) || stamp <= last {
 			t.Errorf("stamp %x under %x after %x", stamp, it.Key(), last)
 		} else {
 			last = stamp
