@@ -22,7 +22,7 @@ type pattern struct {
 	What    string
 	Clients int
 	// Peer is the ratio to PostgreSQL of MongoDB 3.6 as a replica set, on a machine like the
-	// page's; 0 where there is none. The goal is twice as much.
+	// page's; 0 if there is none. The goal is twice as much.
 	Peer float64
 	// Others are sides that take part besides Sheaf, PostgreSQL and a peer.
 	Others []string

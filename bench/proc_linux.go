@@ -181,7 +181,7 @@ func peakBytes(pids []int) int64 {
 	return own + shared
 }
 
-// statusBytes is a field of a process's status that the kernel gives in kB; 0 where there is none.
+// statusBytes is a field of a process's status that the kernel gives in kB; 0 if there is none.
 func statusBytes(pid int, field string) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

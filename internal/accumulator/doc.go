@@ -22,6 +22,6 @@
 //
 // The package does not know stages, nor how groups are stored.
 //
-// To add an accumulator: write its file with its definition, name the definition in table.go, and
-// add testdata/accumulator/<name> in internal/pipeline.
+// To add an accumulator, write a file with the accumulator and its Definition, and list the
+// Definition in table.go. Add its cases in internal/pipeline/testdata/accumulator/<name>.
 package accumulator

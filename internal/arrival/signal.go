@@ -46,8 +46,8 @@ func (s *Signal) enlist() chan struct{} {
 	return s.next
 }
 
-// Rest is for who knows of so many arrivals: it returns a channel that is closed when the rest is
-// over, nil where there is none, or nothing else has arrived.
+// Rest returns a channel that is closed at the end of the current rest. It returns nil if the signal
+// does not rest, or if there were only count arrivals, which the caller knows of.
 func (s *Signal) Rest(count uint64) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

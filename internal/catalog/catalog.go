@@ -77,7 +77,7 @@ type Index struct {
 	// Ready is false while the index is being built. Writes maintain such an index, but reads must
 	// not use it.
 	Ready bool
-	// Enforced means that a unique index refuses duplicates, although it is still being built.
+	// Enforced is true if a unique index refuses duplicates. A build sets it before Ready.
 	Enforced bool
 	// Filled means that the index has entries. A ready index without this mark has a type that an
 	// older version did not maintain. Ordinary indexes that are older than the mark have entries

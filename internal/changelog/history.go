@@ -171,7 +171,7 @@ func (p *Point[V]) giveBack() {
 }
 
 // Acquire returns the newest snapshot that has nothing above a stamp. Release must follow. It fails
-// with ErrPastGone where there is none.
+// with ErrPastGone if there is none.
 func (h *History[V]) Acquire(at storage.Stamp) (*Point[V], error) {
 	if h == nil {
 		return nil, ErrPastGone

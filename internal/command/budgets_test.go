@@ -20,14 +20,20 @@ func openWithTestCommands(t *testing.T) *mongo.Client {
 	return db.Client()
 }
 
-// codeOf runs a pipeline without temporary files and returns the code of its error, 0 where there is none.
+// codeOf runs a pipeline without temporary files and returns the code of its error, or 0 if there
+// is none.
 func codeOf(t *testing.T, c *mongo.Collection, stages string) int32 {
 	t.Helper()
 	var pipeline struct{ V bson.A }
 	if err := bson.UnmarshalExtJSON([]byte(`{"v":`+stages+`}`), false, &pipeline); err != nil {
 		t.Fatal(err)
 	}
-	_, err := run(t, c, bson.D{{Key: "aggregate", Value: c.Name()}, {Key: "pipeline", Value: pipeline.V}, {Key: "cursor", Value: bson.D{}}, {Key: "allowDiskUse", Value: false}})
+	_, err := run(t, c, bson.D{
+		{Key: "aggregate", Value: c.Name()},
+		{Key: "pipeline", Value: pipeline.V},
+		{Key: "cursor", Value: bson.D{}},
+		{Key: "allowDiskUse", Value: false},
+	})
 	return errorCode(t, err)
 }
 
@@ -49,7 +55,11 @@ func TestBudgets(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)
 	c := client.Database("d").Collection("c")
-	if _, err := c.InsertMany(t.Context(), []bson.D{{{Key: "_id", Value: 1}, {Key: "a", Value: "x"}}, {{Key: "_id", Value: 2}, {Key: "a", Value: "y"}}}); err != nil {
+	if _, err := c.InsertMany(t.Context(),
+		[]bson.D{
+			{{Key: "_id", Value: 1}, {Key: "a", Value: "x"}},
+			{{Key: "_id", Value: 2}, {Key: "a", Value: "y"}},
+		}); err != nil {
 		t.Fatal(err)
 	}
 	stages := map[string]string{
@@ -61,7 +71,8 @@ func TestBudgets(t *testing.T) {
 		"internalDocumentSourceGraphLookupMaxMemoryBytes":     `[{"$graphLookup": {"from": "c", "startWith": "$_id", "connectFromField": "z", "connectToField": "_id", "as": "r"}}]`,
 	}
 	set := func(name string, v any) int32 {
-		return errorCode(t, client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "setParameter", Value: 1}, {Key: name, Value: v}}).Err())
+		return errorCode(t, client.Database("admin").
+			RunCommand(t.Context(), bson.D{{Key: "setParameter", Value: 1}, {Key: name, Value: v}}).Err())
 	}
 	for name := range stages {
 		if code := set(name, 1); code != 0 {
@@ -99,7 +110,11 @@ func TestExplainShowsParameters(t *testing.T) {
 		ignore bool
 		shown  int32
 	}{{"forceClassicEngine", true, 1}, {"trySbeEngine", false, 0}} {
-		set := bson.D{{Key: "setParameter", Value: 1}, {Key: engine, Value: want.engine}, {Key: regex, Value: want.ignore}}
+		set := bson.D{
+			{Key: "setParameter", Value: 1},
+			{Key: engine, Value: want.engine},
+			{Key: regex, Value: want.ignore},
+		}
 		if err := client.Database("admin").RunCommand(t.Context(), set).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +131,8 @@ func TestExplainShowsParameters(t *testing.T) {
 	}
 }
 
-// TestDisablePipelineOptimization: without the optimiser a stage sees what a $match behind it would have kept from it.
+// TestDisablePipelineOptimization: without the optimiser a stage sees what a $match behind it would
+// have kept from it.
 func TestDisablePipelineOptimization(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)
@@ -126,7 +142,12 @@ func TestDisablePipelineOptimization(t *testing.T) {
 	}
 	fail := func(mode any) {
 		t.Helper()
-		if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "configureFailPoint", Value: "disablePipelineOptimization"}, {Key: "mode", Value: mode}}).Err(); err != nil {
+		if err := client.Database("admin").
+			RunCommand(t.Context(),
+				bson.D{
+					{Key: "configureFailPoint", Value: "disablePipelineOptimization"},
+					{Key: "mode", Value: mode},
+				}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

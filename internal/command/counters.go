@@ -49,19 +49,19 @@ func (s *Service) CountDecompression(id wire.Compressor, packed, plain int) {
 	c.Out.Add(int64(plain))
 }
 
-// ConnectionOpened and its relatives are called by the server.
+// ConnectionOpened counts a new connection and returns how many are open.
 func (s *Service) ConnectionOpened() (current int64) {
 	s.Stats.ConnsTotal.Add(1)
 	return s.Stats.ConnsCurrent.Add(1)
 }
 
-// ConnectionClosed counts the end of a connection and returns how many are left.
+// ConnectionClosed counts the end of a connection and returns how many are open.
 func (s *Service) ConnectionClosed() (current int64) { return s.Stats.ConnsCurrent.Add(-1) }
 
-// ConnectionRejected counts a connection beyond the limit.
+// ConnectionRejected counts a connection that the server refused because it had too many.
 func (s *Service) ConnectionRejected() { s.Stats.ConnsRejected.Add(1) }
 
-// SetMaxConnections tells serverStatus the limit.
+// SetMaxConnections sets the limit of connections that serverStatus shows.
 func (s *Service) SetMaxConnections(n int) { s.Stats.ConnsMax.Store(int64(n)) }
 
 func (c *endedCounts) Count(req *Request, err error) {

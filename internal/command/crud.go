@@ -90,7 +90,7 @@ func (r *Request) Written(c *table.Collection) (*table.Collection, error) {
 	return c, nil
 }
 
-// Ensure returns a collection to insert into, made where there is none.
+// Ensure returns a collection to insert into, made if there is none.
 func (r *Request) Ensure(db, name string) (*table.Collection, error) {
 	for {
 		c, err := r.Writable(db, name)

@@ -154,7 +154,7 @@ var genericLengths = func() (lengths []byte) {
 	return lengths
 }()
 
-// FindGeneric returns the index of a generic argument, -1 where there is none of that name.
+// FindGeneric returns the index of a generic argument, or -1 if there is none of that name.
 func FindGeneric(key []byte) int {
 	if len(key) > math.MaxUint8 {
 		return -1

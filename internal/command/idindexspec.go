@@ -43,7 +43,7 @@ func IDIndexOf(options bsonx.Doc) bsonx.Doc {
 	return spec
 }
 
-// CreateCollation returns the collation of create with its defaults, missing where there is none.
+// CreateCollation returns the collation of create with its defaults, or missing if there is none.
 func CreateCollation(req *Request) (bsonx.Value, error) {
 	v := req.Get("collation")
 	if v.Type != bsonx.TypeDocument {

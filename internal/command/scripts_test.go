@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// scripted are commands that run JavaScript, and the codes with which they fail where there is none.
+// scripted returns commands that run JavaScript, and their error codes on a server without it.
 func scripted(body string) map[string]struct {
 	cmd  bson.D
 	code string

@@ -11,7 +11,7 @@ import (
 // SettingsDB is the database of the settings that outlive the process, as in MongoDB.
 const SettingsDB = "config"
 
-// setting returns a document that was saved, nil where there is none.
+// setting returns a document that was saved, or nil if there is none.
 func (s opening) setting(collection, id string) (bsonx.Doc, error) {
 	c := s.Store.Lookup(SettingsDB, collection)
 	if c == nil || read.IsView(c) {

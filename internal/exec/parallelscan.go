@@ -240,7 +240,7 @@ func (s *CollScan) split() (rest keyRange, err error) {
 }
 
 // between returns a key about halfway from a to b in the first eight bytes in which they differ: it is greater than a and
-// not much greater than b. It returns nil where there is none.
+// not much greater than b. It returns nil if there is none.
 func between(a, b []byte) []byte {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

@@ -122,7 +122,7 @@ func (n *TextOr) recordKey(e *scoreEntry) []byte {
 // isBehind reports whether all rows to come have a lower score.
 func (n *TextOr) isBehind(score float64) bool { return n.first != nil && n.first.isBehind(score) }
 
-// nextEntry takes the following entry; nil where there is none.
+// nextEntry takes the following entry; nil if there is none.
 func (n *TextOr) nextEntry(ctx context.Context) (*scoreEntry, error) {
 	if n.first != nil {
 		return n.first.next(ctx)

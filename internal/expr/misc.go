@@ -28,7 +28,7 @@ func parseRand(_ *Parser, _ *Definition, arg bsonx.Value, _ *Vars) (Expr, error)
 	return randExpr{}, nil
 }
 
-// metaExpr reads metadata of the document. It is missing where there is none: who compiles a
+// metaExpr reads metadata of the document. It is missing if there is none: who compiles a
 // command refuses the kinds that its documents never have.
 type metaExpr struct {
 	name string

@@ -37,7 +37,7 @@ func parseBucket(arg bsonx.Value, opts Options) ([]stage, error) {
 type bucketArguments struct {
 	groupBy    bsonx.Value
 	boundaries []bsonx.Value
-	other      expr.Expr // default, a constant; nil where there is none
+	other      expr.Expr // default, a constant; nil if there is none
 	output     bsonx.Value
 }
 

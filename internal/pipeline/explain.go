@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// Explained is a pipeline that is explained: it describes its stages, and what they did where it was run.
+// Explained is a pipeline that is explained: it describes its stages, and what they did where it
+// was run.
 type Explained struct {
 	pipeline *Pipeline
 	env      *Env
@@ -23,7 +24,8 @@ type Explained struct {
 
 // Explorer is what explain asks of Collections besides.
 type Explorer interface {
-	// Below returns the stages that a pipeline over a collection or view runs over the collection below all views.
+	// Below returns the stages that a pipeline over a collection or view runs over the collection
+	// below all views.
 	Below(db, name string, stages []bsonx.Value) []bsonx.Value
 	// Explain explains stages over a collection or view.
 	Explain(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) ([]bsonx.Doc, error)
@@ -31,8 +33,8 @@ type Explorer interface {
 	Observe(examined *Examined) Collections
 }
 
-// HiddenRules are the rules of the optimiser that change how stages work and not what they are. A pipeline that is explained
-// is compiled without them, so that every stage has its own figures.
+// HiddenRules are the rules of the optimiser that change how stages work and not what they are. A
+// pipeline that is explained is compiled without them, so that every stage has its own figures.
 const HiddenRules = RuleAbsorb | RuleNarrow | RuleParallel
 
 // Examined is what was read of other collections.
@@ -51,7 +53,8 @@ type explainedStage struct {
 	inner    []*Explained // pipelines within the stage, as they were run
 }
 
-// Explain returns the pipeline to be explained. The clock times the stages; nil where the pipeline is not run.
+// Explain returns the pipeline to be explained. The clock times the stages; nil where the pipeline
+// is not run.
 func (p *Pipeline) Explain(env *Env, c clock.Clock) *Explained {
 	x := &Explained{pipeline: p, env: env, clock: c}
 	for _, s := range p.steps {
@@ -155,7 +158,8 @@ func (x *Explained) inSort(at int) bool {
 	return false
 }
 
-// withStats adds to a stage what it did, if it was run. Of a stage that MongoDB shows as several the first has the figures.
+// withStats adds to a stage what it did, if it was run. Of a stage that MongoDB shows as several
+// the first has the figures.
 func (s *explainedStage) withStats(form bsonx.Doc, first bool) bsonx.Doc {
 	if s.out == nil {
 		return form
@@ -245,7 +249,8 @@ func (e *Env) memoryUse() *memoryUse {
 	return &memoryUse{}
 }
 
-// memoryUse is the most that each accumulator of a $group took, of all groups together; nil where nobody asks.
+// memoryUse is the most that each accumulator of a $group took, of all groups together; nil where
+// nobody asks.
 type memoryUse struct{ most []int64 }
 
 func (m *memoryUse) of(i int) int64 {
@@ -299,8 +304,8 @@ type PushedProject struct {
 	Spec       bsonx.Doc
 }
 
-// SplitProject takes off a leading $project, for a planner to run after the query; nil where there is none, or where it
-// computes and simple ones only are wanted.
+// SplitProject takes off a leading $project, for a planner to run after the query; nil if there is
+// none, or where it computes and simple ones only are wanted.
 func (p *Pipeline) SplitProject(simple bool) (*PushedProject, *Pipeline) {
 	if len(p.steps) == 0 {
 		return nil, p
@@ -316,7 +321,7 @@ func (p *Pipeline) SplitProject(simple bool) (*PushedProject, *Pipeline) {
 }
 
 // SplitMeta takes off a leading $project or $addFields that reads metadata of the planner's
-// results, for the planner to run; nil where there is none.
+// results, for the planner to run; nil if there is none.
 func (p *Pipeline) SplitMeta() (*PushedProject, *Pipeline) {
 	if len(p.steps) == 0 {
 		return nil, p

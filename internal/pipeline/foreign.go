@@ -57,7 +57,7 @@ type foreignField struct {
 
 	searches [2]int       // of scalars the second; see Collections.Indexed
 	tabled   bool         // a table was asked for
-	table    foreignTable // nil where there is none
+	table    foreignTable // nil if there is none
 	hits     hitSource
 }
 

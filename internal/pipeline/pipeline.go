@@ -205,11 +205,11 @@ func (p *Pipeline) Stages() []string {
 
 // Leading is the part at the beginning of a pipeline that is a query.
 type Leading struct {
-	// Near is a $geoNear, which nothing else of a query stands beside; nil where there is none.
+	// Near is a $geoNear, which nothing else of a query stands beside; nil if there is none.
 	Near *GeoNear
 	// Filter has the predicates of leading $match stages, as one document; nil where there are none.
 	Filter bsonx.Doc
-	// Sort is the pattern of a $sort that follows; nil where there is none.
+	// Sort is the pattern of a $sort that follows; nil if there is none.
 	Sort bsonx.Doc
 	// Skip and Limit follow in this order; a Limit of 0 is none.
 	Skip, Limit int64

@@ -118,7 +118,7 @@ func (t Top) check(stages bsonx.Doc) error {
 	}
 }
 
-// firstStage returns the name of the first stage, empty where there is none.
+// firstStage returns the name of the first stage, or empty if there is none.
 func firstStage(stages bsonx.Doc) string {
 	if stages.IsEmpty() {
 		return ""

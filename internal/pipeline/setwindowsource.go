@@ -292,7 +292,7 @@ func (p *windowPartition) Eval(e expr.Expr, i int) (bsonx.Value, error) {
 	return e.Eval(&p.ctx)
 }
 
-// advance goes to the next partition, and reports false where there is none.
+// advance goes to the next partition, and reports false if there is none.
 func (p *windowPartition) advance() bool {
 	if p.pending == nil {
 		return false

@@ -94,7 +94,7 @@ func (v Reads) isStale(c *table.Collection) bool {
 	return c != nil && !v.isFixed() && !v.Engine.Store.IsCurrent(c)
 }
 
-// again looks up the collection of a query once more, nil where there is none any more.
+// again looks up the collection of a query once more, or nil if there is none any more.
 func (v Reads) again(q *query.Query) (*table.Collection, error) {
 	c, err := v.Lookup(q.DB, q.Name)
 	if c != nil && c.Kind != catalog.KindCollection {

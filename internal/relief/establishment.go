@@ -12,7 +12,7 @@ import (
 
 // Establishment limits how many connections are established in a second, by the parameters
 // ingressConnectionEstablishment*. It is a bucket of tokens: each connection takes one, and waits
-// for it where there is none. It is safe for concurrent use.
+// for it if there is none. It is safe for concurrent use.
 type Establishment struct {
 	enabled atomic.Bool
 

@@ -62,7 +62,7 @@ func CreateNew(s *table.Store, n *NewCollection) (*table.Collection, error) {
 	return entry.Attached, nil
 }
 
-// Ensure returns a collection and makes it where there is none.
+// Ensure returns a collection and makes it if there is none.
 func Ensure(s *table.Store, db, name string) (*table.Collection, error) {
 	for {
 		if c := s.Lookup(db, name); c != nil {

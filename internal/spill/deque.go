@@ -40,7 +40,7 @@ type dequeBlock struct {
 }
 
 type loadedBlock struct {
-	first, end int // end is 0 where there is none
+	first, end int // end is 0 if there is none
 	docs       []bsonx.Doc
 	size       int
 }

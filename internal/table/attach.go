@@ -18,7 +18,7 @@ type Compiler interface {
 	// Partial compiles a partialFilterExpression, which follows the collation of the index.
 	Partial(filter bsonx.Doc, c *collation.Collator) (Predicate, error)
 	// Validator compiles the validator of a collection's options, which follows its collation; nil
-	// where there is none.
+	// if there is none.
 	Validator(options bsonx.Doc, c *collation.Collator) (Validator, error)
 }
 

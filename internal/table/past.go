@@ -57,7 +57,7 @@ func errUnknownThen(db, name string) error {
 }
 
 // lookup returns a collection that was changed between the snapshot and the time; found is false
-// where there is none.
+// if there is none.
 func (p *past) lookup(db, name string) (c *Collection, found bool, err error) {
 	c, found = p.changed[db+"."+name]
 	if found && c == nil || !found && p.gone[db] {

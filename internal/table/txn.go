@@ -90,7 +90,7 @@ func (t *Txn) Lookup(db, name string) (*Collection, error) {
 	return lookupIn(t.view, db, name)
 }
 
-// Ensure returns a collection and makes it where there is none.
+// Ensure returns a collection and makes it if there is none.
 func (t *Txn) Ensure(db, name string) (*Collection, error) {
 	c, err := t.Lookup(db, name)
 	if err != nil || c != nil {

@@ -64,7 +64,7 @@ var ErrDropped = errors.New("collection was dropped or renamed")
 
 // BeginWrite starts a transaction on a collection. Where the collection has changed since it was
 // looked up, the writer works on its newest form; see Writer.Collection. It fails with ErrDropped
-// where there is none or it was renamed: a write that was meant for the old name must not appear
+// if there is none or it was renamed: a write that was meant for the old name must not appear
 // under the new one.
 func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
 	c.shared.gate.RLock()
@@ -238,7 +238,7 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 	return w.logInsert(id, doc)
 }
 
-// Lock takes the lock of a record and returns its newest version in dst, or nil where there is none
+// Lock takes the lock of a record and returns its newest version in dst, or nil if there is none
 // any more.
 func (w *Writer) Lock(ctx context.Context, recordKey, dst []byte) (bsonx.Doc, error) {
 	w.running.Set(ctx)

@@ -17,7 +17,8 @@ type Scorer struct {
 	terms []termState
 	count int // of words
 
-	// The terms of the document and of the current string.
+	// inDoc and inString are indexes into terms: the terms found in the document so far, and the
+	// terms found in the current string.
 	inDoc, inString []int32
 
 	running *interrupt.Running

@@ -23,7 +23,8 @@ const (
 	// before compression. A single measurement may be larger.
 	MaxCount = 1000
 	MaxBytes = 125 << 10
-	// HeadCount and HeadBytes limit the head of a window, which single inserts rewrite.
+	// HeadCount and HeadBytes limit the head of a window, the bucket for single inserts. Each
+	// insert rewrites the head, so it is small.
 	HeadCount = 32
 	HeadBytes = 8 << 10
 	// MaxSpan is the longest span of a bucket in seconds, a year.

@@ -217,7 +217,8 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestHeldRecord keeps a record that someone else has locked, and removes the others.
+// TestHeldRecord checks that the monitor removes the expired documents except one that another
+// writer has locked.
 func TestHeldRecord(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

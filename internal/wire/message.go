@@ -57,8 +57,8 @@ const (
 	codeNoBody            = mongoerr.Code(40587)
 )
 
-// ErrMalformed means that the framing is so malformed that no reply is possible. The connection is
-// closed.
+// ErrMalformed is the error for a message whose header cannot be trusted. No reply to it is
+// possible, so the server closes the connection.
 var ErrMalformed = errors.New("malformed message")
 
 // ErrUnanswered means a legacy write. Its client reads no reply, and would take one for the reply

@@ -71,7 +71,7 @@ func batchEnd(docs []bsonx.Doc, start int) int {
 	return len(docs)
 }
 
-// Opener returns the collection of a name, and makes it where there is none.
+// Opener returns the collection of a name, and makes it if there is none.
 type Opener func() (*table.Collection, error)
 
 // Only returns the opener of one collection, whatever its name is; it fails with table.ErrDropped when that is dropped.

@@ -21,7 +21,8 @@ type series struct {
 	docs  []bsonx.Doc
 }
 
-// seriesOf groups measurements, in the order of their buckets, which is the one in which these are locked.
+// seriesOf groups measurements, in the order of their buckets, which is the one in which these are
+// locked.
 func seriesOf(o *timeseries.Options, docs []bsonx.Doc) ([]*series, error) {
 	var all []*series
 	byID := map[[12]byte][]*series{}
@@ -59,7 +60,9 @@ type bucketWriter struct {
 	key        []byte
 }
 
-var bucketWriters = sync.Pool{New: func() any { return &bucketWriter{builder: timeseries.NewBuilder(&timeseries.Options{})} }}
+var bucketWriters = sync.Pool{New: func() any {
+	return &bucketWriter{builder: timeseries.NewBuilder(&timeseries.Options{})}
+}}
 
 // insertMeasurements adds documents to a time-series collection, whose buckets the writer changes.
 func insertMeasurements(ctx context.Context, w *table.Writer, docs []bsonx.Doc) error {
@@ -109,7 +112,7 @@ func (b *bucketWriter) add(ctx context.Context, s *series) error {
 	return b.put(ctx, id, s.meta, head, 0, b.builder.Len())
 }
 
-// lockHead locks the head of a window; the document is nil where there is none.
+// lockHead locks the head of a window; the document is nil if there is none.
 func (b *bucketWriter) lockHead(ctx context.Context, s *series) (id [12]byte, head bsonx.Doc, err error) {
 	for attempt := 0; ; attempt++ {
 		id := s.id
@@ -130,7 +133,8 @@ func (b *bucketWriter) lockHead(ctx context.Context, s *series) (id [12]byte, he
 	}
 }
 
-// addToBodies moves the measurements of a head, with others, into the last body of the window and those that follow it.
+// addToBodies moves the measurements of a head, with others, into the last body of the window and
+// those that follow it.
 func (b *bucketWriter) addToBodies(ctx context.Context, s *series, id [12]byte, head bsonx.Doc) error {
 	sequence, body, err := b.lastBody(ctx, s, id)
 	if err != nil {
@@ -166,8 +170,9 @@ func (b *bucketWriter) addToBodies(ctx context.Context, s *series, id [12]byte, 
 	return b.w.Delete(b.key, head)
 }
 
-// lastBody locks the last body of a head's window. It returns its sequence, 0 where there is none, and the document if
-// measurements fit into it. The lock of the head keeps others from making new ones.
+// lastBody locks the last body of a head's window. It returns its sequence, or 0 if there is none,
+// and the document if measurements fit into it. The lock of the head keeps others from making new
+// ones.
 func (b *bucketWriter) lastBody(ctx context.Context, s *series, id [12]byte) (sequence int, body bsonx.Doc, err error) {
 	c := b.w.Collection()
 	lower := c.RecordKey(nil, bsonx.ObjectID(timeseries.WithSequence(id, 1)))
@@ -190,7 +195,8 @@ func (b *bucketWriter) lastBody(ctx context.Context, s *series, id [12]byte) (se
 	return sequence, body, nil
 }
 
-// put stores a range of the builder's measurements as a bucket. old is the version that it replaces, nil for a new one.
+// put stores a range of the builder's measurements as a bucket. old is the version that it
+// replaces, nil for a new one.
 func (b *bucketWriter) put(ctx context.Context, id [12]byte, meta bsonx.Value, old bsonx.Doc, start, end int) error {
 	doc, err := b.builder.Doc(id, meta, start, end)
 	if err != nil {
@@ -211,11 +217,13 @@ type MeasurementDelete struct {
 	Filter *filter.Filter
 	// One says that at most one measurement is deleted.
 	One bool
-	// Deleted is called with each measurement before it is removed, while its bucket is locked; it may be nil.
+	// Deleted is called with each measurement before it is removed, while its bucket is locked; it
+	// may be nil.
 	Deleted func(doc bsonx.Doc) error
 }
 
-// DeleteMeasurements runs a delete statement in a time-series collection and returns how many measurements it removed.
+// DeleteMeasurements runs a delete statement in a time-series collection and returns how many
+// measurements it removed.
 func (e *Executor) DeleteMeasurements(ctx context.Context, st *MeasurementDelete, opts Options) (n int64, err error) {
 	if err := interrupt.Cause(ctx); err != nil {
 		return 0, err

@@ -29,7 +29,7 @@ type UpdateStatement struct {
 type UpdateResult struct {
 	Matched  int64
 	Modified int64
-	// UpsertedID is the _id of the document that was inserted; missing where there is none.
+	// UpsertedID is the _id of the document that was inserted; missing if there is none.
 	UpsertedID bsonx.Value
 }
 

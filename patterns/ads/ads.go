@@ -261,7 +261,7 @@ func (a *Ads) refused(ctx context.Context, at Place, ad bson.ObjectID) (again bo
 	return true, nil
 }
 
-// zone returns a zone, an empty one where there is none.
+// zone returns a zone, an empty one if there is none.
 func (a *Ads) zone(ctx context.Context, at Place) (*zone, error) {
 	z := &zone{ID: at}
 	err := a.zones.FindOne(ctx, byID(at)).Decode(z)

@@ -143,7 +143,7 @@ type Comments struct {
 }
 
 // store is what differs between the designs. Methods that look for a comment return ErrNotFound
-// where there is none.
+// if there is none.
 type store interface {
 	insert(ctx context.Context, on Target, c *Comment) error
 	find(ctx context.Context, on Target, id ID) (*Comment, error)

@@ -232,7 +232,7 @@ func filtered(array string, cond bson.D) bson.D {
 	return is("$filter", bson.D{{"input", array}, {"as", "this"}, {"cond", cond}})
 }
 
-// orEmpty is an empty array where there is none.
+// orEmpty is an empty array if there is none.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -31,7 +31,7 @@ type Names map[string]string
 
 // In returns the text in the first of these that there is: the locale, the locales that it begins
 // with ("de-at" after "de-at-1996", then "de"), and the same for each of the others in turn. ok is
-// false where there is none.
+// false if there is none.
 func (n Names) In(locale string, others ...string) (text string, ok bool) {
 	for _, l := range append([]string{locale}, others...) {
 		for l = strings.ToLower(l); l != ""; l = parent(l) {

@@ -76,8 +76,8 @@ func (l *Ledger) drive(ctx context.Context, t *Record) error {
 	return nil
 }
 
-// Work executes one of the transfers that were submitted, the one that is due for longest. It
-// returns nil where there is none; the error of a transfer that was refused is with the transfer.
+// Work executes the submitted transfer that has been due for the longest time. It returns nil if
+// no transfer is due. If the transfer is refused, it returns the transfer with the reason.
 func (l *Ledger) Work(ctx context.Context) (*Record, error) {
 	now := l.env.Now()
 	due := bson.D{{"state", Initial}, {"deadline", bson.D{{"$lte", now}}}}

@@ -19,7 +19,7 @@ func (array) checkKey(key string) error {
 
 func (array) checkValue(any) error { return nil }
 
-// all is the array; empty where there is none.
+// all is the array; empty if there is none.
 func (a array) all() bson.D {
 	return bson.D{{"$ifNull", bson.A{"$" + a.field, bson.A{}}}}
 }
@@ -38,7 +38,7 @@ func (a array) has(key string) bson.D {
 }
 
 // set replaces the first entry of the key where it stands, drops others of it, and appends one
-// where there is none.
+// if there is none.
 func (a array) set(key string, value any) mongo.Pipeline {
 	entry := literal(bson.D{{"key", key}, {"value", value}})
 	at := bson.D{{"$indexOfArray", bson.A{a.keys(), literal(key)}}}

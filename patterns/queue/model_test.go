@@ -36,7 +36,7 @@ const (
 	modelBackoff = time.Second
 )
 
-// take returns the job that is to be taken; nil where there is none.
+// take returns the job that is to be taken; nil if there is none.
 func (m *model) take() *modelJob {
 	for {
 		var first *modelJob

@@ -92,7 +92,7 @@ func NewLoader[K comparable, T any](coll *mongo.Collection, id func(T) K) *Loade
 	return &Loader[K, T]{coll: coll, id: id, known: map[K]*T{}}
 }
 
-// Many returns documents in the order of their ids; nil where there is none.
+// Many returns documents in the order of their ids; nil if there is none.
 func (l *Loader[K, T]) Many(ctx context.Context, ids ...K) ([]*T, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

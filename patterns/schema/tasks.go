@@ -82,7 +82,7 @@ func shortened(doc bson.Raw) string {
 }
 
 // Duplicates is a task that finds documents that have the same values in some fields: what a unique
-// index would refuse, where there is none yet, or cannot be one. It reads the whole collection.
+// index would refuse, if there is none yet, or cannot be one. It reads the whole collection.
 type Duplicates struct {
 	Collection string
 	Fields     []string

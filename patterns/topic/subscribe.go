@@ -82,7 +82,7 @@ func (in *Interest) condition() bson.D {
 
 // source is where messages come from.
 type source interface {
-	// next returns the next message, or nil where there is none for a while.
+	// next returns the next message, or nil if there is none for a while.
 	next(ctx context.Context) (*Message, error)
 	// here returns the place behind what was delivered.
 	here() Position
@@ -221,7 +221,7 @@ func (t *Topics) lag(ctx context.Context, p Position) (*Lag, error) {
 	return lag, nil
 }
 
-// newest returns the message that was published last; nil where there is none.
+// newest returns the message that was published last; nil if there is none.
 func (t *Topics) newest(ctx context.Context) (*Message, error) {
 	return t.one(ctx, bson.D{}, bson.D{{t.order(), -1}})
 }

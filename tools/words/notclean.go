@@ -72,7 +72,6 @@ var notClean = []string{
 	"internal/read",
 	"internal/relief",
 	"internal/schema",
-	"internal/schema/schematest",
 	"internal/session",
 	"internal/spill",
 	"internal/table",

@@ -100,7 +100,8 @@ func runValidate(ctx context.Context, req *command.Request, reply *bsonx.Builder
 	return nil
 }
 
-// checkBackground refuses what a validation in the background cannot do, and where there is none.
+// checkBackground refuses a validation in the background with options that it cannot have, or on a
+// standalone server.
 func checkBackground(r *command.Request) error {
 	if !r.Bool("background") {
 		return nil

@@ -77,7 +77,7 @@ func (x *explainedMapReduce) ending(ctx context.Context, p *read.Pipelines, sc r
 	return rest.Explain(env, nil).Stages(ctx)
 }
 
-// finalize returns the stage that calls the function finalize, nil where there is none.
+// finalize returns the stage that calls the function finalize, or nil if there is none.
 func (x *explainedMapReduce) finalize() bsonx.Doc {
 	code := x.req.Get("finalize")
 	if code.IsNull() {

@@ -34,7 +34,7 @@ const (
 // mapReduce is one run of the command: its functions, which share an engine, and what they made so far.
 type mapReduce struct {
 	interp                   js.Interp
-	mapper, reduce, finalize js.Routine // finalize is nil where there is none
+	mapper, reduce, finalize js.Routine // finalize is nil if there is none
 	groups                   map[string]*emitted
 	key                      []byte
 	emits                    int // bytes of the running call of map

@@ -8,7 +8,7 @@ import (
 
 type filterExpr struct {
 	iterate
-	limit expr.Expr // nil where there is none
+	limit expr.Expr // nil if there is none
 }
 
 func (f *filterExpr) Children() []expr.Expr {

@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// Check applies the new entries of the server's oplog. Then it compares all collections with their
-// options, indexes and documents. There must be no writes meanwhile.
+// Check brings the replica up to date with the server's oplog, and compares the two: all
+// collections with their options, indexes and documents. Nobody may write during the call.
 func (r *Replica) Check(ctx context.Context, client *mongo.Client) error {
 	if !r.events {
 		if err := r.CatchUp(ctx, client); err != nil {

@@ -126,7 +126,7 @@ func (e *enumerator) orAccess(o *filter.Or, c *canonical.Conjunction) (access, b
 	return access{node: union, residual: residual, score: score - 1}, true
 }
 
-// bestAccess chooses the access to a branch of an $or that bounds most; false where there is none.
+// bestAccess chooses the access to a branch of an $or that bounds most; false if there is none.
 func (e *enumerator) bestAccess(branch, outer *canonical.Conjunction) (best access, found bool) {
 	combined := branch
 	if len(outer.Predicates) > 0 {

@@ -6,7 +6,7 @@ import (
 )
 
 // countScanOf returns the plan of a count that no other can beat: of nothing, or of one range of an
-// index. It returns nil where there is none.
+// index. It returns nil if there is none.
 func countScanOf(solutions []*node.Solution) *node.Solution {
 	for _, s := range solutions {
 		if none, ok := s.Root.(*node.EOF); ok {

@@ -74,7 +74,7 @@ func (e *explainer) deletes() bool {
 	return e.req.Command == Delete || e.req.Command == FindAndDelete
 }
 
-// writeStage is the stage above the plan of the targets; "" where there is none.
+// writeStage is the stage above the plan of the targets; "" if there is none.
 func (e *explainer) writeStage() string {
 	if e.req.Query.Coll == nil {
 		return "" // nothing is written where the collection does not exist

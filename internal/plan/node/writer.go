@@ -135,7 +135,7 @@ func (w *Writer) counted(run exec.Node) {
 	}
 }
 
-// InputOf returns the i-th input of an operator; nil where there is none or no operator.
+// InputOf returns the i-th input of an operator; nil if there is none or no operator.
 func InputOf(run exec.Node, i int) exec.Node {
 	if run == nil || i >= len(run.Inputs()) {
 		return nil

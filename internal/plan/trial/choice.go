@@ -2,13 +2,13 @@ package trial
 
 import "github.com/sheafdb/sheaf/internal/plan/canonical"
 
-// Choice is the outcome of planning: the candidates in order, the winner first.
+// Choice is the result of a trial: the candidate plans of a query, the winner first.
 type Choice struct {
 	Query      *canonical.Query
 	Candidates []*Candidate
 	Cached     bool
-	Key        []byte // of the plan cache; nil where there was one candidate
-	Shape      []byte // what key begins with
+	Key        []byte // of the plan cache; nil if there was only one candidate
+	Shape      []byte // the beginning of Key
 	Room       [1]*Candidate
 }
 

@@ -242,7 +242,7 @@ func TestFootprintChild(t *testing.T) {
 	}
 }
 
-// TestFootprint measures the memory of an idle store in a process of its own.
+// TestFootprint starts a process that opens an empty store, and checks how much memory it takes.
 func TestFootprint(t *testing.T) {
 	if runtime.GOOS != "linux" || testing.Short() {
 		t.Skip("reads /proc")

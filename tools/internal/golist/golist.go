@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 )
 
-// Package is what go list says of a package of the module.
+// Package describes a package of the module, with the fields that go list reports.
 type Package struct {
 	ImportPath, Dir, Export, Name string
 	GoFiles, IgnoredGoFiles       []string
