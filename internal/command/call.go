@@ -19,7 +19,7 @@ type call struct {
 }
 
 // Workspace is what the most frequent commands work with. Nothing of it may be reachable after the
-// command has ended, but by a cursor that took it along; see Request.takeFind.
+// command has ended, but by a cursor that took it along; see TakeFind.
 type Workspace struct {
 	find      *FindRun
 	used      bool // find is done with, and not yet cleared

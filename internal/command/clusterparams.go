@@ -8,17 +8,17 @@ import (
 // ClusterParameter is a parameter of all members.
 type ClusterParameter struct {
 	Name string
-	// parse reads a value that is set at a time.
+	// Parse reads a new value, which is set at the given time.
 	Parse func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error)
-	// value returns the one that holds.
+	// Value returns the current value.
 	Value func(s *Service) clusterValue
 }
 
 // clusterValue is the value of a cluster parameter. It is immutable.
 type clusterValue interface {
-	// document is the value as it is shown and kept.
+	// Document returns the value as it is shown and stored.
 	Document() bsonx.Doc
-	// hold makes the value the one that holds.
+	// Hold makes this the current value.
 	Hold(s *Service)
 }
 

@@ -53,7 +53,7 @@ type WriteConcern struct {
 	Majority  bool
 	NoJournal bool
 	Timeout   int64
-	// noW says that a concern was given without w: that of the default is taken.
+	// NoW says that a concern was given without w: that of the default is taken.
 	NoW bool
 }
 

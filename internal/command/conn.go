@@ -26,7 +26,7 @@ type Conn struct {
 	// Output is where replies are built. The server releases what it holds.
 	Output read.Output
 
-	// digest stands for the user in session ids.
+	// Digest stands for the user in session ids.
 	Digest [32]byte
 	// metadata is the client document of the first hello.
 	ClientMetadata bsonx.Doc

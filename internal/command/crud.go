@@ -239,7 +239,7 @@ func FilteredQuery(req *Request, name string, c *table.Collection) (*query.Query
 	return &query.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: read.SpecOf(req.Get("collation"))}, nil
 }
 
-// HintedQuery is filteredQuery for a command that also has the field hint.
+// HintedQuery is FilteredQuery for a command that also has the field hint.
 func HintedQuery(req *Request, name string, c *table.Collection) (*query.Query, error) {
 	if err := read.CheckHint(req.Get("hint")); err != nil {
 		return nil, err

@@ -30,13 +30,13 @@ type Field struct {
 // FieldType is the set of BSON types that a field accepts. The zero value accepts any, null included.
 type FieldType struct {
 	Types []bsonx.Type
-	// wrong is the message for other types where it is not the parser's own, with the field's name
+	// Wrong is the message for other types where it is not the parser's own, with the field's name
 	// and the type for the first and second %s. MongoDB's code reads such a field itself, so null
 	// and undefined are wrong too.
 	Wrong string
-	// variant is a choice of MongoDB's IDL, for which null and undefined are wrong.
+	// Variant is a choice of MongoDB's IDL, for which null and undefined are wrong.
 	Variant bool
-	// told is how messages list the types where that is not the list itself.
+	// Told is how messages list the types where that is not the list itself.
 	Told string
 }
 

@@ -62,7 +62,7 @@ const maxTimeMillisLimit = 1<<31 - 1
 type GenericField struct {
 	Name string
 	Typ  FieldType
-	// set parses the value; nil for arguments that are checked for their type and otherwise meant
+	// Set parses the value; nil for arguments that are checked for their type and otherwise meant
 	// for others: mongos, auditing, drivers.
 	Set func(g *Generic, cmd string, v bsonx.Value) error
 }

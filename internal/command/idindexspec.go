@@ -73,7 +73,7 @@ var (
 
 const idIndexName = "_id_"
 
-// StoredCollation is normalizedCollation for the collation of create.
+// StoredCollation is read.NormalizedCollation for the collation of create.
 func StoredCollation(req *Request) (bsonx.Value, error) {
 	v, err := CreateCollation(req)
 	if err != nil {

@@ -28,7 +28,7 @@ type Request struct {
 	Sequences []wire.Sequence
 	// Generic holds the arguments that every command takes.
 	Generic Generic
-	// ending is where the arguments begin with which an earlier command of the connection ended,
+	// Ending is where the arguments begin with which an earlier command of the connection ended,
 	// too; 0 where there are none.
 	Ending int
 	// Session is nil for a command without lsid.
@@ -38,25 +38,25 @@ type Request struct {
 	// Now is the time at which the command began; $$NOW and the like.
 	Now time.Time
 
-	// retry is what makes the request's statements retryable; nil where they are not.
+	// Retry is what makes the request's statements retryable; nil where they are not.
 	Retry *retryState
-	// work is what the request's transaction has done so far; nil outside of transactions.
+	// Work is what the request's transaction has done so far; nil outside of transactions.
 	Work *Work
-	// deferred says that the command has made commits that wait for a sync.
+	// Deferred says that the command has made commits that wait for a sync.
 	Deferred bool
-	// explained says that the command is not run.
+	// Explained says that the command is not run.
 	Explained bool
-	// explain is the request that explains this one; nil if there is none.
+	// Explain is the request that explains this one; nil if there is none.
 	Explain *Request
-	// failed says that a statement of the command has failed, though the command has not.
+	// Failed says that a statement of the command failed, although the command itself did not.
 	Failed bool
-	// spaces are the namespaces of a bulkWrite.
+	// Spaces are the namespaces of a bulkWrite.
 	Spaces []WrittenSpace
-	// begun says that the command counts as one that ran: it could be parsed.
+	// Begun says that the command is counted as one that ran.
 	Begun bool
-	// misformed says that it could not.
+	// Misformed says that the command could not be parsed.
 	Misformed bool
-	// meant is nil where the request means whatever collection has a name.
+	// Meant is the collection that the client means by its UUID; nil if it gave none.
 	Meant *read.Meaning
 
 	Value    bsonx.Value // of the command's own field
@@ -76,7 +76,7 @@ type replyState struct {
 	Lost              bool // it is not sent, and the connection is closed
 	Changes           bool // the command reads a change stream
 	WriteConcernError *mongoerr.Error
-	// next, where set, is the body that an exhaust stream runs next.
+	// Next, where set, is the body that an exhaust stream runs next.
 	Next bsonx.Doc
 }
 

@@ -9,9 +9,9 @@ import (
 // retryState is what a retryable write works with.
 type retryState struct {
 	Write write.Retry
-	// history is what the command did when it was sent before.
+	// History is what the command did when it was sent before.
 	History retryable.History
-	// retried are the statements that were not run again.
+	// Retried are the statements that were not run again.
 	Retried []int32
 }
 

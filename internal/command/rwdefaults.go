@@ -23,7 +23,7 @@ type RWDefaults struct {
 	read  bsonx.Doc // as it was set; nil where it was not
 	Level string    // of read
 	Write bsonx.Doc
-	// writeConcern is write, parsed.
+	// WriteConcern is write, parsed.
 	WriteConcern WriteConcern
 	At           storage.Stamp
 	Wall         time.Time // of the change

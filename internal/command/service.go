@@ -86,11 +86,11 @@ type Service struct {
 	batchBytes int // of the documents of one batch; maxBatchBytes except in tests
 	SlowPolicy atomic.Pointer[slowPolicy]
 	Switches   switches
-	// transactionSize is how many bytes a transaction may change.
+	// TransactionSize is how many bytes a transaction may change.
 	TransactionSize atomic.Int64
 	// Establishment limits how fast connections are established.
 	Establishment *relief.Establishment
-	// maxClockDrift is by how many seconds clients may put the cluster time before the clock.
+	// MaxClockDrift is by how many seconds clients may put the cluster time before the clock.
 	MaxClockDrift atomic.Int64
 	RWDefaults    atomic.Pointer[RWDefaults]
 	images        atomic.Pointer[imagePolicy]

@@ -17,13 +17,13 @@ type stats struct {
 	UserErrors      atomic.Int64
 	Ended           endedCounts
 
-	// internalErrors and panics are errors of the server's own.
+	// InternalErrors and panics are errors of the server's own.
 	InternalErrors, Panics atomic.Int64
 	ReadConcerns           readConcernCounts
 	Tallies                [tallies]Tally
 	Transactions           table.Latencies // of whole transactions
 	Codecs                 [wire.Compressors]codecCounts
-	// sessionRecords counts the records that make writes retryable.
+	// SessionRecords counts the records that make writes retryable.
 	SessionRecords    atomic.Int64
 	RetriedCommands   atomic.Int64
 	RetriedStatements atomic.Int64

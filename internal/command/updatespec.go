@@ -15,8 +15,8 @@ type UpdateSpec struct {
 	Sort         bsonx.Doc
 	Multi        bool
 	Upsert       bool
-	// supplied says that an upsert inserts the document "new" of the constants.
+	// Supplied says that an upsert inserts the document "new" of the constants.
 	Supplied bool
-	// position is that of the statement in the command.
+	// Position is that of the statement in the command.
 	Position int
 }

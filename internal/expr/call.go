@@ -117,7 +117,7 @@ type CallN struct {
 type Laziness struct {
 	From int           // the first operand that is evaluated after those before it were looked at
 	rest []bsonx.Value // stand for the operands that were not evaluated; nil where there may be any number
-	// refutes says that a false result for the first operands is one for all.
+	// Refutes says that a false result for the first operands is one for all.
 	Refutes bool
 }
 
@@ -318,7 +318,7 @@ type NamedCodes struct {
 	NotObject mongoerr.Code
 	Unknown   UnknownArgument
 	Missing   []mongoerr.Code
-	// notObjectText and missingText are texts other than the usual ones. They have the operator's
+	// NotObjectText and missingText are texts other than the usual ones. They have the operator's
 	// name, and then the type of the argument or the name of the missing one.
 	NotObjectText, MissingText string
 }

@@ -14,7 +14,7 @@ type Expr interface {
 	// Eval computes the expression for the document in ctx. The result may borrow the document's
 	// bytes.
 	Eval(ctx *Context) (bsonx.Value, error)
-	// children returns the direct sub-expressions, for folding and dependency analysis.
+	// Children returns the direct sub-expressions, for folding and dependency analysis.
 	Children() []Expr
 }
 

@@ -63,21 +63,21 @@ type Output struct {
 type Batch struct {
 	Req    Command
 	Cursor *session.Cursor
-	// field is firstBatch or nextBatch.
+	// Field is firstBatch or nextBatch.
 	Field string
-	// size is how many documents the batch has at most; unlimited where negative.
+	// Size is the maximum number of documents in the batch; a negative number is no limit.
 	Size int64
-	// during is what an error says that it happened in; see executing. It is empty for what is no
+	// During is what an error says that it happened in; see executing. It is empty for what is no
 	// plan.
 	During string
-	// single closes the cursor after this batch.
+	// Single says that the cursor is closed after this batch.
 	Single bool
-	// source, where not nil, knows whether the cursor has no further document.
+	// Source, where not nil, knows whether the cursor has no further document.
 	Source Ender
-	// endsUnread says that the source may end the cursor before a document was asked for, as a
+	// EndsUnread says that the source may end the cursor before a document was asked for, as a
 	// find's plan does and no pipeline.
 	EndsUnread bool
-	// staysOpen reports whether a tailable cursor stays open at its end; nil for other cursors.
+	// StaysOpen reports whether a tailable cursor stays open at its end; nil for other cursors.
 	StaysOpen func() (bool, error)
 	// Await, if not nil, is called when a batch would be empty. It reports whether there may be
 	// documents now.

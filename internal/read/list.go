@@ -11,7 +11,7 @@ import (
 // together they may be large.
 type List struct {
 	N int
-	// at makes the i-th document, nil for one that is left out.
+	// At makes the i-th document, nil for one that is left out.
 	At func(i int) (bsonx.Doc, error)
 	// bytes is what the list itself keeps in memory.
 	bytes int64

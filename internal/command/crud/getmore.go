@@ -32,7 +32,7 @@ func GetMoreCommands() []command.Definition {
 type moreSource interface {
 	read.Tailed
 	read.Ender
-	// rest holds a getMore back that would get little.
+	// Rest holds a getMore back that would get little.
 	Rest(ctx context.Context, op *session.Op) error
 }
 
