@@ -18,7 +18,7 @@ ATTACKS := ./internal/storage/pebble ./internal/crashtest ./internal/concurrency
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 CROSS ?= darwin/arm64 windows/amd64
 # The packages whose work is concurrency: they are tested again under the race detector.
-RACE_DIRS := internal/storage internal/table internal/catalog internal/session internal/server internal/concurrencytest sheaftest sim/load sim/engine sim/agent
+RACE_DIRS := internal/storage internal/clock internal/arrival internal/changelog internal/table internal/schema internal/catalog internal/session internal/server internal/concurrencytest sheaftest sim/load sim/engine sim/agent
 PATTERNS ?= ./patterns/...
 # Of the patterns, those tests in which several are at work.
 RACE_PATTERNS := Together|Concurrent|Model|One|Once|Stampede|Worker|Everyone|Moats|Moving|Run

@@ -48,6 +48,8 @@ func NewTicker(c Clock, d time.Duration) (ticks <-chan time.Time, stop func()) {
 		return t.C, t.Stop
 	}
 	t := &ticker{fired: make(chan time.Time, 1), clock: own, every: d}
+	t.mu.Lock() // the first tick may come before its timer is known
+	defer t.mu.Unlock()
 	t.timer = own.AfterFunc(d, t.tick)
 	return t.fired, t.stop
 }

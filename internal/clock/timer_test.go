@@ -59,6 +59,31 @@ func TestTickerFollowsADriver(t *testing.T) {
 	}
 }
 
+// TestTickerMayFireAtOnce moves the clock while the ticker is made: stop ends it all the same. The
+// race detector sees what else could go wrong.
+func TestTickerMayFireAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		c := clocktest.New(time.Unix(1000, 0))
+		moved := make(chan struct{})
+		go func() {
+			defer close(moved)
+			c.Wait(1)
+			c.Advance(time.Minute)
+		}()
+		ticks, stop := clock.NewTicker(c, time.Minute)
+		<-ticks
+		<-moved
+		stop()
+		c.Advance(time.Hour)
+		select {
+		case <-ticks:
+			t.Fatal("a ticker that was stopped ticks")
+		default:
+		}
+	}
+}
+
 func TestSleep(t *testing.T) {
 	t.Parallel()
 	m := clocktest.New(start)
