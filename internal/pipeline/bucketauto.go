@@ -450,3 +450,6 @@ func (f *bucketFiller) finish() error {
 		}
 	}
 }
+
+// Meta implements MetaSource: a bucket has none.
+func (s *bucketAutoSource) Meta() *expr.Meta { return withoutScore(s.src) }

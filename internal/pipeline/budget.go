@@ -86,3 +86,7 @@ func fits(held *memory.Holding, n int, spills bool) (bool, error) {
 	}
 	return n < minSpill || held.Fits(int64(n)), nil
 }
+
+// largeDocument is the size from which on the memory for a document's key and copy is held before
+// they are made.
+const largeDocument = 256 << 10

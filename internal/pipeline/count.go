@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -53,3 +54,6 @@ func (s *countSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 	return bsonx.NewDoc(s.field, n), nil
 }
+
+// Meta implements MetaSource: a number has none.
+func (s *countSource) Meta() *expr.Meta { return withoutScore(s.src) }

@@ -271,3 +271,11 @@ func (s *densifySource) advance(p *densifyPart) error {
 	p.next = next
 	return err
 }
+
+// Meta implements MetaSource: a document that the stage makes has none.
+func (s *densifySource) Meta() *expr.Meta {
+	if s.isMade {
+		return withoutScore(s.src)
+	}
+	return s.input.Meta()
+}

@@ -8,13 +8,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Diagnostics is what the server tells of itself to stages such as $collStats.
-type Diagnostics interface {
-	// Report returns the documents of a stage with that argument, which has been checked, for the collection that the
-	// pipeline runs on.
-	Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error)
-}
-
 // diagnostics is a stage whose documents come from the server.
 type diagnostics struct {
 	name string

@@ -342,3 +342,6 @@ func (p *Pipeline) pushFirst(s *project) (*PushedProject, *Pipeline) {
 	e := expr.Serializer{Vars: p.opts.Vars, Now: p.opts.Now}
 	return &PushedProject{s.projection, s.projection.Serialize(e)}, &Pipeline{steps: p.steps[1:], opts: p.opts}
 }
+
+// Meta implements MetaSource.
+func (c *counted) Meta() *expr.Meta { return metaOf(c.Source) }

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -245,4 +246,17 @@ func (r *facetRun) Next(context.Context) (bsonx.Doc, error) {
 	doc := r.docs[0]
 	r.docs = r.docs[1:]
 	return r.kept.split(doc), nil
+}
+
+// Meta implements MetaSource: the results of pipelines have none.
+func (s *facetSource) Meta() *expr.Meta { return withoutScore(s.src) }
+
+// facetLimit returns how large the document of a $facet may be.
+func (e *Env) facetLimit() int {
+	if e != nil {
+		if n, ok := e.Budgets["$facet"]; ok {
+			return n
+		}
+	}
+	return limits.OperatorBytes
 }

@@ -9,19 +9,9 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
-
-// openCollection opens a collection or view, or a pipeline that needs none where name is empty.
-func (e *Env) openCollection(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (Source, error) {
-	if e == nil || e.Collections == nil {
-		return nil, mongoerr.New(mongoerr.InternalError, "no collections can be read here")
-	}
-	return e.Collections.Open(ctx, db, name, stages, vars.WithFailures(nil))
-}
 
 // matchAny returns the $match of the documents that have one of some values at a path. No value counts as null, as
 // MongoDB joins a missing field.

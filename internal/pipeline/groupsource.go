@@ -334,3 +334,6 @@ func (s *groupSource) holdMerged(accs []accumulator.Accumulator) error {
 	}
 	return s.held.Hold(int64(n))
 }
+
+// Meta implements MetaSource: a group has none.
+func (s *groupSource) Meta() *expr.Meta { return withoutScore(s.src) }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
@@ -102,3 +103,5 @@ func (s *matchSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		}
 	}
 }
+
+var errNoScore = expr.NoMeta("textScore")

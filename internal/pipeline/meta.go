@@ -2,11 +2,9 @@ package pipeline
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
-	"github.com/sheafdb/sheaf/internal/index"
 )
 
 // MetaSource is a source whose documents have metadata, which $meta reads.
@@ -26,18 +24,6 @@ func metaOf(src Source) *expr.Meta {
 // Meta implements MetaSource for stages whose documents come from one of the input each.
 func (i *input) Meta() *expr.Meta { return metaOf(i.src) }
 
-// Meta implements MetaSource.
-func (s *sharedRows) Meta() *expr.Meta { return metaOf(s.Source) }
-
-// Meta implements MetaSource.
-func (c *counted) Meta() *expr.Meta { return metaOf(c.Source) }
-
-// Meta implements MetaSource: a group has none.
-func (s *groupSource) Meta() *expr.Meta { return withoutScore(s.src) }
-
-// Meta implements MetaSource: a bucket has none.
-func (s *bucketAutoSource) Meta() *expr.Meta { return withoutScore(s.src) }
-
 // withoutScore returns the metadata of a document that was made of many documents of src. After a
 // text search its score is missing, which is no error.
 func withoutScore(src Source) *expr.Meta {
@@ -47,62 +33,8 @@ func withoutScore(src Source) *expr.Meta {
 	return nil
 }
 
-// Meta implements MetaSource: a number has none.
-func (s *countSource) Meta() *expr.Meta { return withoutScore(s.src) }
-
-// Meta implements MetaSource: the results of pipelines have none.
-func (s *facetSource) Meta() *expr.Meta { return withoutScore(s.src) }
-
-// Meta implements MetaSource.
-func (s *windowSource) Meta() *expr.Meta { return s.part.Meta() }
-
-// Meta implements MetaSource: what is left of a document has its distance, by which $geoNear sorted
-// it, but neither score nor point.
-func (s *redactSource) Meta() *expr.Meta {
-	if m := metaOf(s.src); m != nil && !m.GeoDistance.IsMissing() {
-		return &expr.Meta{GeoDistance: m.GeoDistance, SortKey: m.SortKey}
-	}
-	return withoutScore(s.src)
-}
-
-// Meta implements MetaSource: a document that the stage makes has none.
-func (s *densifySource) Meta() *expr.Meta {
-	if s.isMade {
-		return withoutScore(s.src)
-	}
-	return s.input.Meta()
-}
-
 // Meta implements MetaSource.
 func (s *EmptyDocs) Meta() *expr.Meta { return &expr.Meta{Searched: s.Searched} }
-
-// Meta implements MetaSource. Behind a text search the documents of the other collection may miss a
-// score.
-func (s *unionSource) Meta() *expr.Meta {
-	if s.other == nil {
-		return s.input.Meta()
-	}
-	meta, none := metaOf(s.other), withoutScore(s.src)
-	if meta != nil && (meta.Searched || none == nil) {
-		return meta
-	}
-	return none
-}
-
-var errNoScore = expr.NoMeta("textScore")
-
-// metaKey returns what makes the sort keys of a pattern with metadata.
-func (s *sort) metaKey(src Source) func(dst []byte, doc bsonx.Doc) ([]byte, error) {
-	gen := index.NewMetaSortGen(s.keys, s.collation)
-	scored := slices.ContainsFunc(s.keys, func(f index.Field) bool { return f.Path == index.ScorePath })
-	return func(dst []byte, doc bsonx.Doc) ([]byte, error) {
-		m := metaOf(src)
-		if scored && (m == nil || !m.Searched) {
-			return nil, errNoScore
-		}
-		return gen.Append(dst, doc, m.SortMeta())
-	}
-}
 
 // keptMeta is the metadata of a document that waits in a stage. It is written behind the end of the
 // document: score and distance of 8 bytes each, the point, the index key, the sort key, the record id

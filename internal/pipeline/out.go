@@ -9,14 +9,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Writer is what $out and $merge write with. Both read src to its end and do not close it.
-type Writer interface {
-	// Out replaces a collection by what src yields.
-	Out(ctx context.Context, target *Out, src Source) error
-	// Merge puts what src yields into a collection.
-	Merge(ctx context.Context, target *Merge, src Source) error
-}
-
 // Out is $out.
 type Out struct {
 	DB, Coll string

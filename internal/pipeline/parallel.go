@@ -3,16 +3,9 @@ package pipeline
 import (
 	"context"
 	"slices"
-)
 
-// Shared is a source whose documents several goroutines can read.
-type Shared interface {
-	Source
-	// Share calls work with sources that yield the documents between them, each once and in no order, on several goroutines
-	// where processors are idle. It returns how many took part: 0, without a call, where that cannot be done. After an error
-	// Next yields all documents; otherwise the source is at its end.
-	Share(ctx context.Context, work func(ctx context.Context, in Source) error) (workers int, err error)
-}
+	"github.com/sheafdb/sheaf/internal/expr"
+)
 
 // sharedRows is what the steps before a $group make of a shared source. Read with Next it is as any other source.
 type sharedRows struct {
@@ -101,4 +94,30 @@ func (g *group) isUnordered() bool {
 		}
 	}
 	return true
+}
+
+// Meta implements MetaSource.
+func (s *sharedRows) Meta() *expr.Meta { return metaOf(s.Source) }
+
+// of returns the environment of one stage.
+func (e *Env) of(s step) *Env {
+	if e == nil || len(e.Budgets) == 0 {
+		return e
+	}
+	name := s.name
+	switch s.stage.(type) {
+	case *group:
+		name = "$group"
+	case *sort:
+		name = "$sort"
+	case *setWindowFields:
+		name = "$setWindowFields"
+	}
+	n, ok := e.Budgets[name]
+	if !ok || n == e.MemoryLimit {
+		return e
+	}
+	own := *e
+	own.MemoryLimit = n
+	return &own
 }

@@ -197,3 +197,12 @@ func (s *redactSource) element(v bsonx.Value) error {
 	s.out.End()
 	return err
 }
+
+// Meta implements MetaSource: what is left of a document has its distance, by which $geoNear sorted
+// it, but neither score nor point.
+func (s *redactSource) Meta() *expr.Meta {
+	if m := metaOf(s.src); m != nil && !m.GeoDistance.IsMissing() {
+		return &expr.Meta{GeoDistance: m.GeoDistance, SortKey: m.SortKey}
+	}
+	return withoutScore(s.src)
+}

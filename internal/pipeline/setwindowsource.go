@@ -304,3 +304,6 @@ func (p *windowPartition) advance() bool {
 	p.pending = nil
 	return true
 }
+
+// Meta implements MetaSource.
+func (s *windowSource) Meta() *expr.Meta { return s.part.Meta() }

@@ -163,3 +163,16 @@ func (s *sort) open(src Source, env *Env) Source {
 	}
 	return out
 }
+
+// metaKey returns what makes the sort keys of a pattern with metadata.
+func (s *sort) metaKey(src Source) func(dst []byte, doc bsonx.Doc) ([]byte, error) {
+	gen := index.NewMetaSortGen(s.keys, s.collation)
+	scored := slices.ContainsFunc(s.keys, func(f index.Field) bool { return f.Path == index.ScorePath })
+	return func(dst []byte, doc bsonx.Doc) ([]byte, error) {
+		m := metaOf(src)
+		if scored && (m == nil || !m.Searched) {
+			return nil, errNoScore
+		}
+		return gen.Append(dst, doc, m.SortMeta())
+	}
+}

@@ -73,10 +73,6 @@ func (s *sortingSource) meta(doc bsonx.Doc) (*expr.Meta, error) {
 	return &out, nil
 }
 
-// largeDocument is the size from which on the memory for a document's key and copy is held before
-// they are made.
-const largeDocument = 256 << 10
-
 func (s *sortingSource) load(ctx context.Context) error {
 	var key []byte
 	err := Drain(ctx, s.src, func(doc bsonx.Doc) error {

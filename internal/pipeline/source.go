@@ -4,9 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
-	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
@@ -19,66 +17,6 @@ type Source interface {
 	Restore(ctx context.Context) error
 	// Close ends the source and those it reads.
 	Close()
-}
-
-// Env is what the stages of one run need from outside.
-type Env struct {
-	// Collections opens other collections; nil where a pipeline may not read any.
-	Collections Collections
-	// Writer writes what $out and $merge get; nil where a pipeline may not write.
-	Writer Writer
-	// Diagnostics is where $collStats and its like get their documents; nil gives none.
-	Diagnostics Diagnostics
-	// MemoryLimit bounds what one stage keeps in memory; 0 means limits.OperatorBytes.
-	MemoryLimit int
-	// Budgets are other limits for some stages, by name. $sort and $group count for what is made of them too.
-	Budgets map[string]int
-	// Memory is what all requests of the server hold together; nil where nobody counts.
-	Memory *memory.Budget
-	// AllowDiskUse lets stages that reach the limit write to temporary files in TempDir, the system's where empty.
-	AllowDiskUse bool
-	TempDir      string
-
-	// Sorts, where not nil, is called when a stage sorts in memory.
-	Sorts func(ctx context.Context)
-
-	// explain is the stage that is opened where the run is explained, else nil.
-	explain *explainedStage
-}
-
-// Collections is what stages ask of the server.
-type Collections interface {
-	// Open runs stages over a collection or view, which need not exist, with the variables of a scope.
-	//
-	// An empty name stands for no collection: the first stage makes the documents.
-	Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (Source, error)
-	// Indexed reports whether an index finds the documents of a collection or view by the values of
-	// a field. scalars says that the values are no null, document, array or regular expression,
-	// which some indexes do not find.
-	Indexed(db, name, path string, scalars bool) bool
-}
-
-// of returns the environment of one stage.
-func (e *Env) of(s step) *Env {
-	if e == nil || len(e.Budgets) == 0 {
-		return e
-	}
-	name := s.name
-	switch s.stage.(type) {
-	case *group:
-		name = "$group"
-	case *sort:
-		name = "$sort"
-	case *setWindowFields:
-		name = "$setWindowFields"
-	}
-	n, ok := e.Budgets[name]
-	if !ok || n == e.MemoryLimit {
-		return e
-	}
-	own := *e
-	own.MemoryLimit = n
-	return &own
 }
 
 // input is what a source reads; embedded, it passes on what the source does not do itself.
@@ -170,12 +108,11 @@ func Drain(ctx context.Context, src Source, f func(bsonx.Doc) error) error {
 	}
 }
 
-// facetLimit returns how large the document of a $facet may be.
-func (e *Env) facetLimit() int {
-	if e != nil {
-		if n, ok := e.Budgets["$facet"]; ok {
-			return n
-		}
-	}
-	return limits.OperatorBytes
+// Shared is a source whose documents several goroutines can read.
+type Shared interface {
+	Source
+	// Share calls work with sources that yield the documents between them, each once and in no order, on several goroutines
+	// where processors are idle. It returns how many took part: 0, without a call, where that cannot be done. After an error
+	// Next yields all documents; otherwise the source is at its end.
+	Share(ctx context.Context, work func(ctx context.Context, in Source) error) (workers int, err error)
 }

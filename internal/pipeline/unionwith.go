@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -176,4 +177,17 @@ func (s *unionSource) Close() {
 	if s.other != nil {
 		s.other.Close()
 	}
+}
+
+// Meta implements MetaSource. Behind a text search the documents of the other collection may miss a
+// score.
+func (s *unionSource) Meta() *expr.Meta {
+	if s.other == nil {
+		return s.input.Meta()
+	}
+	meta, none := metaOf(s.other), withoutScore(s.src)
+	if meta != nil && (meta.Searched || none == nil) {
+		return meta
+	}
+	return none
 }
