@@ -159,7 +159,7 @@ func parseBucketCount(v bsonx.Value) (int, error) {
 
 func (b *bucketAuto) open(src Source, env *Env) Source {
 	s := &bucketAutoSource{
-		input: input{src}, stage: b, env: env, limit: env.memoryLimit(), held: env.hold(), sorter: env.newSorter(0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
+		input: input{src: src}, stage: b, env: env, limit: env.memoryLimit(), held: env.hold(), sorter: env.newSorter(0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
 	}
 	s.ctx.Running = &s.running
 	return s

@@ -33,7 +33,7 @@ func parseCount(arg bsonx.Value, _ Options) ([]stage, error) {
 }
 
 func (c *count) open(src Source, _ *Env) Source {
-	return &countSource{input: input{src}, field: c.field}
+	return &countSource{input: input{src: src}, field: c.field}
 }
 
 type countSource struct {

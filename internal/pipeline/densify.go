@@ -227,7 +227,7 @@ func (d *densify) widened(v bsonx.Value) (bsonx.Value, error) {
 }
 
 func (d *densify) open(src Source, env *Env) Source {
-	s := &densifySource{input: input{src}, stage: d, limit: env.memoryLimit(), held: env.hold(), out: newOutputWriter(nil), parts: map[string]*densifyPart{}}
+	s := &densifySource{input: input{src: src}, stage: d, limit: env.memoryLimit(), held: env.hold(), out: newOutputWriter(nil), parts: map[string]*densifyPart{}}
 	if d.kind == densifyBounds && len(d.partitions) == 0 {
 		_, _ = s.part(nil) // which is filled even where there are no documents, and takes no time
 	}

@@ -15,7 +15,7 @@ type diagnostics struct {
 }
 
 func (d *diagnostics) open(src Source, env *Env) Source {
-	s := &diagnosticsSource{input: input{src}, stage: d}
+	s := &diagnosticsSource{input: input{src: src}, stage: d}
 	if env != nil {
 		s.from = env.Diagnostics
 	}

@@ -32,7 +32,7 @@ func parseDocuments(arg bsonx.Value, opts Options) ([]stage, error) {
 }
 
 func (d *documents) open(src Source, _ *Env) Source {
-	return &documentsSource{input: input{src}, stage: d}
+	return &documentsSource{input: input{src: src}, stage: d}
 }
 
 type documentsSource struct {

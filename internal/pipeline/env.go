@@ -32,6 +32,39 @@ type Writer interface {
 	Merge(ctx context.Context, target *Merge, src Source) error
 }
 
+// Out is the target of $out.
+type Out struct {
+	DB, Coll string
+	// Timeseries are the options of a time-series target; nil where they are not given.
+	Timeseries bsonx.Doc
+}
+
+// Merge is the target of $merge.
+type Merge struct {
+	DB, Coll string
+	// On are the fields that say which document is replaced; nil for _id.
+	On []string
+	// WhenMatched is replace, keepExisting, merge, fail or pipeline, and Stages are the pipeline.
+	WhenMatched string
+	Stages      bsonx.Value
+	// WhenNotMatched is insert, discard or fail.
+	WhenNotMatched string
+	// Vars returns the scope of the pipeline for one document: the variables of the stage, and the
+	// document as $$new.
+	Vars func(doc bsonx.Doc) (*expr.Vars, error)
+}
+
+// Runner is a pipeline that a stage runs.
+type Runner interface {
+	Run(src Source, env *Env) Source
+}
+
+// Observer notes what a stage does whose run is explained.
+type Observer interface {
+	// RunWithin runs a pipeline of the stage, and notes what it does.
+	RunWithin(p Runner, src Source, env *Env) Source
+}
+
 // Env is what the stages of one run need from outside.
 type Env struct {
 	// Collections opens other collections; nil where a pipeline may not read any.
@@ -53,8 +86,30 @@ type Env struct {
 	// Sorts, where not nil, is called when a stage sorts in memory.
 	Sorts func(ctx context.Context)
 
-	// explain is the stage that is opened where the run is explained, else nil.
-	explain *explainedStage
+	// Observer notes what the stage does that is opened; nil where the run is not explained.
+	Observer Observer
+}
+
+// of returns the environment of the stages that have a limit of that name.
+func (e *Env) of(name string) *Env {
+	if e == nil || len(e.Budgets) == 0 {
+		return e
+	}
+	n, ok := e.Budgets[name]
+	if !ok || n == e.MemoryLimit {
+		return e
+	}
+	own := *e
+	own.MemoryLimit = n
+	return &own
+}
+
+// run runs a pipeline within a stage.
+func (e *Env) run(p Runner, src Source) Source {
+	if e == nil || e.Observer == nil {
+		return p.Run(src, e)
+	}
+	return e.Observer.RunWithin(p, src, e)
 }
 
 // Collections is what stages ask of the server.

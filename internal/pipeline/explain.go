@@ -68,8 +68,8 @@ func (x *Explained) Run(src Source) Source {
 	in := &counted{Source: src, clock: x.clock}
 	x.in = in
 	for _, s := range x.stages {
-		env := *x.env.of(s.step)
-		env.explain = s
+		env := *x.env.of(s.budgetName())
+		env.Observer = s
 		if e, ok := env.Collections.(Explorer); ok {
 			env.Collections = e.Observe(&s.examined)
 		}
@@ -81,13 +81,14 @@ func (x *Explained) Run(src Source) Source {
 	return in
 }
 
-// run runs a pipeline within a stage.
-func (e *Env) run(p *Pipeline, src Source) Source {
-	if e == nil || e.explain == nil {
-		return p.Run(src, e)
+// RunWithin implements Observer.
+func (s *explainedStage) RunWithin(p Runner, src Source, env *Env) Source {
+	inner, ok := p.(*Pipeline)
+	if !ok {
+		return p.Run(src, env)
 	}
-	x := p.Explain(e, e.explain.in.clock)
-	e.explain.inner = append(e.explain.inner, x)
+	x := inner.Explain(env, s.in.clock)
+	s.inner = append(s.inner, x)
 	return x.Run(src)
 }
 
@@ -241,9 +242,9 @@ func spillFigures(b *bsonx.Builder, runs int, size int64) {
 // counterBytes is what $count keeps.
 const counterBytes = 8
 
-// memoryUse returns what notes the memory of a $group, nil where the run is not explained.
-func (e *Env) memoryUse() *memoryUse {
-	if e == nil || e.explain == nil {
+// newMemoryUse returns what notes the memory of a $group, nil where the run is not explained.
+func newMemoryUse(e *Env) *memoryUse {
+	if e == nil || e.Observer == nil {
 		return nil
 	}
 	return &memoryUse{}

@@ -19,7 +19,7 @@ func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, 
 		return x.unionForm(ctx, stage)
 	case *facet:
 		return x.facetForm(ctx, s, stage)
-	case *Merge:
+	case *merge:
 		return x.mergeForm(ctx, stage, e)
 	case *count:
 		grouped := bsonx.NewDoc("_id", e.Expression(bsonx.Null), stage.field, e.Accumulator("$count", bsonx.Missing), "$willBeMerged", false)
@@ -80,7 +80,7 @@ func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
 		}, "from", "as", "connectToField", "connectFromField", "startWith", "depthField", "maxDepth", "restrictSearchWithMatch"))
 	case *densify:
 		return bsonx.NewDoc("$_internalDensify", densifyForm(spec))
-	case *Out:
+	case *out:
 		return bsonx.NewDoc("$out", bsonx.NewDoc("coll", stage.Coll, "db", stage.DB))
 	case *diagnostics:
 		if stage.name == "$planCacheStats" {

@@ -124,7 +124,7 @@ func (x *Explained) facetForm(ctx context.Context, s *explainedStage, f *facet) 
 	return []bsonx.Doc{bsonx.NewDoc("$facet", bsonx.Doc(b.Bytes()))}, nil
 }
 
-func (x *Explained) mergeForm(ctx context.Context, m *Merge, e expr.Serializer) ([]bsonx.Doc, error) {
+func (x *Explained) mergeForm(ctx context.Context, m *merge, e expr.Serializer) ([]bsonx.Doc, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Doc("into", bsonx.NewDoc("db", m.DB, "coll", m.Coll))

@@ -62,7 +62,7 @@ func checkFacet(name string, v bsonx.Value) error {
 }
 
 func (f *facet) open(src Source, env *Env) Source {
-	return &facetSource{input: input{src}, facet: f, env: env}
+	return &facetSource{input: input{src: src}, facet: f, env: env}
 }
 
 type facetSource struct {
@@ -78,7 +78,7 @@ func (s *facetSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		return nil, nil
 	}
 	s.done = true
-	total := facetTotal{limit: s.env.facetLimit(), held: s.env.hold()}
+	total := facetTotal{limit: facetLimit(s.env), held: s.env.hold()}
 	defer total.held.Release()
 	runs := make([]*facetRun, len(s.facet.pipelines))
 	for i, p := range s.facet.pipelines {
@@ -252,7 +252,7 @@ func (r *facetRun) Next(context.Context) (bsonx.Doc, error) {
 func (s *facetSource) Meta() *expr.Meta { return withoutScore(s.src) }
 
 // facetLimit returns how large the document of a $facet may be.
-func (e *Env) facetLimit() int {
+func facetLimit(e *Env) int {
 	if e != nil {
 		if n, ok := e.Budgets["$facet"]; ok {
 			return n

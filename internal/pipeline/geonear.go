@@ -174,7 +174,7 @@ func (g *GeoNear) Locate(dst []byte, doc bsonx.Doc, distance float64, place bson
 }
 
 // open is for pipelines over no collection: there is no index.
-func (*GeoNear) open(src Source, _ *Env) Source { return &nowhere{input{src}} }
+func (*GeoNear) open(src Source, _ *Env) Source { return &nowhere{input{src: src}} }
 
 type nowhere struct{ input }
 

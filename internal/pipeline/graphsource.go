@@ -13,7 +13,7 @@ import (
 
 func (g *graphLookup) open(src Source, env *Env) Source {
 	s := &graphSource{
-		input: input{src}, graph: g, env: env, limit: env.memoryLimit(), held: env.hold(), ctx: expr.Context{Now: g.opts.Now},
+		input: input{src: src}, graph: g, env: env, limit: env.memoryLimit(), held: env.hold(), ctx: expr.Context{Now: g.opts.Now},
 		pair: bsonx.NewBuilder(nil), array: bsonx.NewBuilder(nil), doc: newSplicer(g.as, nil),
 	}
 	// Null finds documents with a null, not those without the field.

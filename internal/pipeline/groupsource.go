@@ -25,7 +25,7 @@ func (g *group) open(src Source, env *Env) Source {
 func (g *group) source(env *Env, memory *groupMemory) *groupSource {
 	s := &groupSource{
 		group: g, env: env, memory: memory, held: env.hold(), spill: env.newSpill(), index: map[string]*groupEntry{},
-		out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: g.opts.Now}, used: env.memoryUse(),
+		out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: g.opts.Now}, used: newMemoryUse(env),
 	}
 	s.ctx.Running = &s.running
 	return s

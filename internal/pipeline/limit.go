@@ -45,7 +45,7 @@ func nonNegative(arg bsonx.Value, name string, code mongoerr.Code) (int64, error
 	return 0, mongoerr.New(code, "invalid argument to $%s stage: %s: $%s: %s", name, reason, name, bsonx.FormatShell(arg))
 }
 
-func (l *limit) open(src Source, _ *Env) Source { return &limitSource{input{src}, l.n} }
+func (l *limit) open(src Source, _ *Env) Source { return &limitSource{input{src: src}, l.n} }
 
 type limitSource struct {
 	input

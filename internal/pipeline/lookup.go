@@ -198,7 +198,7 @@ func parseLetVars(let bsonx.Doc, vars *expr.Vars) ([]letVar, *expr.Vars, error) 
 
 func (l *lookup) open(src Source, env *Env) Source {
 	s := &lookupSource{
-		input: input{src}, lookup: l, env: env, held: env.hold(), limit: env.memoryLimit(), out: bsonx.NewBuilder(nil),
+		input: input{src: src}, lookup: l, env: env, held: env.hold(), limit: env.memoryLimit(), out: bsonx.NewBuilder(nil),
 		letValues: make([]bsonx.Value, len(l.let)), ctx: expr.Context{Now: l.opts.Now}, doc: newSplicer(l.as, l.wanted),
 	}
 	s.cache.limit = min(s.limit, maxLookupCache)

@@ -63,9 +63,9 @@ func hasText(d bsonx.Doc, depth int) bool {
 
 func (m *match) open(src Source, _ *Env) Source {
 	if m.never {
-		return &nothing{input{src}}
+		return &nothing{input{src: src}}
 	}
-	return &matchSource{input: input{src}, filter: m.filter}
+	return &matchSource{input: input{src: src}, filter: m.filter}
 }
 
 // nothing yields no document, and reads none.

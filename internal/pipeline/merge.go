@@ -11,24 +11,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Merge is $merge.
-type Merge struct {
-	DB, Coll string
-	// On are the fields that say which document is replaced; nil for _id.
-	On []string
-	// WhenMatched is replace, keepExisting, merge, fail or pipeline, and Stages are the pipeline.
-	WhenMatched string
-	Stages      bsonx.Value
-	// WhenNotMatched is insert, discard or fail.
-	WhenNotMatched string
-
+// merge is $merge.
+type merge struct {
+	Merge
 	let    []letVar
 	rawLet bsonx.Value
 	opts   Options
 }
 
 func parseMerge(arg bsonx.Value, opts Options) ([]stage, error) {
-	m := &Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert", opts: opts}
+	m := &merge{Merge: Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert"}, opts: opts}
+	m.Vars = m.scope
 	switch arg.Type {
 	case bsonx.TypeString:
 		m.Coll = arg.Str()
@@ -51,7 +44,7 @@ func parseMerge(arg bsonx.Value, opts Options) ([]stage, error) {
 	return []stage{m}, nil
 }
 
-func (m *Merge) read(spec bsonx.Doc) error {
+func (m *merge) read(spec bsonx.Doc) error {
 	for it := spec.Iter(); it.Next(); {
 		var err error
 		v := it.Value()
@@ -88,7 +81,7 @@ func (m *Merge) read(spec bsonx.Doc) error {
 	return nil
 }
 
-func (m *Merge) readInto(v bsonx.Value) error {
+func (m *merge) readInto(v bsonx.Value) error {
 	switch v.Type {
 	case bsonx.TypeString:
 		if m.Coll = v.Str(); m.Coll == "" {
@@ -119,7 +112,7 @@ func (m *Merge) readInto(v bsonx.Value) error {
 	return nil
 }
 
-func (m *Merge) readOn(v bsonx.Value) error {
+func (m *merge) readOn(v bsonx.Value) error {
 	switch v.Type {
 	case bsonx.TypeString:
 		m.On = []string{v.Str()}
@@ -133,7 +126,7 @@ func (m *Merge) readOn(v bsonx.Value) error {
 }
 
 // readOnList looks for duplicates among all names before it looks whether each is a path.
-func (m *Merge) readOnList(list bsonx.Doc) error {
+func (m *merge) readOnList(list bsonx.Doc) error {
 	var meter interrupt.Meter
 	running := m.opts.Vars.Scripts().Running
 	seen := map[string]bool{}
@@ -165,7 +158,7 @@ func (m *Merge) readOnList(list bsonx.Doc) error {
 	return nil
 }
 
-func (m *Merge) readWhenMatched(v bsonx.Value) error {
+func (m *merge) readWhenMatched(v bsonx.Value) error {
 	if v.Type == bsonx.TypeArray {
 		m.WhenMatched, m.Stages = "pipeline", v.Clone()
 		return nil
@@ -193,7 +186,7 @@ func mergeMode(field string, v bsonx.Value, modes ...string) (string, error) {
 }
 
 // check refuses combinations, and targets that no pipeline may write to, and compiles what the stage computes.
-func (m *Merge) check() error {
+func (m *merge) check() error {
 	if m.WhenNotMatched != "insert" && (m.WhenMatched == "keepExisting" || m.WhenMatched == "fail") {
 		return mongoerr.New(51181, "Combination of $merge modes 'whenMatched: %s' and 'whenNotMatched: %s' is not supported", m.WhenMatched, m.WhenNotMatched)
 	}
@@ -225,8 +218,8 @@ func isRoot(v bsonx.Value) bool {
 	return v.IsMissing() || v.Type == bsonx.TypeString && v.Str() == "$$ROOT"
 }
 
-// Vars returns the scope of the pipeline for one document: the stage's variables, and the document as $$new.
-func (m *Merge) Vars(doc bsonx.Doc) (*expr.Vars, error) {
+// scope returns the scope of the pipeline for one document.
+func (m *merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
 	ctx := &expr.Context{Root: bsonx.Document(doc), Now: m.opts.Now}
 	vars := m.opts.Vars.WithConst("new", bsonx.Document(doc))
 	for _, l := range m.let {
@@ -239,6 +232,6 @@ func (m *Merge) Vars(doc bsonx.Doc) (*expr.Vars, error) {
 	return vars, nil
 }
 
-func (m *Merge) open(src Source, env *Env) Source {
-	return &writerSource{input: input{src}, write: func(ctx context.Context, w Writer) error { return w.Merge(ctx, m, src) }, env: env}
+func (m *merge) open(src Source, env *Env) Source {
+	return &writerSource{input: input{src: src}, write: func(ctx context.Context, w Writer) error { return w.Merge(ctx, &m.Merge, src) }, env: env}
 }

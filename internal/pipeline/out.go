@@ -9,41 +9,37 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Out is $out.
-type Out struct {
-	DB, Coll string
-	// Timeseries are the options of a time-series target; nil where they are not given.
-	Timeseries bsonx.Doc
-}
+// out is $out.
+type out struct{ Out }
 
 func parseOut(arg bsonx.Value, opts Options) ([]stage, error) {
-	out := &Out{DB: opts.DB}
+	o := &out{Out{DB: opts.DB}}
 	switch arg.Type {
 	case bsonx.TypeString:
-		out.Coll = arg.Str()
+		o.Coll = arg.Str()
 	case bsonx.TypeDocument:
-		if err := out.read(arg.Doc()); err != nil {
+		if err := o.read(arg.Doc()); err != nil {
 			return nil, err
 		}
 	default:
 		return nil, mongoerr.New(16990, "$out only supports a string or object argument, but found %s", arg.Type)
 	}
-	if out.Coll == "" {
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid $out target namespace, %s", out.DB)
+	if o.Coll == "" {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid $out target namespace, %s", o.DB)
 	}
-	if err := checkName(out.Coll); err != nil {
+	if err := checkName(o.Coll); err != nil {
 		return nil, err
 	}
-	if isInternal(out.DB) {
-		return nil, mongoerr.New(31321, "Can't $out to internal database: %s", out.DB)
+	if isInternal(o.DB) {
+		return nil, mongoerr.New(31321, "Can't $out to internal database: %s", o.DB)
 	}
-	if strings.HasPrefix(out.Coll, "system.") {
-		return nil, mongoerr.New(17385, "Can't $out to special collection: %s", out.Coll)
+	if strings.HasPrefix(o.Coll, "system.") {
+		return nil, mongoerr.New(17385, "Can't $out to special collection: %s", o.Coll)
 	}
-	return []stage{out}, nil
+	return []stage{o}, nil
 }
 
-func (o *Out) read(spec bsonx.Doc) error {
+func (o *out) read(spec bsonx.Doc) error {
 	fields := map[string]*string{"db": &o.DB, "coll": &o.Coll}
 	for it := spec.Iter(); it.Next(); {
 		name, v := string(it.Key()), it.Value()
@@ -106,8 +102,8 @@ func checkTimeseries(v bsonx.Value) error {
 // isInternal reports whether a database is the server's own, in which pipelines may not write.
 func isInternal(db string) bool { return db == "admin" || db == "config" || db == "local" }
 
-func (o *Out) open(src Source, env *Env) Source {
-	return &writerSource{input: input{src}, write: func(ctx context.Context, w Writer) error { return w.Out(ctx, o, src) }, env: env}
+func (o *out) open(src Source, env *Env) Source {
+	return &writerSource{input: input{src: src}, write: func(ctx context.Context, w Writer) error { return w.Out(ctx, &o.Out, src) }, env: env}
 }
 
 // writerSource writes all of its input when it is read, and yields nothing.

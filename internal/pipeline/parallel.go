@@ -49,7 +49,7 @@ func (s *sharedRows) each(ctx context.Context, work func(ctx context.Context, in
 
 func open(steps []step, src Source, env *Env) Source {
 	for _, s := range steps {
-		src = s.open(src, env.of(s))
+		src = s.open(src, env.of(s.budgetName()))
 	}
 	return src
 }
@@ -66,7 +66,7 @@ func share(steps []step, src Source, env *Env) (Source, []step) {
 			if !g.isUnordered() || g.readsMeta || !isRepeatable(s.spec) {
 				return src, steps
 			}
-			return g.open(newSharedRows(steps[:i], shared, env), env.of(s)), steps[i+1:]
+			return g.open(newSharedRows(steps[:i], shared, env), env.of(s.budgetName())), steps[i+1:]
 		}
 		if !perDocument(s) {
 			return src, steps
@@ -99,25 +99,16 @@ func (g *group) isUnordered() bool {
 // Meta implements MetaSource.
 func (s *sharedRows) Meta() *expr.Meta { return metaOf(s.Source) }
 
-// of returns the environment of one stage.
-func (e *Env) of(s step) *Env {
-	if e == nil || len(e.Budgets) == 0 {
-		return e
-	}
-	name := s.name
+// budgetName returns the name of the limit that a stage has.
+func (s step) budgetName() string {
 	switch s.stage.(type) {
 	case *group:
-		name = "$group"
+		return "$group"
 	case *sort:
-		name = "$sort"
+		return "$sort"
 	case *setWindowFields:
-		name = "$setWindowFields"
+		return "$setWindowFields"
+	default:
+		return s.name
 	}
-	n, ok := e.Budgets[name]
-	if !ok || n == e.MemoryLimit {
-		return e
-	}
-	own := *e
-	own.MemoryLimit = n
-	return &own
 }

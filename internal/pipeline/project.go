@@ -54,7 +54,7 @@ func projectStage(name string, p *projection.Projection, err error) ([]stage, er
 }
 
 func (p *project) open(src Source, _ *Env) Source {
-	s := &projectSource{input: input{src}, projection: p.projection.Applier()}
+	s := &projectSource{input: input{src: src}, projection: p.projection.Applier()}
 	s.meta = len(p.projection.MetaKinds()) > 0
 	return s
 }

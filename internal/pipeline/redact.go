@@ -36,7 +36,7 @@ func parseRedact(arg bsonx.Value, opts Options) ([]stage, error) {
 }
 
 func (r *redact) open(src Source, _ *Env) Source {
-	return &redactSource{input: input{src}, redact: r, out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: r.opts.Now}}
+	return &redactSource{input: input{src: src}, redact: r, out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: r.opts.Now}}
 }
 
 type redactSource struct {

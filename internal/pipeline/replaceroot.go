@@ -104,7 +104,7 @@ func (r *replaceRoot) read(doc bsonx.Doc) bsonx.Doc {
 }
 
 func (r *replaceRoot) open(src Source, _ *Env) Source {
-	return &replaceSource{input: input{src}, stage: r, narrow: !makesFields(src)}
+	return &replaceSource{input: input{src: src}, stage: r, narrow: !makesFields(src)}
 }
 
 // makesFields reports whether the documents of a source have the fields that its stage names, and no others.

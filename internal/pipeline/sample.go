@@ -43,7 +43,7 @@ func parseSample(arg bsonx.Value, _ Options) ([]stage, error) {
 }
 
 func (s *sample) open(src Source, env *Env) Source {
-	return &sampleSource{sortingSource: sortingSource{input: input{src}, env: env, limit: s.size, key: appendRandom}}
+	return &sampleSource{sortingSource: sortingSource{input: input{src: src}, env: env, limit: s.size, key: appendRandom}}
 }
 
 // appendRandom appends the key of a random value in [0, 1): the complement of its bits, so that high

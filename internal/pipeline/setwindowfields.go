@@ -246,7 +246,7 @@ func wrapped(v bsonx.Value) bsonx.Value {
 
 func (w *setWindowFields) open(src Source, env *Env) Source {
 	s := &windowSource{
-		input: input{src}, stage: w, out: newOutputWriter(make([]bsonx.Value, len(w.functions))),
+		input: input{src: src}, stage: w, out: newOutputWriter(make([]bsonx.Value, len(w.functions))),
 		execs: make([]window.Exec, len(w.functions)),
 	}
 	s.part = windowPartition{src: src, stage: w, env: env, limit: env.memoryLimit(), held: env.hold(), docs: spill.NewDeque(env.hold())}

@@ -17,7 +17,7 @@ func parseSkip(arg bsonx.Value, _ Options) ([]stage, error) {
 	return []stage{&skip{n}}, nil
 }
 
-func (s *skip) open(src Source, _ *Env) Source { return &skipSource{input{src}, s.n} }
+func (s *skip) open(src Source, _ *Env) Source { return &skipSource{input{src: src}, s.n} }
 
 type skipSource struct {
 	input

@@ -152,7 +152,7 @@ func dropSorts(steps []step) []step {
 }
 
 func (s *sort) open(src Source, env *Env) Source {
-	out := &sortingSource{input: input{src}, env: env, limit: s.limit, pattern: s.keys}
+	out := &sortingSource{input: input{src: src}, env: env, limit: s.limit, pattern: s.keys}
 	if s.noted {
 		out.noted = index.NewMetaSortGen(s.keys, s.collation)
 	}

@@ -127,7 +127,7 @@ func readsPlanned(kinds []string) bool {
 }
 
 func (u *unionWith) open(src Source, env *Env) Source {
-	return &unionSource{input: input{src}, union: u, env: env}
+	return &unionSource{input: input{src: src}, union: u, env: env}
 }
 
 type unionSource struct {

@@ -102,7 +102,7 @@ func fieldSet(v bsonx.Value) (map[string]bool, error) {
 }
 
 func (u *unpackBucket) open(src Source, _ *Env) Source {
-	return &unpackSource{input: input{src}, stage: u, unpacker: timeseries.NewUnpacker(&u.opts, u.wanted, u.unwanted)}
+	return &unpackSource{input: input{src: src}, stage: u, unpacker: timeseries.NewUnpacker(&u.opts, u.wanted, u.unwanted)}
 }
 
 type unpackSource struct {

@@ -75,7 +75,7 @@ func (u *unwind) setIndex(v bsonx.Value) error {
 }
 
 func (u *unwind) open(src Source, _ *Env) Source {
-	return &unwindSource{input: input{src}, stage: u, doc: newSplicer(u.path, u.wanted)}
+	return &unwindSource{input: input{src: src}, stage: u, doc: newSplicer(u.path, u.wanted)}
 }
 
 type unwindSource struct {
