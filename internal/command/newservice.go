@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/param"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/relief"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -107,8 +107,8 @@ func (s opening) initRead() {
 	if s.Replicates() {
 		e.Order = s.Order
 	}
-	e.Virtual = func(c *table.Collection, local string) pipeline.Source { return s.readVirtual(c, local) }
-	e.Diagnostics = func(on read.Subject) pipeline.Diagnostics { return s.Diagnostics(s.Service, on) }
+	e.Virtual = func(c *table.Collection, local string) source.Source { return s.readVirtual(c, local) }
+	e.Diagnostics = func(on read.Subject) source.Diagnostics { return s.Diagnostics(s.Service, on) }
 	e.DisabledRules = s.disabledRules
 	e.ImageExpired = func(kept time.Time) bool { return s.images.Load().expired(kept, s.Clock.Now()) }
 	e.Init()

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/param"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/relief"
@@ -66,7 +66,7 @@ type Deps struct {
 	// Definitions are the commands that the service has.
 	Definitions []Definition
 	// Diagnostics returns what $collStats and the other stages report that describe the server.
-	Diagnostics func(*Service, read.Subject) pipeline.Diagnostics
+	Diagnostics func(*Service, read.Subject) source.Diagnostics
 }
 
 // Service runs commands. It is safe for concurrent use.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -77,7 +77,7 @@ func (s *Service) Databases() []string {
 
 // virtualReader makes the documents of a virtual collection.
 type virtualReader struct {
-	pipeline.SliceSource
+	source.Slice
 	collection *virtualCollection
 	service    *Service
 	local      string // the address by which the client reaches the server
@@ -99,7 +99,7 @@ func (s *Service) readVirtual(c *table.Collection, local string) *virtualReader 
 // Next implements pipeline.Source.
 func (v *virtualReader) Next(ctx context.Context) (bsonx.Doc, error) {
 	for {
-		doc, err := v.SliceSource.Next(ctx)
+		doc, err := v.Slice.Next(ctx)
 		if doc != nil || err != nil || v.begun && v.after == nil {
 			return doc, err
 		}
@@ -107,7 +107,7 @@ func (v *virtualReader) Next(ctx context.Context) (bsonx.Doc, error) {
 		if v.Docs, v.after, err = v.collection.page(v, v.after); err != nil {
 			return nil, err
 		}
-		v.SliceSource = pipeline.SliceSource{Docs: v.Docs}
+		v.Slice = source.Slice{Docs: v.Docs}
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *Service) VirtualSizes(c *table.Collection, local string) (out Sizes, er
 	if out.Storage, err = s.virtualSpace(v.collection); err != nil {
 		return Sizes{}, err
 	}
-	err = pipeline.Drain(context.Background(), v, func(doc bsonx.Doc) error {
+	err = source.Drain(context.Background(), v, func(doc bsonx.Doc) error {
 		out.Count++
 		out.Data += int64(len(doc))
 		return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 	"github.com/sheafdb/sheaf/internal/pipeline/granularity"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // bucketAuto is $bucketAuto: it sorts its input by a value and cuts it into buckets of about the same count. Documents of
@@ -157,18 +158,18 @@ func parseBucketCount(v bsonx.Value) (int, error) {
 	return int(n), nil
 }
 
-func (b *bucketAuto) open(src Source, env *Env) Source {
+func (b *bucketAuto) open(src source.Source, env *source.Env) source.Source {
 	s := &bucketAutoSource{
-		input: input{src: src}, stage: b, env: env, limit: env.memoryLimit(), held: env.hold(), sorter: env.newSorter(0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
+		Input: source.Input{Src: src}, stage: b, env: env, limit: env.Limit(), held: env.Hold(), sorter: env.NewSorter(0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
 	}
 	s.ctx.Running = &s.running
 	return s
 }
 
 type bucketAutoSource struct {
-	input
+	source.Input
 	stage   *bucketAuto
-	env     *Env
+	env     *source.Env
 	limit   int
 	held    memory.Holding // of the buckets' accumulators
 	ctx     expr.Context
@@ -188,20 +189,20 @@ type bucketAutoSource struct {
 
 // Save implements Source.
 func (s *bucketAutoSource) Save() {
-	idleBuilder(s.out)
-	s.input.Save()
+	source.IdleBuilder(s.out)
+	s.Input.Save()
 }
 
 // Kept implements memory.Keeper.
 func (s *bucketAutoSource) Kept() int64 {
-	return s.sorter.Uncounted() + int64(len(s.doc)) + s.input.Kept()
+	return s.sorter.Uncounted() + int64(len(s.doc)) + s.Input.Kept()
 }
 
 // Close implements Source.
 func (s *bucketAutoSource) Close() {
 	s.sorter.Close()
 	s.held.Release()
-	s.input.Close()
+	s.Input.Close()
 }
 
 // Next implements Source.
@@ -223,8 +224,8 @@ func (s *bucketAutoSource) Next(ctx context.Context) (bsonx.Doc, error) {
 func (s *bucketAutoSource) load(ctx context.Context) error {
 	pair := bsonx.NewBuilder(nil)
 	var key []byte
-	err := Drain(ctx, s.src, func(doc bsonx.Doc) error {
-		s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), metaOf(s.src)
+	err := source.Drain(ctx, s.Src, func(doc bsonx.Doc) error {
+		s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), source.MetaOf(s.Src)
 		v, err := s.stage.groupBy.Eval(&s.ctx)
 		if err != nil {
 			return err
@@ -237,7 +238,7 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 		if v.IsMissing() {
 			v = bsonx.Null
 		}
-		if n := len(doc) + len(v.Data); n >= largeDocument {
+		if n := len(doc) + len(v.Data); n >= source.LargeDocument {
 			if err := s.sorter.Reserve(ctx, 2*n+2*len(v.Data)); err != nil {
 				return err
 			}
@@ -253,9 +254,9 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		key = keystring.Append(idle(key)[:0], folded, false)
+		key = keystring.Append(source.Idle(key)[:0], folded, false)
 		err = s.sorter.Add(ctx, &extsort.Entry{Key: key, Body: pair.Bytes()})
-		idleBuilder(pair)
+		source.IdleBuilder(pair)
 		return err
 	})
 	if err != nil {
@@ -386,7 +387,7 @@ func (s *bucketAutoSource) newFiller(ctx context.Context) (*bucketFiller, error)
 	}
 	f.byValue, f.byOrder = s.stage.byValue.start(&s.ctx, f.accs), s.stage.byOrder.start(&s.ctx, f.accs)
 	if len(f.byOrder.accs) > 0 {
-		f.sorter = s.env.newSorter(0)
+		f.sorter = s.env.NewSorter(0)
 	}
 	return f, nil
 }
@@ -397,12 +398,12 @@ func (f *bucketFiller) close() {
 
 // take adds the next document to the bucket.
 func (f *bucketFiller) take() error {
-	if f.n++; f.n%interruptInterval == 0 && f.ctx.Err() != nil {
+	if f.n++; f.n%source.InterruptInterval == 0 && f.ctx.Err() != nil {
 		return context.Cause(f.ctx)
 	}
 	if f.sorter != nil {
 		binary.BigEndian.PutUint64(f.key[:], uint64(f.s.number))
-		if len(f.s.doc) >= largeDocument {
+		if len(f.s.doc) >= source.LargeDocument {
 			if err := f.sorter.Reserve(f.ctx, len(f.s.doc)); err != nil {
 				return err
 			}
@@ -439,7 +440,7 @@ func (f *bucketFiller) finish() error {
 	}
 	var e extsort.Entry
 	for n := 1; ; n++ {
-		if n%interruptInterval == 0 && f.ctx.Err() != nil {
+		if n%source.InterruptInterval == 0 && f.ctx.Err() != nil {
 			return context.Cause(f.ctx)
 		}
 		if ok, err := f.sorter.Next(&e); err != nil || !ok {
@@ -452,4 +453,4 @@ func (f *bucketFiller) finish() error {
 }
 
 // Meta implements MetaSource: a bucket has none.
-func (s *bucketAutoSource) Meta() *expr.Meta { return withoutScore(s.src) }
+func (s *bucketAutoSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }

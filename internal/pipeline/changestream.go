@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 const (
@@ -13,7 +14,7 @@ const (
 // changeStream stands for the events that the pipeline is run over, and for the parts of them at its end; who runs it makes them.
 type changeStream struct{}
 
-func (changeStream) open(src Source, _ *Env) Source { return src }
+func (changeStream) open(src source.Source, _ *source.Env) source.Source { return src }
 
 func parseChangeStream(arg bsonx.Value, _ Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {

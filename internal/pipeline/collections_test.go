@@ -14,20 +14,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // fakeCollections are the collections of a database in memory. One whose name begins with "indexed" has every index.
 type fakeCollections map[string][]bsonx.Doc
 
-func (c fakeCollections) env() *pipeline.Env { return &pipeline.Env{Collections: c, Writer: c} }
+func (c fakeCollections) env() *source.Env { return &source.Env{Collections: c, Writer: c} }
 
 // Open implements pipeline.Collections.
-func (c fakeCollections) Open(_ context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (pipeline.Source, error) {
+func (c fakeCollections) Open(_ context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (source.Source, error) {
 	p, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, DB: db})
 	if err != nil {
 		return nil, err
 	}
-	return p.Run(&pipeline.SliceSource{Docs: c[name]}, c.env()), nil
+	return p.Run(&source.Slice{Docs: c[name]}, c.env()), nil
 }
 
 // Indexed implements pipeline.Collections.
@@ -36,17 +37,17 @@ func (c fakeCollections) Indexed(_, name, _ string, _ bool) bool {
 }
 
 // Out implements pipeline.Writer.
-func (c fakeCollections) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {
+func (c fakeCollections) Out(ctx context.Context, target *source.Out, src source.Source) error {
 	c[target.Coll] = nil
-	return pipeline.Drain(ctx, src, func(doc bsonx.Doc) error {
+	return source.Drain(ctx, src, func(doc bsonx.Doc) error {
 		c[target.Coll] = append(c[target.Coll], doc.Clone())
 		return nil
 	})
 }
 
 // Merge implements pipeline.Writer: it adds what it would merge, with the stage's modes and variables.
-func (c fakeCollections) Merge(ctx context.Context, target *pipeline.Merge, src pipeline.Source) error {
-	return pipeline.Drain(ctx, src, func(doc bsonx.Doc) error {
+func (c fakeCollections) Merge(ctx context.Context, target *source.Merge, src source.Source) error {
+	return source.Drain(ctx, src, func(doc bsonx.Doc) error {
 		if _, err := target.Vars(doc); err != nil {
 			return err
 		}
@@ -104,12 +105,12 @@ func TestLookupFile(t *testing.T) {
 	}
 }
 
-func results(t *testing.T, stages string, docs []bsonx.Doc, env *pipeline.Env) string {
+func results(t *testing.T, stages string, docs []bsonx.Doc, env *source.Env) string {
 	t.Helper()
 	var out strings.Builder
-	src := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope(), DB: "db"}).Run(&pipeline.SliceSource{Docs: docs}, env)
+	src := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope(), DB: "db"}).Run(&source.Slice{Docs: docs}, env)
 	defer src.Close()
-	err := pipeline.Drain(context.Background(), src, func(d bsonx.Doc) error {
+	err := source.Drain(context.Background(), src, func(d bsonx.Doc) error {
 		out.WriteString(print(t, d) + "\n")
 		return nil
 	})
@@ -128,7 +129,7 @@ func TestGraphLookupMemory(t *testing.T) {
 	env := fakeCollections{"c": docs}.env()
 	env.MemoryLimit = 20_000
 	p := mustParse(t, `[{"$graphLookup": {"from": "c", "startWith": 0, "connectFromField": "next", "connectToField": "_id", "as": "r"}}]`, pipeline.Options{Vars: expressions.Scope(), DB: "db"})
-	_, err := p.Run(&pipeline.SliceSource{Docs: docs[:1]}, env).Next(context.Background())
+	_, err := p.Run(&source.Slice{Docs: docs[:1]}, env).Next(context.Background())
 	if mongoerr.CodeOf(err) != 40099 {
 		t.Error(err)
 	}
@@ -142,7 +143,7 @@ func TestFacetStreams(t *testing.T) {
 		docs[i] = bsonx.NewDoc("_id", i, "m", i%7)
 	}
 	p := mustParse(t, `[{"$facet": {"n": [{"$count": "n"}], "one": [{"$limit": 1}], "none": [{"$match": {"m": 9}}], "last": [{"$skip": 9999}]}}]`, pipeline.Options{Vars: expressions.Scope()})
-	src := p.Run(&pipeline.SliceSource{Docs: docs}, nil)
+	src := p.Run(&source.Slice{Docs: docs}, nil)
 	defer src.Close()
 	doc, err := src.Next(context.Background())
 	if err != nil {
@@ -152,13 +153,13 @@ func TestFacetStreams(t *testing.T) {
 		t.Error(got)
 	}
 	p = mustParse(t, `[{"$facet": {"n": [{"$count": "n"}], "bad": [{"$skip": 5000}, {"$project": {"x": {"$divide": [1, {"$subtract": ["$m", "$m"]}]}}}]}}]`, pipeline.Options{Vars: expressions.Scope()})
-	if _, err := p.Run(&pipeline.SliceSource{Docs: docs}, nil).Next(context.Background()); err == nil {
+	if _, err := p.Run(&source.Slice{Docs: docs}, nil).Next(context.Background()); err == nil {
 		t.Error("no error")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p = mustParse(t, `[{"$facet": {"n": [{"$count": "n"}]}}]`, pipeline.Options{Vars: expressions.Scope()})
-	if _, err := p.Run(&pipeline.SliceSource{Docs: docs}, nil).Next(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := p.Run(&source.Slice{Docs: docs}, nil).Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

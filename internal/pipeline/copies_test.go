@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // TestCopiesAreCounted makes large results, which stages have several times at once. The memory
@@ -40,8 +41,8 @@ func TestCopiesAreCounted(t *testing.T) {
 		env := fakeCollections{"f": docs}.env()
 		env.Memory, env.MemoryLimit, env.AllowDiskUse, env.TempDir = budget, c.memoryLimit, true, t.TempDir()
 		ctx := context.WithValue(t.Context(), memory.OperationKey(), &op)
-		src := mustParse(t, c.stages, pipeline.Options{Vars: expressions.Scope()}).Run(&pipeline.SliceSource{Docs: docs}, env)
-		if err := pipeline.Drain(ctx, src, func(bsonx.Doc) error { return nil }); err != nil {
+		src := mustParse(t, c.stages, pipeline.Options{Vars: expressions.Scope()}).Run(&source.Slice{Docs: docs}, env)
+		if err := source.Drain(ctx, src, func(bsonx.Doc) error { return nil }); err != nil {
 			t.Error(err)
 		}
 		src.Close()

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // count is $count: the number of documents in a field of one document, or nothing where there are none.
@@ -32,12 +33,12 @@ func parseCount(arg bsonx.Value, _ Options) ([]stage, error) {
 	return []stage{&count{name}}, nil
 }
 
-func (c *count) open(src Source, _ *Env) Source {
-	return &countSource{input: input{src: src}, field: c.field}
+func (c *count) open(src source.Source, _ *source.Env) source.Source {
+	return &countSource{Input: source.Input{Src: src}, field: c.field}
 }
 
 type countSource struct {
-	input
+	source.Input
 	field string
 	done  bool
 }
@@ -48,7 +49,7 @@ func (s *countSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 	s.done = true
 	n := 0
-	err := Drain(ctx, s.src, func(bsonx.Doc) error { n++; return nil })
+	err := source.Drain(ctx, s.Src, func(bsonx.Doc) error { n++; return nil })
 	if err != nil || n == 0 {
 		return nil, err
 	}
@@ -56,4 +57,4 @@ func (s *countSource) Next(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // Meta implements MetaSource: a number has none.
-func (s *countSource) Meta() *expr.Meta { return withoutScore(s.src) }
+func (s *countSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }

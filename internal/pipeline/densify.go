@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/window"
 )
 
@@ -226,8 +227,8 @@ func (d *densify) widened(v bsonx.Value) (bsonx.Value, error) {
 	return numeric.Add(v, none)
 }
 
-func (d *densify) open(src Source, env *Env) Source {
-	s := &densifySource{input: input{src: src}, stage: d, limit: env.memoryLimit(), held: env.hold(), out: newOutputWriter(nil), parts: map[string]*densifyPart{}}
+func (d *densify) open(src source.Source, env *source.Env) source.Source {
+	s := &densifySource{Input: source.Input{Src: src}, stage: d, limit: env.Limit(), held: env.Hold(), out: newOutputWriter(nil), parts: map[string]*densifyPart{}}
 	if d.kind == densifyBounds && len(d.partitions) == 0 {
 		_, _ = s.part(nil) // which is filled even where there are no documents, and takes no time
 	}

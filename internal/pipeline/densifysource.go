@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // maxDensified is how many documents one $densify may make.
@@ -25,7 +26,7 @@ type densifyPart struct {
 
 // densifySource is $densify.
 type densifySource struct {
-	input
+	source.Input
 	stage *densify
 	limit int
 	ctx   expr.Context
@@ -56,18 +57,18 @@ func (s *densifySource) Save() {
 	if s.doc != nil {
 		s.doc, s.value = s.doc.Clone(), s.value.Clone()
 	}
-	s.src.Save()
+	s.Src.Save()
 }
 
 // Kept implements memory.Keeper.
 func (s *densifySource) Kept() int64 {
-	return s.held.Beyond(int64(s.bytes)) + int64(len(s.doc)) + s.input.Kept()
+	return s.held.Beyond(int64(s.bytes)) + int64(len(s.doc)) + s.Input.Kept()
 }
 
 // Close implements Source.
 func (s *densifySource) Close() {
 	s.held.Release()
-	s.src.Close()
+	s.Src.Close()
 }
 
 // Next returns the next document, read or made.
@@ -75,7 +76,7 @@ func (s *densifySource) Next(ctx context.Context) (bsonx.Doc, error) {
 	s.isMade = false
 	s.running.Set(ctx)
 	if s.doc == nil && !s.ended {
-		doc, err := s.src.Next(ctx)
+		doc, err := s.Src.Next(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -275,7 +276,7 @@ func (s *densifySource) advance(p *densifyPart) error {
 // Meta implements MetaSource: a document that the stage makes has none.
 func (s *densifySource) Meta() *expr.Meta {
 	if s.isMade {
-		return withoutScore(s.src)
+		return source.WithoutScore(s.Src)
 	}
-	return s.input.Meta()
+	return s.Input.Meta()
 }

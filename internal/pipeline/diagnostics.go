@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // diagnostics is a stage whose documents come from the server.
@@ -14,8 +15,8 @@ type diagnostics struct {
 	arg  bsonx.Doc
 }
 
-func (d *diagnostics) open(src Source, env *Env) Source {
-	s := &diagnosticsSource{input: input{src: src}, stage: d}
+func (d *diagnostics) open(src source.Source, env *source.Env) source.Source {
+	s := &diagnosticsSource{Input: source.Input{Src: src}, stage: d}
 	if env != nil {
 		s.from = env.Diagnostics
 	}
@@ -23,15 +24,15 @@ func (d *diagnostics) open(src Source, env *Env) Source {
 }
 
 type diagnosticsSource struct {
-	input
+	source.Input
 	stage *diagnostics
-	from  Diagnostics // nil where the server tells nothing
+	from  source.Diagnostics // nil where the server tells nothing
 	asked bool
 	docs  []bsonx.Doc
 }
 
 // Kept implements memory.Keeper.
-func (s *diagnosticsSource) Kept() int64 { return bytesOf(s.docs) + s.input.Kept() }
+func (s *diagnosticsSource) Kept() int64 { return source.BytesOf(s.docs) + s.Input.Kept() }
 
 // Next implements Source. The documents are asked for once.
 func (s *diagnosticsSource) Next(ctx context.Context) (bsonx.Doc, error) {

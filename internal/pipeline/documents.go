@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -31,12 +32,12 @@ func parseDocuments(arg bsonx.Value, opts Options) ([]stage, error) {
 	return []stage{&documents{e, opts}}, nil
 }
 
-func (d *documents) open(src Source, _ *Env) Source {
-	return &documentsSource{input: input{src: src}, stage: d}
+func (d *documents) open(src source.Source, _ *source.Env) source.Source {
+	return &documentsSource{Input: source.Input{Src: src}, stage: d}
 }
 
 type documentsSource struct {
-	input
+	source.Input
 	stage *documents
 	read  bool
 	elems bsonx.Iter
@@ -44,7 +45,7 @@ type documentsSource struct {
 }
 
 // Kept implements memory.Keeper.
-func (s *documentsSource) Kept() int64 { return s.bytes + s.input.Kept() }
+func (s *documentsSource) Kept() int64 { return s.bytes + s.Input.Kept() }
 
 // Next implements Source.
 func (s *documentsSource) Next(ctx context.Context) (bsonx.Doc, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/extsort"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -16,7 +17,7 @@ import (
 // was run.
 type Explained struct {
 	pipeline *Pipeline
-	env      *Env
+	env      *source.Env
 	clock    clock.Clock
 	stages   []*explainedStage
 	in       *counted // what it reads, nil where it was not run
@@ -30,7 +31,7 @@ type Explorer interface {
 	// Explain explains stages over a collection or view.
 	Explain(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) ([]bsonx.Doc, error)
 	// Observe returns Collections that note what is read through them.
-	Observe(examined *Examined) Collections
+	Observe(examined *Examined) source.Collections
 }
 
 // HiddenRules are the rules of the optimiser that change how stages work and not what they are. A
@@ -47,15 +48,14 @@ type Examined struct {
 // explainedStage is a stage that is explained.
 type explainedStage struct {
 	step
-	opened   Source // nil where nothing was run
+	opened   source.Source // nil where nothing was run
 	in, out  *counted
 	examined Examined
 	inner    []*Explained // pipelines within the stage, as they were run
 }
 
-// Explain returns the pipeline to be explained. The clock times the stages; nil where the pipeline
-// is not run.
-func (p *Pipeline) Explain(env *Env, c clock.Clock) *Explained {
+// Explain returns the pipeline to be explained. The clock times the stages; nil where the pipeline is not run.
+func (p *Pipeline) Explain(env *source.Env, c clock.Clock) *Explained {
 	x := &Explained{pipeline: p, env: env, clock: c}
 	for _, s := range p.steps {
 		x.stages = append(x.stages, &explainedStage{step: s})
@@ -64,11 +64,11 @@ func (p *Pipeline) Explain(env *Env, c clock.Clock) *Explained {
 }
 
 // Run is Pipeline.Run with every stage counted. Stages that write write nothing.
-func (x *Explained) Run(src Source) Source {
+func (x *Explained) Run(src source.Source) source.Source {
 	in := &counted{Source: src, clock: x.clock}
 	x.in = in
 	for _, s := range x.stages {
-		env := *x.env.of(s.budgetName())
+		env := *x.env.For(s.budgetName())
 		env.Observer = s
 		if e, ok := env.Collections.(Explorer); ok {
 			env.Collections = e.Observe(&s.examined)
@@ -82,7 +82,7 @@ func (x *Explained) Run(src Source) Source {
 }
 
 // RunWithin implements Observer.
-func (s *explainedStage) RunWithin(p Runner, src Source, env *Env) Source {
+func (s *explainedStage) RunWithin(p source.Runner, src source.Source, env *source.Env) source.Source {
 	inner, ok := p.(*Pipeline)
 	if !ok {
 		return p.Run(src, env)
@@ -94,7 +94,7 @@ func (s *explainedStage) RunWithin(p Runner, src Source, env *Env) Source {
 
 // counted counts what a source yields, and how long it takes.
 type counted struct {
-	Source
+	source.Source
 	clock   clock.Clock
 	n       int64
 	bytes   int64
@@ -243,7 +243,7 @@ func spillFigures(b *bsonx.Builder, runs int, size int64) {
 const counterBytes = 8
 
 // newMemoryUse returns what notes the memory of a $group, nil where the run is not explained.
-func newMemoryUse(e *Env) *memoryUse {
+func newMemoryUse(e *source.Env) *memoryUse {
 	if e == nil || e.Observer == nil {
 		return nil
 	}
@@ -345,4 +345,4 @@ func (p *Pipeline) pushFirst(s *project) (*PushedProject, *Pipeline) {
 }
 
 // Meta implements MetaSource.
-func (c *counted) Meta() *expr.Meta { return metaOf(c.Source) }
+func (c *counted) Meta() *expr.Meta { return source.MetaOf(c.Source) }

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // facet is $facet: one document with the results of several pipelines over the same input.
@@ -61,14 +62,14 @@ func checkFacet(name string, v bsonx.Value) error {
 	return nil
 }
 
-func (f *facet) open(src Source, env *Env) Source {
-	return &facetSource{input: input{src: src}, facet: f, env: env}
+func (f *facet) open(src source.Source, env *source.Env) source.Source {
+	return &facetSource{Input: source.Input{Src: src}, facet: f, env: env}
 }
 
 type facetSource struct {
-	input
+	source.Input
 	facet *facet
-	env   *Env
+	env   *source.Env
 	done  bool
 }
 
@@ -78,7 +79,7 @@ func (s *facetSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		return nil, nil
 	}
 	s.done = true
-	total := facetTotal{limit: facetLimit(s.env), held: s.env.hold()}
+	total := facetTotal{limit: facetLimit(s.env), held: s.env.Hold()}
 	defer total.held.Release()
 	runs := make([]*facetRun, len(s.facet.pipelines))
 	for i, p := range s.facet.pipelines {
@@ -146,12 +147,12 @@ const (
 func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 	var arena []byte
 	var docs []bsonx.Doc
-	var kept keptMeta
+	var kept source.KeptMeta
 	var meter interrupt.Meter
 	for active, end := len(runs), false; active > 0; {
 		arena, docs = arena[:0], docs[:0]
 		for len(docs) < facetBatchDocs && len(arena) < facetBatchBytes && !end {
-			doc, err := s.src.Next(ctx)
+			doc, err := s.Src.Next(ctx)
 			if err != nil {
 				return err
 			}
@@ -162,7 +163,7 @@ func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 				return err
 			}
 			at := len(arena)
-			arena = append(arena, kept.join(doc, s.src)...)
+			arena = append(arena, kept.Join(doc, s.Src)...)
 			docs = append(docs, bsonx.Doc(arena[at:len(arena):len(arena)]))
 		}
 		for _, run := range runs {
@@ -173,7 +174,7 @@ func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 			if err := interrupt.Cause(ctx); err != nil {
 				return err
 			}
-			run.kept.meta.Searched = kept.meta.Searched
+			run.kept.Noted.Searched = kept.Noted.Searched
 			if err := run.take(docs, end); err != nil {
 				return err
 			}
@@ -188,8 +189,8 @@ func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 // facetRun is one pipeline of a $facet while it runs. The pipeline pulls its input as every other; it is a coroutine
 // that stands still while it waits for the next batch.
 type facetRun struct {
-	inMemory
-	kept  keptMeta
+	source.InMemory
+	kept  source.KeptMeta
 	docs  []bsonx.Doc
 	end   bool
 	ended bool
@@ -200,14 +201,14 @@ type facetRun struct {
 	stop  func()
 }
 
-func newFacetRun(ctx context.Context, p *Pipeline, env *Env, total *facetTotal) *facetRun {
+func newFacetRun(ctx context.Context, p *Pipeline, env *source.Env, total *facetTotal) *facetRun {
 	run := &facetRun{out: bsonx.NewBuilder(nil)}
 	run.out.StartArray()
 	run.next, run.stop = iter.Pull(func(yield func(struct{}) bool) {
 		run.wait = yield
-		src := env.run(p, run)
+		src := env.Run(p, run)
 		defer src.Close()
-		run.err = Drain(ctx, src, func(doc bsonx.Doc) error {
+		run.err = source.Drain(ctx, src, func(doc bsonx.Doc) error {
 			if err := total.add(len(doc)); err != nil {
 				return err
 			}
@@ -245,14 +246,14 @@ func (r *facetRun) Next(context.Context) (bsonx.Doc, error) {
 	}
 	doc := r.docs[0]
 	r.docs = r.docs[1:]
-	return r.kept.split(doc), nil
+	return r.kept.Split(doc), nil
 }
 
 // Meta implements MetaSource: the results of pipelines have none.
-func (s *facetSource) Meta() *expr.Meta { return withoutScore(s.src) }
+func (s *facetSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }
 
 // facetLimit returns how large the document of a $facet may be.
-func facetLimit(e *Env) int {
+func facetLimit(e *source.Env) int {
 	if e != nil {
 		if n, ok := e.Budgets["$facet"]; ok {
 			return n

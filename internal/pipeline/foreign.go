@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // matchAny returns the $match of the documents that have one of some values at a path. No value counts as null, as
@@ -42,7 +43,7 @@ type foreignField struct {
 	db, name, path string
 	before         []bsonx.Value // stages that stand before the search
 	opts           Options
-	env            *Env
+	env            *source.Env
 	tables         *foreignTables // of several goroutines together; nil where the field has its own
 
 	searches [2]int       // of scalars the second; see Collections.Indexed
@@ -75,7 +76,7 @@ func (t *foreignTables) close() {
 }
 
 // open returns the documents that have one of the values. It is to be closed before the next call.
-func (f *foreignField) open(ctx context.Context, values []bsonx.Value) (Source, error) {
+func (f *foreignField) open(ctx context.Context, values []bsonx.Value) (source.Source, error) {
 	if err := interrupt.Cause(ctx); err != nil { // the values are of one document, of which there may be a million
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (f *foreignField) open(ctx context.Context, values []bsonx.Value) (Source, 
 		if err := interrupt.Cause(ctx); err != nil {
 			return nil, err
 		}
-		return f.env.openCollection(ctx, f.db, f.name, slices.Concat(f.before, []bsonx.Value{search}), f.opts.Vars)
+		return f.env.Open(ctx, f.db, f.name, slices.Concat(f.before, []bsonx.Value{search}), f.opts.Vars)
 	}
 	var err error
 	f.hits.table, f.hits.next = f.table, 0
@@ -130,12 +131,12 @@ func (f *foreignField) each(ctx context.Context, values []bsonx.Value, fn func(b
 		return err
 	}
 	defer src.Close()
-	return Drain(ctx, src, fn)
+	return source.Drain(ctx, src, fn)
 }
 
 // hitSource yields some documents of a table.
 type hitSource struct {
-	inMemory
+	source.InMemory
 	table foreignTable
 	hits  []int64
 	next  int
@@ -144,7 +145,7 @@ type hitSource struct {
 
 // Next implements Source.
 func (s *hitSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	if s.next%interruptInterval == interruptInterval-1 && ctx.Err() != nil {
+	if s.next%source.InterruptInterval == source.InterruptInterval-1 && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	if s.next == len(s.hits) {
@@ -203,17 +204,17 @@ func (f *foreignField) build(ctx context.Context) (foreignTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := f.env.openCollection(ctx, f.db, f.name, f.before, f.opts.Vars)
+	src, err := f.env.Open(ctx, f.db, f.name, f.before, f.opts.Vars)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	t := &memoryTable{foreignKeys: foreignKeys{strings.Split(f.path, "."), isNull}, heads: map[uint64]int32{}, held: f.env.hold()}
-	limit := f.env.memoryLimit()
+	t := &memoryTable{foreignKeys: foreignKeys{strings.Split(f.path, "."), isNull}, heads: map[uint64]int32{}, held: f.env.Hold()}
+	limit := f.env.Limit()
 	var first bsonx.Doc // that has no room in memory
-	for t.bytes <= limit && (t.bytes < minSpill || t.held.Fits(int64(t.bytes))) {
+	for t.bytes <= limit && (t.bytes < source.MinSpill || t.held.Fits(int64(t.bytes))) {
 		doc, err := src.Next(ctx)
-		if err == nil && doc != nil && len(doc) >= largeDocument && !t.held.Fits(int64(t.bytes+len(doc))) {
+		if err == nil && doc != nil && len(doc) >= source.LargeDocument && !t.held.Fits(int64(t.bytes+len(doc))) {
 			first = doc
 			break
 		}

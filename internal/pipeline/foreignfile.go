@@ -12,6 +12,7 @@ import (
 	sorting "sort" // sort is a stage
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
 )
 
@@ -44,9 +45,9 @@ func tableKey(v bsonx.Value) []byte {
 }
 
 // spill moves the table to the disk, then a document that may be nil, then what is left of the source.
-func (t *memoryTable) spill(ctx context.Context, next bsonx.Doc, src Source, env *Env) (_ foreignTable, err error) {
+func (t *memoryTable) spill(ctx context.Context, next bsonx.Doc, src source.Source, env *source.Env) (_ foreignTable, err error) {
 	f := &fileTable{foreignKeys: t.foreignKeys}
-	w := &tableWriter{table: f, runs: env.newSpill(), limit: env.memoryLimit()}
+	w := &tableWriter{table: f, runs: env.NewSpill(), limit: env.Limit()}
 	defer w.runs.Close()
 	defer func() {
 		if err != nil {
@@ -67,7 +68,7 @@ func (t *memoryTable) spill(ctx context.Context, next bsonx.Doc, src Source, env
 			return nil, err
 		}
 	}
-	if err := Drain(ctx, src, w.add); err != nil {
+	if err := source.Drain(ctx, src, w.add); err != nil {
 		return nil, err
 	}
 	if err := f.index.Create(env.TempDir); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 const (
@@ -55,7 +56,7 @@ func FuzzPipeline(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), fuzzTime)
 		defer cancel()
-		src := p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{MemoryLimit: fuzzMemory, AllowDiskUse: true, TempDir: t.TempDir()})
+		src := p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: fuzzMemory, AllowDiskUse: true, TempDir: t.TempDir()})
 		defer src.Close()
 		for range fuzzResults {
 			doc, err := src.Next(ctx)

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // GeoNear is $geoNear: documents by their distance from a point. It is a query, which Split takes off the pipeline.
@@ -174,9 +175,11 @@ func (g *GeoNear) Locate(dst []byte, doc bsonx.Doc, distance float64, place bson
 }
 
 // open is for pipelines over no collection: there is no index.
-func (*GeoNear) open(src Source, _ *Env) Source { return &nowhere{input{src: src}} }
+func (*GeoNear) open(src source.Source, _ *source.Env) source.Source {
+	return &nowhere{source.Input{Src: src}}
+}
 
-type nowhere struct{ input }
+type nowhere struct{ source.Input }
 
 // Next implements Source.
 func (*nowhere) Next(context.Context) (bsonx.Doc, error) {

@@ -8,12 +8,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
 )
 
-func (g *graphLookup) open(src Source, env *Env) Source {
+func (g *graphLookup) open(src source.Source, env *source.Env) source.Source {
 	s := &graphSource{
-		input: input{src: src}, graph: g, env: env, limit: env.memoryLimit(), held: env.hold(), ctx: expr.Context{Now: g.opts.Now},
+		Input: source.Input{Src: src}, graph: g, env: env, limit: env.Limit(), held: env.Hold(), ctx: expr.Context{Now: g.opts.Now},
 		pair: bsonx.NewBuilder(nil), array: bsonx.NewBuilder(nil), doc: newSplicer(g.as, nil),
 	}
 	// Null finds documents with a null, not those without the field.
@@ -21,7 +22,7 @@ func (g *graphLookup) open(src Source, env *Env) Source {
 	if !g.restrict.IsEmpty() {
 		predicates = append(predicates, bsonx.Document(g.restrict))
 	}
-	s.frontier, s.found = spill.NewDeque(env.hold()), spill.NewDeque(env.hold())
+	s.frontier, s.found = spill.NewDeque(env.Hold()), spill.NewDeque(env.Hold())
 	s.foreign = foreignField{
 		db: g.db, name: g.from, path: g.connectTo, opts: g.opts, env: env,
 		before: []bsonx.Value{bsonx.Document(bsonx.NewDoc("$match", bsonx.NewDoc("$and", predicates)))},
@@ -35,9 +36,9 @@ func (g *graphLookup) unwinds() bool { return g.unwind != nil }
 // graphSource is $graphLookup. What a search has seen, what it will search for, and what it found where that is taken apart, goes
 // to files beyond the memory limit.
 type graphSource struct {
-	input
+	source.Input
 	graph   *graphLookup
-	env     *Env
+	env     *source.Env
 	limit   int
 	held    memory.Holding
 	ctx     expr.Context
@@ -62,7 +63,7 @@ func (s *graphSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.graph.unwind != nil {
 		return s.nextUnwound(ctx)
 	}
-	doc, err := s.src.Next(ctx)
+	doc, err := s.Src.Next(ctx)
 	if err != nil || doc == nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (s *graphSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 			s.count++
 			return u.indexed(s.doc.with(bsonx.Document(found)), s.count), nil
 		}
-		doc, err := s.src.Next(ctx)
+		doc, err := s.Src.Next(ctx)
 		if err != nil || doc == nil {
 			return nil, err
 		}
@@ -116,7 +117,7 @@ func (s *graphSource) search(ctx context.Context, doc bsonx.Doc) error {
 	s.visited.Reset()
 	s.seen.Reset()
 	s.frontier.Reset()
-	s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), metaOf(s.src)
+	s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), source.MetaOf(s.Src)
 	start, err := s.graph.start.Eval(&s.ctx)
 	if err != nil {
 		return err
@@ -203,7 +204,7 @@ func (s *graphSource) reach(v bsonx.Value) {
 // reserve holds the memory for a copy of a document of n bytes. It does nothing for less than
 // largeDocument.
 func (s *graphSource) reserve(n int) error {
-	if n < largeDocument {
+	if n < source.LargeDocument {
 		return nil
 	}
 	room := n
@@ -214,7 +215,7 @@ func (s *graphSource) reserve(n int) error {
 		room += len(array) + (len(array)+n)/4 // the array moves to a larger place
 	}
 	spills := s.env != nil && s.env.AllowDiskUse
-	if ok, err := fits(&s.held, cap(s.array.Bytes())+s.spillable()+room, spills); ok || err != nil {
+	if ok, err := source.Fits(&s.held, cap(s.array.Bytes())+s.spillable()+room, spills); ok || err != nil {
 		return err
 	}
 	if err := s.spill(); err != nil {
@@ -234,7 +235,7 @@ func (s *graphSource) fit() error {
 	spillable := s.spillable()
 	if array+spillable <= s.limit {
 		spills := s.env != nil && s.env.AllowDiskUse && spillable > array
-		if ok, err := fits(&s.held, array+spillable, spills); ok || err != nil {
+		if ok, err := source.Fits(&s.held, array+spillable, spills); ok || err != nil {
 			return err
 		}
 	}
@@ -264,18 +265,18 @@ func (s *graphSource) spill() error {
 func (s *graphSource) Save() {
 	if s.graph.unwind == nil {
 		s.doc.forget()
-		idleBuilder(s.array)
+		source.IdleBuilder(s.array)
 	} else {
 		s.doc.save()
 	}
 	s.ctx.Rest()
-	s.input.Save()
+	s.Input.Save()
 }
 
 // Kept implements memory.Keeper.
 func (s *graphSource) Kept() int64 {
 	lists := s.frontier.Held() + s.found.Held()
-	return s.held.Beyond(int64(cap(s.array.Bytes())+s.visited.Bytes()+s.seen.Bytes())+lists) + s.doc.kept() + s.foreign.kept() + s.input.Kept()
+	return s.held.Beyond(int64(cap(s.array.Bytes())+s.visited.Bytes()+s.seen.Bytes())+lists) + s.doc.kept() + s.foreign.kept() + s.Input.Kept()
 }
 
 // Close implements Source.
@@ -286,5 +287,5 @@ func (s *graphSource) Close() {
 	s.found.Close()
 	s.foreign.close()
 	s.held.Release()
-	s.input.Close()
+	s.Input.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // TestGroupSpills states that groups are the same, whether they fit into memory or not.
@@ -24,10 +25,10 @@ func TestGroupSpills(t *testing.T) {
 		"q": {"$percentile": {"input": "$f", "p": [0.1, 0.5], "method": "approximate"}}, "r": {"$count": {}}`
 	for _, id := range []string{`"$k"`, `{"k": "$k", "s": "$s", "nope": "$nope"}`, `null`} {
 		p := mustParse(t, `[{"$group": {"_id": `+id+`, `+fields+`}}, {"$sort": {"_id": 1}}]`, pipeline.Options{Vars: expressions.Scope()})
-		results := func(env *pipeline.Env) (out []string) {
-			src := p.Run(&pipeline.SliceSource{Docs: docs}, env)
+		results := func(env *source.Env) (out []string) {
+			src := p.Run(&source.Slice{Docs: docs}, env)
 			defer src.Close()
-			if err := pipeline.Drain(context.Background(), src, func(d bsonx.Doc) error {
+			if err := source.Drain(context.Background(), src, func(d bsonx.Doc) error {
 				out = append(out, print(t, d))
 				return nil
 			}); err != nil {
@@ -36,7 +37,7 @@ func TestGroupSpills(t *testing.T) {
 			return out
 		}
 		want := results(nil)
-		got := results(&pipeline.Env{MemoryLimit: 100_000, AllowDiskUse: true, TempDir: t.TempDir()})
+		got := results(&source.Env{MemoryLimit: 100_000, AllowDiskUse: true, TempDir: t.TempDir()})
 		if len(got) != len(want) {
 			t.Fatalf("%s: %d groups, not %d", id, len(got), len(want))
 		}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/accumulator"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // groupParts are the groups of several goroutines that read parts of the same documents.
@@ -32,7 +33,7 @@ func (p *groupParts) take() *groupSource {
 // found by one goroutine.
 func (s *groupSource) gatherShared(ctx context.Context, rows *sharedRows) (bool, error) {
 	parts := &groupParts{first: s}
-	workers, err := rows.each(ctx, func(ctx context.Context, in Source) error { return parts.take().gather(ctx, in) })
+	workers, err := rows.each(ctx, func(ctx context.Context, in source.Source) error { return parts.take().gather(ctx, in) })
 	switch {
 	case workers == 0:
 		return false, nil
@@ -90,9 +91,9 @@ func (s *groupSource) absorb(part *groupSource) error {
 // reset forgets all groups.
 func (s *groupSource) reset() {
 	s.closeSpills()
-	in := s.input
+	in := s.Input
 	*s = *s.group.source(s.env, s.memory)
-	s.input, s.loaded = in, true
+	s.Input, s.loaded = in, true
 	s.memory.used.Store(0)
 }
 

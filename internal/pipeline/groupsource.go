@@ -12,19 +12,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
 )
 
-func (g *group) open(src Source, env *Env) Source {
-	s := g.source(env, &groupMemory{limit: int64(env.memoryLimit())})
-	s.src = src
+func (g *group) open(src source.Source, env *source.Env) source.Source {
+	s := g.source(env, &groupMemory{limit: int64(env.Limit())})
+	s.Src = src
 	return s
 }
 
 // source returns a source without an input.
-func (g *group) source(env *Env, memory *groupMemory) *groupSource {
+func (g *group) source(env *source.Env, memory *groupMemory) *groupSource {
 	s := &groupSource{
-		group: g, env: env, memory: memory, held: env.hold(), spill: env.newSpill(), index: map[string]*groupEntry{},
+		group: g, env: env, memory: memory, held: env.Hold(), spill: env.NewSpill(), index: map[string]*groupEntry{},
 		out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: g.opts.Now}, used: newMemoryUse(env),
 	}
 	s.ctx.Running = &s.running
@@ -45,9 +46,9 @@ type groupEntry struct {
 }
 
 type groupSource struct {
-	input
+	source.Input
 	group   *group
-	env     *Env
+	env     *source.Env
 	memory  *groupMemory
 	held    memory.Holding
 	parts   []*groupSource // of other goroutines
@@ -70,19 +71,19 @@ type groupSource struct {
 // Close implements Source.
 func (s *groupSource) Close() {
 	s.closeSpills()
-	s.input.Close()
+	s.Input.Close()
 }
 
 // Save implements Source.
 func (s *groupSource) Save() {
-	idleBuilder(s.out)
+	source.IdleBuilder(s.out)
 	s.ctx.Rest()
-	s.input.Save()
+	s.Input.Save()
 }
 
 // Kept implements memory.Keeper.
 func (s *groupSource) Kept() int64 {
-	kept := s.input.Kept() + s.held.Beyond(s.bytes)
+	kept := s.Input.Kept() + s.held.Beyond(s.bytes)
 	for _, part := range s.parts {
 		kept += part.held.Beyond(part.bytes)
 	}
@@ -112,14 +113,14 @@ func (s *groupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 func (s *groupSource) load(ctx context.Context) error {
 	done := false
-	if rows, ok := s.src.(*sharedRows); ok {
+	if rows, ok := s.Src.(*sharedRows); ok {
 		var err error
 		if done, err = s.gatherShared(ctx, rows); err != nil {
 			return err
 		}
 	}
 	if !done {
-		if err := s.gather(ctx, s.src); err != nil {
+		if err := s.gather(ctx, s.Src); err != nil {
 			return err
 		}
 	}
@@ -143,14 +144,14 @@ func (s *groupSource) load(ctx context.Context) error {
 }
 
 // gather reads documents to the end and adds each to its group.
-func (s *groupSource) gather(ctx context.Context, src Source) error {
+func (s *groupSource) gather(ctx context.Context, src source.Source) error {
 	s.running.Set(ctx)
 	r := s.group.read.start(&s.ctx)
 	if !s.group.readsMeta {
-		return Drain(ctx, src, func(doc bsonx.Doc) error { return s.add(r, doc) })
+		return source.Drain(ctx, src, func(doc bsonx.Doc) error { return s.add(r, doc) })
 	}
-	return Drain(ctx, src, func(doc bsonx.Doc) error {
-		s.ctx.Meta = metaOf(src)
+	return source.Drain(ctx, src, func(doc bsonx.Doc) error {
+		s.ctx.Meta = source.MetaOf(src)
 		return s.add(r, doc)
 	})
 }
@@ -192,7 +193,7 @@ func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
 	if s.memory.used.Add(int64(grown)) > s.memory.limit {
 		return s.writeRun()
 	}
-	if ok, err := fits(&s.held, int(s.bytes), s.spill != nil); ok || err != nil {
+	if ok, err := source.Fits(&s.held, int(s.bytes), s.spill != nil); ok || err != nil {
 		return err
 	}
 	return s.writeRun()
@@ -281,7 +282,7 @@ func (s *groupSource) writeRun() error {
 			return err
 		}
 	}
-	idleBuilder(s.out)
+	source.IdleBuilder(s.out)
 	clear(s.index)
 	clear(s.entries)
 	s.memory.used.Add(-s.bytes)
@@ -336,4 +337,4 @@ func (s *groupSource) holdMerged(accs []accumulator.Accumulator) error {
 }
 
 // Meta implements MetaSource: a group has none.
-func (s *groupSource) Meta() *expr.Meta { return withoutScore(s.src) }
+func (s *groupSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // TestLargeDocumentsAreHeld has stages keep documents of 2 MiB, of which a part goes to the disk. The
@@ -35,8 +36,8 @@ func TestLargeDocumentsAreHeld(t *testing.T) {
 		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
 		run := func(docs []bsonx.Doc, limit int64) (peak int64, err error) {
 			budget := memory.New(limit)
-			src := p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{AllowDiskUse: true, TempDir: t.TempDir(), Memory: budget})
-			err = pipeline.Drain(context.Background(), src, func(bsonx.Doc) error { return nil })
+			src := p.Run(&source.Slice{Docs: docs}, &source.Env{AllowDiskUse: true, TempDir: t.TempDir(), Memory: budget})
+			err = source.Drain(context.Background(), src, func(bsonx.Doc) error { return nil })
 			src.Close()
 			if left := budget.Stats().Used; left != 0 {
 				t.Errorf("%s: %d bytes are counted after the end", stages, left)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // limit is $limit.
@@ -45,10 +46,12 @@ func nonNegative(arg bsonx.Value, name string, code mongoerr.Code) (int64, error
 	return 0, mongoerr.New(code, "invalid argument to $%s stage: %s: $%s: %s", name, reason, name, bsonx.FormatShell(arg))
 }
 
-func (l *limit) open(src Source, _ *Env) Source { return &limitSource{input{src: src}, l.n} }
+func (l *limit) open(src source.Source, _ *source.Env) source.Source {
+	return &limitSource{source.Input{Src: src}, l.n}
+}
 
 type limitSource struct {
-	input
+	source.Input
 	left int64
 }
 
@@ -57,5 +60,5 @@ func (s *limitSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		return nil, nil
 	}
 	s.left--
-	return s.src.Next(ctx)
+	return s.Src.Next(ctx)
 }

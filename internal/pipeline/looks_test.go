@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -55,7 +56,7 @@ func TestWideOutputLooks(t *testing.T) {
 	const n = 1 << 7
 	doc := bsonxtest.Parse(t, `{"v": [`+wide(n*n, `{"a": #}`)+`]}`)
 	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(n, `"v.f#": {"$sum": 1}`)+`}}}]`, pipeline.Options{Vars: expressions.Scope()})
-	src := p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc}}, &pipeline.Env{})
+	src := p.Run(&source.Slice{Docs: []bsonx.Doc{doc}}, &source.Env{})
 	defer src.Close()
 	op := interrupttest.New(t.Context())
 	if _, err := src.Next(op); err != nil {
@@ -72,7 +73,7 @@ func TestWideOutputMemory(t *testing.T) {
 	t.Parallel()
 	doc := bsonxtest.Parse(t, `{"v": [`+wide(1<<14, `{"a": #}`)+`]}`)
 	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(1<<10, `"v.f#": {"$sum": 1}`)+`}}}]`, pipeline.Options{Vars: expressions.Scope()})
-	_, err := batch(p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc}}, &pipeline.Env{}))
+	_, err := batch(p.Run(&source.Slice{Docs: []bsonx.Doc{doc}}, &source.Env{}))
 	if err == nil || !strings.Contains(err.Error(), "would use too much memory") {
 		t.Errorf("a document of 16 Mi fields: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // lookup is $lookup: it puts what another collection has for a document into an array.
@@ -196,9 +197,9 @@ func parseLetVars(let bsonx.Doc, vars *expr.Vars) ([]letVar, *expr.Vars, error) 
 	return out, inner, nil
 }
 
-func (l *lookup) open(src Source, env *Env) Source {
+func (l *lookup) open(src source.Source, env *source.Env) source.Source {
 	s := &lookupSource{
-		input: input{src: src}, lookup: l, env: env, held: env.hold(), limit: env.memoryLimit(), out: bsonx.NewBuilder(nil),
+		Input: source.Input{Src: src}, lookup: l, env: env, held: env.Hold(), limit: env.Limit(), out: bsonx.NewBuilder(nil),
 		letValues: make([]bsonx.Value, len(l.let)), ctx: expr.Context{Now: l.opts.Now}, doc: newSplicer(l.as, l.wanted),
 	}
 	s.cache.limit = min(s.limit, maxLookupCache)
@@ -208,9 +209,9 @@ func (l *lookup) open(src Source, env *Env) Source {
 }
 
 type lookupSource struct {
-	input
+	source.Input
 	lookup    *lookup
-	env       *Env
+	env       *source.Env
 	held      memory.Holding // of the results and the cache
 	limit     int
 	ctx       expr.Context
@@ -229,7 +230,7 @@ func (s *lookupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.lookup.unwind != nil {
 		return s.nextUnwound(ctx)
 	}
-	doc, err := s.src.Next(ctx)
+	doc, err := s.Src.Next(ctx)
 	if err != nil || doc == nil {
 		return nil, err
 	}
@@ -281,7 +282,7 @@ func (s *lookupSource) find(ctx context.Context, doc bsonx.Doc) (bsonx.Value, er
 	return v, nil
 }
 
-func (s *lookupSource) search(ctx context.Context) (Source, error) {
+func (s *lookupSource) search(ctx context.Context) (source.Source, error) {
 	if s.lookup.piped {
 		return s.runPipeline(ctx)
 	}
@@ -289,7 +290,7 @@ func (s *lookupSource) search(ctx context.Context) (Source, error) {
 }
 
 // gather reads what was found. Where an array of it would be too long and none is wanted, it leaves the rest to be read on.
-func (s *lookupSource) gather(ctx context.Context, src Source) (whole bool, err error) {
+func (s *lookupSource) gather(ctx context.Context, src source.Source) (whole bool, err error) {
 	for {
 		doc, err := src.Next(ctx)
 		if err != nil || doc == nil {
@@ -344,7 +345,7 @@ func (s *lookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
 		})
 		s.key = append(s.key, 0)
 	}
-	s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), metaOf(s.src)
+	s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), source.MetaOf(s.Src)
 	var made int64 // bytes of values that are not the document's
 	for i, v := range s.lookup.let {
 		var err error
@@ -375,12 +376,12 @@ func (s *lookupSource) extendKey(v bsonx.Value) {
 	}
 }
 
-func (s *lookupSource) runPipeline(ctx context.Context) (Source, error) {
+func (s *lookupSource) runPipeline(ctx context.Context) (source.Source, error) {
 	vars := s.lookup.opts.Vars
 	for i, v := range s.lookup.let {
 		vars = vars.WithConst(v.name, s.letValues[i])
 	}
-	return s.env.openCollection(ctx, s.lookup.db, s.lookup.from, s.lookup.joined(s.locals), vars)
+	return s.env.Open(ctx, s.lookup.db, s.lookup.from, s.lookup.joined(s.locals), vars)
 }
 
 // joined returns the sub-pipeline with the condition on the joined fields before it: after a $documents.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // A $lookup whose array the next stage takes apart yields the documents one by one. It never makes the array part of a
@@ -15,8 +16,8 @@ import (
 // unwinding is the state of taking apart what a $lookup found for one document.
 type unwinding struct {
 	elems bsonx.Iter
-	next  bsonx.Doc // follows elems, nil for none
-	rest  Source    // follows next, nil for none
+	next  bsonx.Doc     // follows elems, nil for none
+	rest  source.Source // follows next, nil for none
 	count int64
 }
 
@@ -31,7 +32,7 @@ func (s *lookupSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 			s.count++
 			return s.unwound(bsonx.Document(found)), nil
 		}
-		doc, err := s.src.Next(ctx)
+		doc, err := s.Src.Next(ctx)
 		if err != nil || doc == nil {
 			return nil, err
 		}
@@ -100,7 +101,7 @@ func (s *lookupSource) closeRest() {
 func (s *lookupSource) Save() {
 	if s.lookup.unwind == nil {
 		s.doc.forget()
-		idleBuilder(s.out)
+		source.IdleBuilder(s.out)
 	} else {
 		s.doc.save()
 	}
@@ -108,17 +109,17 @@ func (s *lookupSource) Save() {
 	clear(s.locals)
 	clear(s.letValues)
 	s.ctx.Rest()
-	s.foreign.hits.buf = idle(s.foreign.hits.buf)
+	s.foreign.hits.buf = source.Idle(s.foreign.hits.buf)
 	if s.rest != nil {
 		s.rest.Save()
 	}
 	s.held.Shrink(s.kept())
-	s.input.Save()
+	s.Input.Save()
 }
 
 // Kept implements memory.Keeper.
 func (s *lookupSource) Kept() int64 {
-	return s.held.Beyond(s.kept()) + memory.KeptBy(s.rest) + s.foreign.kept() + s.input.Kept()
+	return s.held.Beyond(s.kept()) + memory.KeptBy(s.rest) + s.foreign.kept() + s.Input.Kept()
 }
 
 // Restore implements Source.
@@ -128,7 +129,7 @@ func (s *lookupSource) Restore(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.input.Restore(ctx)
+	return s.Input.Restore(ctx)
 }
 
 // Close implements Source.
@@ -136,7 +137,7 @@ func (s *lookupSource) Close() {
 	s.closeRest()
 	s.foreign.close()
 	s.held.Release()
-	s.input.Close()
+	s.Input.Close()
 }
 
 // fuseLookups is RuleFuse: a $lookup takes its array apart itself where the next stage would, and leaves out what a $match

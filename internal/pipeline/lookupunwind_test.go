@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // TestLookupUnwind requires that a $lookup that takes its array apart itself, and drops what nobody reads, gives what the
@@ -88,7 +89,7 @@ func TestLookupUnwindLong(t *testing.T) {
 		}
 	}
 	p := mustParse(t, `[`+lookup+`]`, pipeline.Options{Vars: expressions.Scope()})
-	if _, err := p.Run(&pipeline.SliceSource{Docs: docs}, colls.env()).Next(context.Background()); mongoerr.CodeOf(err) != 4568 {
+	if _, err := p.Run(&source.Slice{Docs: docs}, colls.env()).Next(context.Background()); mongoerr.CodeOf(err) != 4568 {
 		t.Error(err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // match is $match.
@@ -61,21 +62,21 @@ func hasText(d bsonx.Doc, depth int) bool {
 	return false
 }
 
-func (m *match) open(src Source, _ *Env) Source {
+func (m *match) open(src source.Source, _ *source.Env) source.Source {
 	if m.never {
-		return &nothing{input{src: src}}
+		return &nothing{source.Input{Src: src}}
 	}
-	return &matchSource{input: input{src: src}, filter: m.filter}
+	return &matchSource{Input: source.Input{Src: src}, filter: m.filter}
 }
 
 // nothing yields no document, and reads none.
-type nothing struct{ input }
+type nothing struct{ source.Input }
 
 // Next implements Source.
 func (*nothing) Next(context.Context) (bsonx.Doc, error) { return nil, nil }
 
 type matchSource struct {
-	input
+	source.Input
 	filter *filter.Filter
 	meter  interrupt.Meter
 	work   int // on the document before
@@ -89,7 +90,7 @@ func (s *matchSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		if err := s.meter.Passed(ctx, s.work); err != nil {
 			return nil, err
 		}
-		doc, err := s.src.Next(ctx)
+		doc, err := s.Src.Next(ctx)
 		if err != nil || doc == nil {
 			return nil, err
 		}

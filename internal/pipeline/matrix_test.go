@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -27,7 +28,7 @@ type outcome struct {
 	err  error
 }
 
-func outcomeOf(stages bsonx.Value, docs []bsonx.Doc, disable pipeline.Rule, env *pipeline.Env) outcome {
+func outcomeOf(stages bsonx.Value, docs []bsonx.Doc, disable pipeline.Rule, env *source.Env) outcome {
 	p, err := pipeline.Parse(stages, pipeline.Options{Vars: expressions.Scope(), Disable: disable})
 	if err != nil {
 		return outcome{err: err}
@@ -35,7 +36,7 @@ func outcomeOf(stages bsonx.Value, docs []bsonx.Doc, disable pipeline.Rule, env 
 	src := p.Run(&borrowedSource{docs: docs}, env)
 	defer src.Close()
 	var out outcome
-	out.err = pipeline.Drain(context.Background(), src, func(d bsonx.Doc) error {
+	out.err = source.Drain(context.Background(), src, func(d bsonx.Doc) error {
 		out.docs = append(out.docs, d.Clone())
 		if len(out.docs)%3 == 0 { // as between two batches of a cursor
 			src.Save()
@@ -87,7 +88,7 @@ func checkMatrix(t *testing.T, stages bsonx.Value, docs []bsonx.Doc) {
 			t.Errorf("%s\nwith all rules but %q:\n%s\nwithout any:\n%s", bsonx.FormatShell(stages), rule, show(t, got.docs), show(t, want.docs))
 		}
 	}
-	small := outcomeOf(stages, docs, 0, &pipeline.Env{MemoryLimit: 1500, AllowDiskUse: true, TempDir: t.TempDir()})
+	small := outcomeOf(stages, docs, 0, &source.Env{MemoryLimit: 1500, AllowDiskUse: true, TempDir: t.TempDir()})
 	if !readsGroupOrder(stages) && small.err == nil && want.err == nil && !slices.EqualFunc(sorted(small.docs), sorted(want.docs), equalDocs) {
 		t.Errorf("%s\nwith a small memory:\n%s\nwithout optimiser:\n%s", bsonx.FormatShell(stages), show(t, small.docs), show(t, want.docs))
 	}

@@ -9,18 +9,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // merge is $merge.
 type merge struct {
-	Merge
+	source.Merge
 	let    []letVar
 	rawLet bsonx.Value
 	opts   Options
 }
 
 func parseMerge(arg bsonx.Value, opts Options) ([]stage, error) {
-	m := &merge{Merge: Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert"}, opts: opts}
+	m := &merge{Merge: source.Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert"}, opts: opts}
 	m.Vars = m.scope
 	switch arg.Type {
 	case bsonx.TypeString:
@@ -232,6 +233,6 @@ func (m *merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
 	return vars, nil
 }
 
-func (m *merge) open(src Source, env *Env) Source {
-	return &writerSource{input: input{src: src}, write: func(ctx context.Context, w Writer) error { return w.Merge(ctx, &m.Merge, src) }, env: env}
+func (m *merge) open(src source.Source, env *source.Env) source.Source {
+	return &writerSource{Input: source.Input{Src: src}, write: func(ctx context.Context, w source.Writer) error { return w.Merge(ctx, &m.Merge, src) }, env: env}
 }

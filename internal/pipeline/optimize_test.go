@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // TestOptimize shows what the rules make of pipelines, by the predicates that lead and the stages that are left.
@@ -77,7 +78,7 @@ func TestUnionMatched(t *testing.T) {
 	colls := fakeCollections{"f": {bsonxtest.Parse(t, `{"_id": 1, "q": 1}`)}}
 	const stages = `[{"$unionWith": {"coll": "f", "pipeline": [{"$set": {"v": {"$setUnion": "$q"}}}]}}, {"$match": {"none": 1}}]`
 	for disabled, want := range map[pipeline.Rule]mongoerr.Code{0: 0, pipeline.RuleMoveMatch: 17043} {
-		got := drained(t, mustParse(t, stages, pipeline.Options{Vars: expressions.Scope(), DB: "db", Disable: disabled}), &pipeline.SliceSource{}, colls.env())
+		got := drained(t, mustParse(t, stages, pipeline.Options{Vars: expressions.Scope(), DB: "db", Disable: disabled}), &source.Slice{}, colls.env())
 		if mongoerr.CodeOf(got.err) != want || len(got.docs) > 0 {
 			t.Errorf("without the rules %v: %v %v", disabled, got.docs, got.err)
 		}

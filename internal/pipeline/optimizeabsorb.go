@@ -7,13 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
 // absorbed stands for a stage whose work the next one does.
 type absorbed struct{ stage }
 
-func (*absorbed) open(src Source, _ *Env) Source { return src }
+func (*absorbed) open(src source.Source, _ *source.Env) source.Source { return src }
 
 func (*absorbed) needs(*needs) {}
 

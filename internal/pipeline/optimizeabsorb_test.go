@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // TestAbsorb runs pipelines in which a $group computes what was computed before it, with each rule and without.
@@ -51,7 +52,7 @@ func TestUnabsorbed(t *testing.T) {
 			t.Errorf("needs %v, want %s", paths, c.needs)
 		}
 		var got []string
-		err := pipeline.Drain(context.Background(), c.p.Run(&pipeline.SliceSource{Docs: docs}, nil), func(d bsonx.Doc) error {
+		err := source.Drain(context.Background(), c.p.Run(&source.Slice{Docs: docs}, nil), func(d bsonx.Doc) error {
 			got = append(got, print(t, d))
 			return nil
 		})

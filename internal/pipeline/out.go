@@ -7,13 +7,14 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // out is $out.
-type out struct{ Out }
+type out struct{ source.Out }
 
 func parseOut(arg bsonx.Value, opts Options) ([]stage, error) {
-	o := &out{Out{DB: opts.DB}}
+	o := &out{source.Out{DB: opts.DB}}
 	switch arg.Type {
 	case bsonx.TypeString:
 		o.Coll = arg.Str()
@@ -102,15 +103,15 @@ func checkTimeseries(v bsonx.Value) error {
 // isInternal reports whether a database is the server's own, in which pipelines may not write.
 func isInternal(db string) bool { return db == "admin" || db == "config" || db == "local" }
 
-func (o *out) open(src Source, env *Env) Source {
-	return &writerSource{input: input{src: src}, write: func(ctx context.Context, w Writer) error { return w.Out(ctx, &o.Out, src) }, env: env}
+func (o *out) open(src source.Source, env *source.Env) source.Source {
+	return &writerSource{Input: source.Input{Src: src}, write: func(ctx context.Context, w source.Writer) error { return w.Out(ctx, &o.Out, src) }, env: env}
 }
 
 // writerSource writes all of its input when it is read, and yields nothing.
 type writerSource struct {
-	input
-	env   *Env
-	write func(ctx context.Context, w Writer) error
+	source.Input
+	env   *source.Env
+	write func(ctx context.Context, w source.Writer) error
 	done  bool
 }
 

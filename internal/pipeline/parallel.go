@@ -5,18 +5,19 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // sharedRows is what the steps before a $group make of a shared source. Read with Next it is as any other source.
 type sharedRows struct {
-	Source
-	shared Shared
+	source.Source
+	shared source.Shared
 	steps  []step
-	env    *Env
+	env    *source.Env
 	tables []*foreignTables // of the steps
 }
 
-func newSharedRows(steps []step, shared Shared, env *Env) *sharedRows {
+func newSharedRows(steps []step, shared source.Shared, env *source.Env) *sharedRows {
 	s := &sharedRows{shared: shared, steps: slices.Clone(steps), env: env}
 	for i := range s.steps {
 		if l, ok := s.steps[i].stage.(*lookup); ok {
@@ -39,25 +40,25 @@ func (s *sharedRows) Close() {
 }
 
 // each calls work with sources that yield the documents between them.
-func (s *sharedRows) each(ctx context.Context, work func(ctx context.Context, in Source) error) (workers int, err error) {
-	return s.shared.Share(ctx, func(ctx context.Context, in Source) error {
+func (s *sharedRows) each(ctx context.Context, work func(ctx context.Context, in source.Source) error) (workers int, err error) {
+	return s.shared.Share(ctx, func(ctx context.Context, in source.Source) error {
 		rows := open(s.steps, in, s.env)
 		defer rows.Close()
 		return work(ctx, rows)
 	})
 }
 
-func open(steps []step, src Source, env *Env) Source {
+func open(steps []step, src source.Source, env *source.Env) source.Source {
 	for _, s := range steps {
-		src = s.open(src, env.of(s.budgetName()))
+		src = s.open(src, env.For(s.budgetName()))
 	}
 	return src
 }
 
 // share runs the steps up to the first $group, if all of them let several goroutines work on a document each, over a source
 // that can be shared. It returns the steps that are left.
-func share(steps []step, src Source, env *Env) (Source, []step) {
-	shared, ok := src.(Shared)
+func share(steps []step, src source.Source, env *source.Env) (source.Source, []step) {
+	shared, ok := src.(source.Shared)
 	if !ok {
 		return src, steps
 	}
@@ -66,7 +67,7 @@ func share(steps []step, src Source, env *Env) (Source, []step) {
 			if !g.isUnordered() || g.readsMeta || !isRepeatable(s.spec) {
 				return src, steps
 			}
-			return g.open(newSharedRows(steps[:i], shared, env), env.of(s.budgetName())), steps[i+1:]
+			return g.open(newSharedRows(steps[:i], shared, env), env.For(s.budgetName())), steps[i+1:]
 		}
 		if !perDocument(s) {
 			return src, steps
@@ -97,7 +98,7 @@ func (g *group) isUnordered() bool {
 }
 
 // Meta implements MetaSource.
-func (s *sharedRows) Meta() *expr.Meta { return metaOf(s.Source) }
+func (s *sharedRows) Meta() *expr.Meta { return source.MetaOf(s.Source) }
 
 // budgetName returns the name of the limit that a stage has.
 func (s step) budgetName() string {

@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // sharedSource gives its documents to three goroutines, of which the first may get none.
@@ -22,7 +23,7 @@ type sharedSource struct {
 }
 
 // Share implements pipeline.Shared.
-func (s *sharedSource) Share(ctx context.Context, work func(context.Context, pipeline.Source) error) (int, error) {
+func (s *sharedSource) Share(ctx context.Context, work func(context.Context, source.Source) error) (int, error) {
 	s.shares++
 	var wg sync.WaitGroup
 	errs := make([]error, 3)
@@ -83,12 +84,12 @@ func TestParallelGroup(t *testing.T) {
 	}
 }
 
-func drained(t *testing.T, p *pipeline.Pipeline, in pipeline.Source, env *pipeline.Env) outcome {
+func drained(t *testing.T, p *pipeline.Pipeline, in source.Source, env *source.Env) outcome {
 	t.Helper()
 	src := p.Run(in, env)
 	defer src.Close()
 	var out outcome
-	out.err = pipeline.Drain(context.Background(), src, func(d bsonx.Doc) error {
+	out.err = source.Drain(context.Background(), src, func(d bsonx.Doc) error {
 		out.docs = append(out.docs, d.Clone())
 		return nil
 	})
@@ -113,16 +114,16 @@ func TestParallelGroupErrors(t *testing.T) {
 	}
 	p = mustParse(t, `[{"$group": {"_id": "$a", "n": {"$sum": 1}}}]`, pipeline.Options{Vars: expressions.Scope()})
 	alone := func(limit int) outcome {
-		return drained(t, p, &borrowedSource{docs: docs}, &pipeline.Env{MemoryLimit: limit})
+		return drained(t, p, &borrowedSource{docs: docs}, &source.Env{MemoryLimit: limit})
 	}
 	enough := 100
 	for ; alone(enough).err != nil; enough += 10 {
 	}
-	got := drained(t, p, &sharedSource{borrowedSource: borrowedSource{docs: docs}}, &pipeline.Env{MemoryLimit: enough})
+	got := drained(t, p, &sharedSource{borrowedSource: borrowedSource{docs: docs}}, &source.Env{MemoryLimit: enough})
 	if got.err != nil || len(got.docs) != 10 {
 		t.Errorf("with %d bytes: %d groups, %v", enough, len(got.docs), got.err)
 	}
-	got = drained(t, p, &sharedSource{borrowedSource: borrowedSource{docs: docs}}, &pipeline.Env{MemoryLimit: enough - 10})
+	got = drained(t, p, &sharedSource{borrowedSource: borrowedSource{docs: docs}}, &source.Env{MemoryLimit: enough - 10})
 	if mongoerr.CodeOf(got.err) != mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed {
 		t.Errorf("with %d bytes: %v", enough-10, got.err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -45,7 +46,7 @@ func (o *Options) projection() projection.Options {
 // stage is a compiled stage.
 type stage interface {
 	// open returns the stage's results over a source.
-	open(src Source, env *Env) Source
+	open(src source.Source, env *source.Env) source.Source
 }
 
 // step is a stage with its name, as it was written.
@@ -183,7 +184,7 @@ func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]
 
 // Run returns the pipeline's results over a source, which is closed with them. A nil env has no collections. A Shared
 // source may be read by several goroutines.
-func (p *Pipeline) Run(src Source, env *Env) Source {
+func (p *Pipeline) Run(src source.Source, env *source.Env) source.Source {
 	steps := p.steps
 	if p.opts.Disable&RuleParallel == 0 {
 		src, steps = share(steps, src, env)

@@ -16,6 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
@@ -77,7 +78,7 @@ func run(t *testing.T, server *errortext.Server, stages bsonx.Value, docs []bson
 	}
 	checkMatrix(t, stages, docs)
 	out := ""
-	err = pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, colls.env()), func(d bsonx.Doc) error {
+	err = source.Drain(context.Background(), p.Run(&source.Slice{Docs: docs}, colls.env()), func(d bsonx.Doc) error {
 		out += "  " + print(t, d) + "\n"
 		return nil
 	})
@@ -129,8 +130,8 @@ func mustParse(t testing.TB, stages string, opts pipeline.Options) *pipeline.Pip
 }
 
 // drain runs a pipeline over documents to its end, without a Helper, which is work in a benchmark.
-func drain(tb testing.TB, p *pipeline.Pipeline, docs []bsonx.Doc, env *pipeline.Env) {
-	if err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: docs}, env), func(bsonx.Doc) error { return nil }); err != nil {
+func drain(tb testing.TB, p *pipeline.Pipeline, docs []bsonx.Doc, env *source.Env) {
+	if err := source.Drain(context.Background(), p.Run(&source.Slice{Docs: docs}, env), func(bsonx.Doc) error { return nil }); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -145,7 +146,7 @@ func TestMemoryLimit(t *testing.T) {
 		`[{"$sort": {"s": 1}}]`, `[{"$group": {"_id": "$_id"}}]`, `[{"$group": {"_id": null, "l": {"$push": "$s"}}}]`,
 	} {
 		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
-		_, err := batch(p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{MemoryLimit: 50_000}))
+		_, err := batch(p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 50_000}))
 		if mongoerr.CodeOf(err) != mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed {
 			t.Errorf("%s: %v", stages, err)
 		}
@@ -157,7 +158,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p := mustParse(t, `[{"$sort": {"a": 1}}]`, pipeline.Options{Vars: expressions.Scope()})
-	if _, err := p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{bsonx.Empty}}, nil).Next(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := p.Run(&source.Slice{Docs: []bsonx.Doc{bsonx.Empty}}, nil).Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -220,7 +221,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		err = pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc, doc}}, nil), func(d bsonx.Doc) error {
+		err = source.Drain(context.Background(), p.Run(&source.Slice{Docs: []bsonx.Doc{doc, doc}}, nil), func(d bsonx.Doc) error {
 			return bsonx.Validate(d, bsonx.Limits{})
 		})
 		if code := mongoerr.CodeOf(err); code == mongoerr.InvalidBSON {
@@ -242,9 +243,9 @@ func BenchmarkGroup(b *testing.B) {
 	b.ReportMetric(float64(len(docs)*b.N)/b.Elapsed().Seconds(), "docs/s")
 }
 
-func batch(src pipeline.Source) (bsonx.Doc, error) {
+func batch(src source.Source) (bsonx.Doc, error) {
 	docs := []bsonx.Doc{}
-	err := pipeline.Drain(context.Background(), src, func(d bsonx.Doc) error {
+	err := source.Drain(context.Background(), src, func(d bsonx.Doc) error {
 		docs = append(docs, d.Clone())
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -53,8 +54,8 @@ func projectStage(name string, p *projection.Projection, err error) ([]stage, er
 	return []stage{&project{p}}, nil
 }
 
-func (p *project) open(src Source, _ *Env) Source {
-	s := &projectSource{input: input{src: src}, projection: p.projection.Applier()}
+func (p *project) open(src source.Source, _ *source.Env) source.Source {
+	s := &projectSource{Input: source.Input{Src: src}, projection: p.projection.Applier()}
 	s.meta = len(p.projection.MetaKinds()) > 0
 	return s
 }
@@ -64,7 +65,7 @@ func (p *project) transform(doc bsonx.Doc) (bsonx.Doc, error) {
 }
 
 type projectSource struct {
-	input
+	source.Input
 	projection *projection.Applier
 	meta       bool // it reads metadata
 	buf        []byte
@@ -73,18 +74,18 @@ type projectSource struct {
 
 // Save implements Source.
 func (s *projectSource) Save() {
-	s.buf = idle(s.buf)
+	s.buf = source.Idle(s.buf)
 	s.projection.Rest()
-	s.input.Save()
+	s.Input.Save()
 }
 
 func (s *projectSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	doc, err := s.src.Next(ctx)
+	doc, err := s.Src.Next(ctx)
 	if err != nil || doc == nil {
 		return nil, err
 	}
 	if s.meta {
-		s.projection.SetMeta(metaOf(s.src))
+		s.projection.SetMeta(source.MetaOf(s.Src))
 	}
 	if err := s.meter.Passed(ctx, len(doc)); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // redact is $redact: an expression decides for the document, and for those within it, whether it is kept, dropped, or
@@ -35,12 +36,12 @@ func parseRedact(arg bsonx.Value, opts Options) ([]stage, error) {
 	return []stage{&redact{decide, slot, opts}}, nil
 }
 
-func (r *redact) open(src Source, _ *Env) Source {
-	return &redactSource{input: input{src: src}, redact: r, out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: r.opts.Now}}
+func (r *redact) open(src source.Source, _ *source.Env) source.Source {
+	return &redactSource{Input: source.Input{Src: src}, redact: r, out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: r.opts.Now}}
 }
 
 type redactSource struct {
-	input
+	source.Input
 	redact *redact
 	ctx    expr.Context
 	out    *bsonx.Builder
@@ -52,10 +53,10 @@ type redactSource struct {
 
 // Save implements Source.
 func (s *redactSource) Save() {
-	idleBuilder(s.out)
+	source.IdleBuilder(s.out)
 	s.ctx.Rest()
 	s.ctx.Bind(s.redact.current, bsonx.Missing)
-	s.input.Save()
+	s.Input.Save()
 }
 
 // Next implements Source.
@@ -65,7 +66,7 @@ func (s *redactSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		if err := s.meter.Passed(ctx, s.work); err != nil {
 			return nil, err
 		}
-		doc, err := s.src.Next(ctx)
+		doc, err := s.Src.Next(ctx)
 		if err != nil || doc == nil {
 			return nil, err
 		}
@@ -201,8 +202,8 @@ func (s *redactSource) element(v bsonx.Value) error {
 // Meta implements MetaSource: what is left of a document has its distance, by which $geoNear sorted
 // it, but neither score nor point.
 func (s *redactSource) Meta() *expr.Meta {
-	if m := metaOf(s.src); m != nil && !m.GeoDistance.IsMissing() {
+	if m := source.MetaOf(s.Src); m != nil && !m.GeoDistance.IsMissing() {
 		return &expr.Meta{GeoDistance: m.GeoDistance, SortKey: m.SortKey}
 	}
-	return withoutScore(s.src)
+	return source.WithoutScore(s.Src)
 }

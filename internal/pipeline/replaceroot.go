@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -103,12 +104,12 @@ func (r *replaceRoot) read(doc bsonx.Doc) bsonx.Doc {
 	return fields
 }
 
-func (r *replaceRoot) open(src Source, _ *Env) Source {
-	return &replaceSource{input: input{src: src}, stage: r, narrow: !makesFields(src)}
+func (r *replaceRoot) open(src source.Source, _ *source.Env) source.Source {
+	return &replaceSource{Input: source.Input{Src: src}, stage: r, narrow: !makesFields(src)}
 }
 
 // makesFields reports whether the documents of a source have the fields that its stage names, and no others.
-func makesFields(src Source) bool {
+func makesFields(src source.Source) bool {
 	switch src.(type) {
 	case *groupSource, *projectSource:
 		return true
@@ -117,7 +118,7 @@ func makesFields(src Source) bool {
 }
 
 type replaceSource struct {
-	input
+	source.Input
 	stage  *replaceRoot
 	narrow bool
 	ctx    expr.Context
@@ -126,14 +127,14 @@ type replaceSource struct {
 // Save implements Source.
 func (s *replaceSource) Save() {
 	s.ctx.Rest()
-	s.input.Save()
+	s.Input.Save()
 }
 
 func (s *replaceSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	doc, err := s.src.Next(ctx)
+	doc, err := s.Src.Next(ctx)
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	s.ctx.Meta = metaOf(s.src)
+	s.ctx.Meta = source.MetaOf(s.Src)
 	return s.stage.replace(&s.ctx, doc, s.narrow)
 }

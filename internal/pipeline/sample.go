@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // sample is $sample: it yields documents chosen at random, in random order. It sorts by random values,
@@ -42,8 +43,8 @@ func parseSample(arg bsonx.Value, _ Options) ([]stage, error) {
 	return []stage{&sample{n}}, nil
 }
 
-func (s *sample) open(src Source, env *Env) Source {
-	return &sampleSource{sortingSource: sortingSource{input: input{src: src}, env: env, limit: s.size, key: appendRandom}}
+func (s *sample) open(src source.Source, env *source.Env) source.Source {
+	return &sampleSource{sortingSource: sortingSource{Input: source.Input{Src: src}, env: env, limit: s.size, key: appendRandom}}
 }
 
 // appendRandom appends the key of a random value in [0, 1): the complement of its bits, so that high
@@ -55,7 +56,7 @@ func appendRandom(dst []byte, _ bsonx.Doc) ([]byte, error) {
 // sampleSource yields sampled documents, whose metadata has the value that each was sorted by.
 type sampleSource struct {
 	sortingSource
-	random [doubleBytes]byte
+	random [source.DoubleBytes]byte
 	meta   expr.Meta
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
 	"github.com/sheafdb/sheaf/internal/window"
 )
@@ -244,12 +245,12 @@ func wrapped(v bsonx.Value) bsonx.Value {
 	return bsonx.Document(bsonx.NewDoc("$ifNull", bsonx.NewArray(v, bsonx.Null)))
 }
 
-func (w *setWindowFields) open(src Source, env *Env) Source {
+func (w *setWindowFields) open(src source.Source, env *source.Env) source.Source {
 	s := &windowSource{
-		input: input{src: src}, stage: w, out: newOutputWriter(make([]bsonx.Value, len(w.functions))),
+		Input: source.Input{Src: src}, stage: w, out: newOutputWriter(make([]bsonx.Value, len(w.functions))),
 		execs: make([]window.Exec, len(w.functions)),
 	}
-	s.part = windowPartition{src: src, stage: w, env: env, limit: env.memoryLimit(), held: env.hold(), docs: spill.NewDeque(env.hold())}
+	s.part = windowPartition{src: src, stage: w, env: env, limit: env.Limit(), held: env.Hold(), docs: spill.NewDeque(env.Hold())}
 	s.part.ctx.Now, s.part.ctx.Running = w.opts.Now, &s.part.running
 	return s
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
 	"github.com/sheafdb/sheaf/internal/window"
 )
 
 // windowSource is $setWindowFields over documents that are sorted.
 type windowSource struct {
-	input
+	source.Input
 	stage  *setWindowFields
 	part   windowPartition
 	execs  []window.Exec
@@ -73,9 +74,9 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 // Save implements Source.
 func (s *windowSource) Save() {
 	clear(s.out.values)
-	idleBuilder(s.out.Builder)
+	source.IdleBuilder(s.out.Builder)
 	s.part.ctx.Rest()
-	s.input.Save()
+	s.Input.Save()
 }
 
 // Kept implements memory.Keeper.
@@ -86,15 +87,14 @@ func (s *windowSource) Kept() int64 {
 			values += k.Kept()
 		}
 	}
-	return values + s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.Held()) +
-		int64(len(s.part.pending)) + s.input.Kept()
+	return values + s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.Held()) + int64(len(s.part.pending)) + s.Input.Kept()
 }
 
 // Close implements Source.
 func (s *windowSource) Close() {
 	s.part.docs.Close()
 	s.part.held.Release()
-	s.input.Close()
+	s.Input.Close()
 }
 
 // start begins a partition.
@@ -120,13 +120,13 @@ func (s *windowSource) start() error {
 // to the last one that a function asked for, in a file where they exceed the memory limit. Where
 // all functions look at the current document only, it keeps nothing.
 type windowPartition struct {
-	src   Source
+	src   source.Source
 	stage *setWindowFields
 	ctx   expr.Context
-	env   *Env
+	env   *source.Env
 	limit int
 	held  memory.Holding
-	kept  keptMeta // of the document that was looked at last; unused where all functions look at the current one
+	kept  source.KeptMeta // of the document that was looked at last; unused where all functions look at the current one
 
 	running interrupt.Running
 	meter   interrupt.Meter
@@ -175,7 +175,7 @@ func (p *windowPartition) take(doc bsonx.Doc) error {
 		if err := p.Reserve(len(doc)); err != nil {
 			return err
 		}
-		doc = p.docs.Copy(p.kept.join(doc, p.src))
+		doc = p.docs.Copy(p.kept.Join(doc, p.src))
 	}
 	same, err := p.same(key)
 	if err != nil {
@@ -195,7 +195,7 @@ func (p *windowPartition) keyOf(doc bsonx.Doc) (bsonx.Value, error) {
 	if p.stage.partition == nil {
 		return bsonx.Null, nil
 	}
-	p.ctx.Root, p.ctx.Meta = bsonx.Document(doc), metaOf(p.src)
+	p.ctx.Root, p.ctx.Meta = bsonx.Document(doc), source.MetaOf(p.src)
 	key, err := p.stage.partition.Eval(&p.ctx)
 	switch {
 	case err != nil:
@@ -226,7 +226,7 @@ func (p *windowPartition) keep(doc bsonx.Doc) error {
 func (p *windowPartition) Grow(n int) error {
 	p.bytes += n
 	if p.bytes+p.docs.Bytes() <= p.limit {
-		ok, err := fits(&p.held, p.bytes+p.docs.Bytes(), p.env != nil && p.env.AllowDiskUse && p.docs.Bytes() > p.bytes)
+		ok, err := source.Fits(&p.held, p.bytes+p.docs.Bytes(), p.env != nil && p.env.AllowDiskUse && p.docs.Bytes() > p.bytes)
 		if ok || err != nil {
 			return err
 		}
@@ -245,11 +245,11 @@ func (p *windowPartition) Grow(n int) error {
 // Reserve holds n bytes, which are about to be copied and are counted after that. It does nothing
 // for less than largeDocument.
 func (p *windowPartition) Reserve(n int) error {
-	if n < largeDocument {
+	if n < source.LargeDocument {
 		return nil
 	}
 	spills := p.env != nil && p.env.AllowDiskUse && p.docs.Bytes() > 0
-	if ok, err := fits(&p.held, p.bytes+p.docs.Bytes()+n, spills); ok || err != nil {
+	if ok, err := source.Fits(&p.held, p.bytes+p.docs.Bytes()+n, spills); ok || err != nil {
 		return err
 	}
 	p.held.Shrink(int64(p.bytes))
@@ -265,7 +265,7 @@ func (p *windowPartition) Document(i int) (bsonx.Doc, error) {
 	if err != nil || p.stage.streams {
 		return record, err
 	}
-	return p.kept.split(record), nil
+	return p.kept.Split(record), nil
 }
 
 // Shrink takes back n bytes that a function does not keep any more.
@@ -277,7 +277,7 @@ func (p *windowPartition) Did(work int) error { return p.meter.Did(work, &p.runn
 // Meta returns the metadata of the document that was read last.
 func (p *windowPartition) Meta() *expr.Meta {
 	if p.stage.streams {
-		return metaOf(p.src)
+		return source.MetaOf(p.src)
 	}
 	return p.kept.Meta()
 }

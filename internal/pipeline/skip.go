@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // skip is $skip.
@@ -17,18 +18,20 @@ func parseSkip(arg bsonx.Value, _ Options) ([]stage, error) {
 	return []stage{&skip{n}}, nil
 }
 
-func (s *skip) open(src Source, _ *Env) Source { return &skipSource{input{src: src}, s.n} }
+func (s *skip) open(src source.Source, _ *source.Env) source.Source {
+	return &skipSource{source.Input{Src: src}, s.n}
+}
 
 type skipSource struct {
-	input
+	source.Input
 	left int64
 }
 
 func (s *skipSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	for ; s.left > 0; s.left-- {
-		if doc, err := s.src.Next(ctx); err != nil || doc == nil {
+		if doc, err := s.Src.Next(ctx); err != nil || doc == nil {
 			return nil, err
 		}
 	}
-	return s.src.Next(ctx)
+	return s.Src.Next(ctx)
 }

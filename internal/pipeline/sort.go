@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // sort is $sort. Equal documents keep their order. The keys are those of the planner's sorts, so that it does not matter
@@ -151,8 +152,8 @@ func dropSorts(steps []step) []step {
 	return steps
 }
 
-func (s *sort) open(src Source, env *Env) Source {
-	out := &sortingSource{input: input{src: src}, env: env, limit: s.limit, pattern: s.keys}
+func (s *sort) open(src source.Source, env *source.Env) source.Source {
+	out := &sortingSource{Input: source.Input{Src: src}, env: env, limit: s.limit, pattern: s.keys}
 	if s.noted {
 		out.noted = index.NewMetaSortGen(s.keys, s.collation)
 	}
@@ -165,11 +166,11 @@ func (s *sort) open(src Source, env *Env) Source {
 }
 
 // metaKey returns what makes the sort keys of a pattern with metadata.
-func (s *sort) metaKey(src Source) func(dst []byte, doc bsonx.Doc) ([]byte, error) {
+func (s *sort) metaKey(src source.Source) func(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	gen := index.NewMetaSortGen(s.keys, s.collation)
 	scored := slices.ContainsFunc(s.keys, func(f index.Field) bool { return f.Path == index.ScorePath })
 	return func(dst []byte, doc bsonx.Doc) ([]byte, error) {
-		m := metaOf(src)
+		m := source.MetaOf(src)
 		if scored && (m == nil || !m.Searched) {
 			return nil, errNoScore
 		}

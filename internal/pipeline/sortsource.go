@@ -7,12 +7,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/extsort"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // sortingSource is a source that sorts all of its input first.
 type sortingSource struct {
-	input
-	env   *Env
+	source.Input
+	env   *source.Env
 	limit int64
 	key   func(dst []byte, doc bsonx.Doc) ([]byte, error)
 	// pattern is what key is made of; nil for keys that are small.
@@ -20,12 +21,12 @@ type sortingSource struct {
 	noted   *index.MetaSortGen // makes the sort keys that are metadata; nil where no stage reads them
 	sorter  *extsort.Sorter
 	entry   extsort.Entry
-	kept    keptMeta
+	kept    source.KeptMeta
 }
 
 // Kept implements memory.Keeper.
 func (s *sortingSource) Kept() int64 {
-	kept := s.input.Kept()
+	kept := s.Input.Kept()
 	if s.sorter != nil {
 		kept += s.sorter.Uncounted()
 	}
@@ -35,7 +36,7 @@ func (s *sortingSource) Kept() int64 {
 // Next implements Source.
 func (s *sortingSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.sorter == nil {
-		s.sorter = s.env.newSorter(s.limit)
+		s.sorter = s.env.NewSorter(s.limit)
 		if s.env != nil && s.env.Sorts != nil {
 			s.env.Sorts(ctx)
 		}
@@ -46,7 +47,7 @@ func (s *sortingSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if ok, err := s.sorter.Next(&s.entry); !ok || err != nil {
 		return nil, err
 	}
-	return s.kept.split(s.entry.Body), nil
+	return s.kept.Split(s.entry.Body), nil
 }
 
 // Meta implements MetaSource.
@@ -57,7 +58,7 @@ func (s *sortingSource) Meta() *expr.Meta {
 // meta returns the metadata of a document of the input, with the key of this sort instead of an
 // earlier one if it is noted.
 func (s *sortingSource) meta(doc bsonx.Doc) (*expr.Meta, error) {
-	m := metaOf(s.src)
+	m := source.MetaOf(s.Src)
 	if s.noted == nil {
 		return m, nil
 	}
@@ -75,8 +76,8 @@ func (s *sortingSource) meta(doc bsonx.Doc) (*expr.Meta, error) {
 
 func (s *sortingSource) load(ctx context.Context) error {
 	var key []byte
-	err := Drain(ctx, s.src, func(doc bsonx.Doc) error {
-		if len(doc) >= largeDocument {
+	err := source.Drain(ctx, s.Src, func(doc bsonx.Doc) error {
+		if len(doc) >= source.LargeDocument {
 			room := s.pattern.KeyRoom(doc)
 			if s.noted != nil {
 				room *= 2
@@ -86,14 +87,14 @@ func (s *sortingSource) load(ctx context.Context) error {
 			}
 		}
 		var err error
-		if key, err = s.key(idle(key)[:0], doc); err != nil {
+		if key, err = s.key(source.Idle(key)[:0], doc); err != nil {
 			return err
 		}
 		meta, err := s.meta(doc)
 		if err != nil {
 			return err
 		}
-		return s.sorter.Add(ctx, &extsort.Entry{Key: key, Body: s.kept.joinMeta(doc, meta)})
+		return s.sorter.Add(ctx, &extsort.Entry{Key: key, Body: s.kept.JoinMeta(doc, meta)})
 	})
 	if err != nil {
 		return err
@@ -104,5 +105,5 @@ func (s *sortingSource) load(ctx context.Context) error {
 // Close implements Source.
 func (s *sortingSource) Close() {
 	s.sorter.Close()
-	s.input.Close()
+	s.Input.Close()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // TestSortSpills compares sorts that go to disk, with and without a limit, with one in memory.
@@ -24,9 +25,8 @@ func TestSortSpills(t *testing.T) {
 		`[{"$sort": {"a": 1}}, {"$skip": 1500}, {"$limit": 700}]`, `[{"$sort": {"a": 1}}, {"$limit": 3}]`,
 	} {
 		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
-		want := drainAll(t, p.Run(&pipeline.SliceSource{Docs: docs}, nil))
-		got := drainAll(t, p.Run(&pipeline.SliceSource{Docs: docs},
-			&pipeline.Env{MemoryLimit: 50_000, AllowDiskUse: true, TempDir: t.TempDir()}))
+		want := drainAll(t, p.Run(&source.Slice{Docs: docs}, nil))
+		got := drainAll(t, p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 50_000, AllowDiskUse: true, TempDir: t.TempDir()}))
 		if got != want {
 			t.Errorf("%s: sorted on disk and in memory are not alike", stages)
 		}
@@ -34,12 +34,11 @@ func TestSortSpills(t *testing.T) {
 }
 
 // drainAll returns all documents one after the other, and closes the source.
-func drainAll(t *testing.T, src pipeline.Source) string {
+func drainAll(t *testing.T, src source.Source) string {
 	t.Helper()
 	defer src.Close()
 	var all strings.Builder
-	if err := pipeline.Drain(context.Background(), src,
-		func(d bsonx.Doc) error { all.Write(d); return nil }); err != nil {
+	if err := source.Drain(context.Background(), src, func(d bsonx.Doc) error { all.Write(d); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return all.String()
@@ -68,11 +67,11 @@ func benchmarkSort(b *testing.B, stages string, n, memory int) {
 		docs[i] = bsonx.NewDoc("_id", i, "a", i*7919%1000, "b", float64(i%13), "s", strings.Repeat("s", 200))
 	}
 	p := mustParse(b, stages, pipeline.Options{Vars: expressions.Scope()})
-	env := &pipeline.Env{MemoryLimit: memory, AllowDiskUse: true, TempDir: b.TempDir()}
+	env := &source.Env{MemoryLimit: memory, AllowDiskUse: true, TempDir: b.TempDir()}
 	b.ReportAllocs()
 	for b.Loop() {
-		src := p.Run(&pipeline.SliceSource{Docs: docs}, env)
-		if err := pipeline.Drain(context.Background(), src, func(bsonx.Doc) error { return nil }); err != nil {
+		src := p.Run(&source.Slice{Docs: docs}, env)
+		if err := source.Drain(context.Background(), src, func(bsonx.Doc) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 		src.Close()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // splicer gives a document's value at a path several values in turn, as setPath does, and keeps the fields that are wanted.
@@ -86,7 +87,7 @@ func (s *splicer) room(v bsonx.Value) int64 {
 }
 
 // save keeps what is borrowed.
-func (s *splicer) save() { s.old, s.out = s.old.Clone(), idle(s.out) }
+func (s *splicer) save() { s.old, s.out = s.old.Clone(), source.Idle(s.out) }
 
 // kept returns how many bytes the splicer keeps after save.
 func (s *splicer) kept() int64 {
@@ -95,7 +96,7 @@ func (s *splicer) kept() int64 {
 
 // forget gives up the document that was taken last: nothing will be made of it any more.
 func (s *splicer) forget() {
-	s.head, s.tail, s.out, s.old = idle(s.head), idle(s.tail), idle(s.out), bsonx.Missing
+	s.head, s.tail, s.out, s.old = source.Idle(s.head), source.Idle(s.tail), source.Idle(s.out), bsonx.Missing
 }
 
 func appendElement(dst []byte, key []byte, v bsonx.Value) []byte {

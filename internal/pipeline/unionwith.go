@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // unionWith is $unionWith: the documents of another collection after those of the input.
@@ -126,25 +127,25 @@ func readsPlanned(kinds []string) bool {
 	return slices.Contains(kinds, scoreKind) || slices.Contains(kinds, sortKeyKind)
 }
 
-func (u *unionWith) open(src Source, env *Env) Source {
-	return &unionSource{input: input{src: src}, union: u, env: env}
+func (u *unionWith) open(src source.Source, env *source.Env) source.Source {
+	return &unionSource{Input: source.Input{Src: src}, union: u, env: env}
 }
 
 type unionSource struct {
-	input
+	source.Input
 	union *unionWith
-	env   *Env
-	other Source // what is read after the input; nil before its end
+	env   *source.Env
+	other source.Source // what is read after the input; nil before its end
 }
 
 // Next implements Source.
 func (s *unionSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.other == nil {
-		doc, err := s.src.Next(ctx)
+		doc, err := s.Src.Next(ctx)
 		if err != nil || doc != nil {
 			return doc, err
 		}
-		s.other, err = s.env.openCollection(ctx, s.union.db, s.union.coll, s.union.stages, s.union.opts.Vars)
+		s.other, err = s.env.Open(ctx, s.union.db, s.union.coll, s.union.stages, s.union.opts.Vars)
 		if err != nil {
 			return nil, err
 		}
@@ -154,18 +155,18 @@ func (s *unionSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // Save implements Source.
 func (s *unionSource) Save() {
-	s.input.Save()
+	s.Input.Save()
 	if s.other != nil {
 		s.other.Save()
 	}
 }
 
 // Kept implements memory.Keeper.
-func (s *unionSource) Kept() int64 { return s.input.Kept() + memory.KeptBy(s.other) }
+func (s *unionSource) Kept() int64 { return s.Input.Kept() + memory.KeptBy(s.other) }
 
 // Restore implements Source.
 func (s *unionSource) Restore(ctx context.Context) error {
-	if err := s.input.Restore(ctx); err != nil || s.other == nil {
+	if err := s.Input.Restore(ctx); err != nil || s.other == nil {
 		return err
 	}
 	return s.other.Restore(ctx)
@@ -173,7 +174,7 @@ func (s *unionSource) Restore(ctx context.Context) error {
 
 // Close implements Source.
 func (s *unionSource) Close() {
-	s.input.Close()
+	s.Input.Close()
 	if s.other != nil {
 		s.other.Close()
 	}
@@ -183,9 +184,9 @@ func (s *unionSource) Close() {
 // score.
 func (s *unionSource) Meta() *expr.Meta {
 	if s.other == nil {
-		return s.input.Meta()
+		return s.Input.Meta()
 	}
-	meta, none := metaOf(s.other), withoutScore(s.src)
+	meta, none := source.MetaOf(s.other), source.WithoutScore(s.Src)
 	if meta != nil && (meta.Searched || none == nil) {
 		return meta
 	}

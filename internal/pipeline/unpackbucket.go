@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
@@ -101,12 +102,12 @@ func fieldSet(v bsonx.Value) (map[string]bool, error) {
 	return fields, nil
 }
 
-func (u *unpackBucket) open(src Source, _ *Env) Source {
-	return &unpackSource{input: input{src: src}, stage: u, unpacker: timeseries.NewUnpacker(&u.opts, u.wanted, u.unwanted)}
+func (u *unpackBucket) open(src source.Source, _ *source.Env) source.Source {
+	return &unpackSource{Input: source.Input{Src: src}, stage: u, unpacker: timeseries.NewUnpacker(&u.opts, u.wanted, u.unwanted)}
 }
 
 type unpackSource struct {
-	input
+	source.Input
 	stage    *unpackBucket
 	unpacker *timeseries.Unpacker
 }
@@ -116,7 +117,7 @@ func (s *unpackSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	for {
 		doc := s.unpacker.Next()
 		if doc == nil {
-			bucket, err := s.src.Next(ctx)
+			bucket, err := s.Src.Next(ctx)
 			if err != nil || bucket == nil {
 				return nil, err
 			}
@@ -144,11 +145,11 @@ func (s *unpackSource) Next(ctx context.Context) (bsonx.Doc, error) {
 // Save implements Source. What is left of the bucket is kept.
 func (s *unpackSource) Save() {
 	s.unpacker.Detach()
-	s.input.Save()
+	s.Input.Save()
 }
 
 // Kept implements memory.Keeper.
-func (s *unpackSource) Kept() int64 { return s.unpacker.Kept() + s.input.Kept() }
+func (s *unpackSource) Kept() int64 { return s.unpacker.Kept() + s.Input.Kept() }
 
 // TopFields returns the names of the fields that the pipeline reads of its documents; all is true where it may read any.
 func (p *Pipeline) TopFields() (fields map[string]bool, all bool) {

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // unwind is $unwind: one document per element of an array.
@@ -74,12 +75,12 @@ func (u *unwind) setIndex(v bsonx.Value) error {
 	return err
 }
 
-func (u *unwind) open(src Source, _ *Env) Source {
-	return &unwindSource{input: input{src: src}, stage: u, doc: newSplicer(u.path, u.wanted)}
+func (u *unwind) open(src source.Source, _ *source.Env) source.Source {
+	return &unwindSource{Input: source.Input{Src: src}, stage: u, doc: newSplicer(u.path, u.wanted)}
 }
 
 type unwindSource struct {
-	input
+	source.Input
 	stage *unwind
 	doc   splicer
 	array bsonx.Doc // what is being unwound; nil between two documents
@@ -99,7 +100,7 @@ func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			return s.result(s.elems.Value()), nil
 		}
 		s.array = nil
-		doc, err := s.src.Next(ctx)
+		doc, err := s.Src.Next(ctx)
 		if err != nil || doc == nil {
 			return nil, err
 		}
@@ -135,11 +136,11 @@ func (s *unwindSource) Save() {
 	} else {
 		s.doc.forget()
 	}
-	s.input.Save()
+	s.Input.Save()
 }
 
 // Kept implements memory.Keeper.
-func (s *unwindSource) Kept() int64 { return int64(len(s.array)) + s.doc.kept() + s.input.Kept() }
+func (s *unwindSource) Kept() int64 { return int64(len(s.array)) + s.doc.kept() + s.Input.Kept() }
 
 func (s *unwindSource) result(elem bsonx.Value) bsonx.Doc {
 	return s.stage.indexed(s.doc.with(elem), s.next)

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // looked is an operation that counts how often it is looked at.
@@ -85,7 +86,7 @@ func TestWideRunLooks(t *testing.T) {
 	} {
 		op, opts := watched(t)
 		p := mustParse(t, `[`+stage+`]`, opts)
-		src := p.Run(&pipeline.SliceSource{Docs: []bsonx.Doc{doc}}, &pipeline.Env{})
+		src := p.Run(&source.Slice{Docs: []bsonx.Doc{doc}}, &source.Env{})
 		op.times = 0
 		if _, err := src.Next(op); err != nil {
 			t.Errorf("%.40s: %v", stage, err)

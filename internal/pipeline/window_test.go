@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 func TestWindowMemory(t *testing.T) {
@@ -26,7 +27,7 @@ func TestWindowMemory(t *testing.T) {
 		`[{"$setWindowFields": {"partitionBy": {"$mod": ["$_id", 2]}, "output": {"n": {"$sum": 1}}}}]`: mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
 	} {
 		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
-		_, err := batch(p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{MemoryLimit: 50_000}))
+		_, err := batch(p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 50_000}))
 		if got := mongoerr.CodeOf(err); err != nil && got != code || err == nil && code != 0 {
 			t.Errorf("%s: %v", stages, err)
 		}
@@ -61,17 +62,17 @@ func TestWindowSpills(t *testing.T) {
 	} {
 		stages := `[{"$setWindowFields": {"partitionBy": "$g", "sortBy": {"n": 1}, "output": {"a": {"$count": {}}, "b": ` + function + `, "c": {"$sum": "$v"}}}}]`
 		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
-		want, err := batch(p.Run(&pipeline.SliceSource{Docs: docs}, nil))
+		want, err := batch(p.Run(&source.Slice{Docs: docs}, nil))
 		if err != nil {
 			t.Fatalf("%s: %v", function, err)
 		}
-		got, err := batch(p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{MemoryLimit: 200_000, AllowDiskUse: true, TempDir: dir}))
+		got, err := batch(p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 200_000, AllowDiskUse: true, TempDir: dir}))
 		if err != nil || !got.Equal(want) {
 			t.Errorf("%s: answers differ from those without a spill, %v", function, err)
 		}
 	}
 	p := mustParse(t, `[{"$setWindowFields": {"output": {"n": {"$push": "$s"}}}}]`, pipeline.Options{Vars: expressions.Scope()})
-	if _, err := batch(p.Run(&pipeline.SliceSource{Docs: docs}, &pipeline.Env{MemoryLimit: 200_000, AllowDiskUse: true, TempDir: dir})); mongoerr.CodeOf(err) != 5414201 {
+	if _, err := batch(p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 200_000, AllowDiskUse: true, TempDir: dir})); mongoerr.CodeOf(err) != 5414201 {
 		t.Errorf("what a function keeps does not count: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -83,7 +84,7 @@ func TestDensifyLimit(t *testing.T) {
 	t.Parallel()
 	p := mustParse(t, `[{"$densify": {"field": "n", "range": {"step": 1, "bounds": [0, 500001]}}}]`, pipeline.Options{Vars: expressions.Scope()})
 	n := 0
-	err := pipeline.Drain(context.Background(), p.Run(&pipeline.SliceSource{}, nil), func(bsonx.Doc) error { n++; return nil })
+	err := source.Drain(context.Background(), p.Run(&source.Slice{}, nil), func(bsonx.Doc) error { n++; return nil })
 	if mongoerr.CodeOf(err) != 5897900 || n != 500_000 {
 		t.Errorf("%d documents, %v", n, err)
 	}

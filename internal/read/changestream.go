@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -41,7 +42,7 @@ func (v Reads) OpenChangeStream(sc Scope, db, name string, arg, rest bsonx.Value
 	if err != nil {
 		return nil, err
 	}
-	src := &ChangeSource{Source: parsed.Run(stream, &pipeline.Env{Memory: e.Memory}), stream: stream}
+	src := &ChangeSource{Source: parsed.Run(stream, &source.Env{Memory: e.Memory}), stream: stream}
 	if parsed.SplitsLargeEvents() {
 		src.splitter = changestream.NewSplitter(spec)
 	}
@@ -73,7 +74,7 @@ func (v Reads) changeScope(db, name string, spec *changestream.Spec) (changestre
 
 // ChangeSource is the source of a change stream's cursor.
 type ChangeSource struct {
-	pipeline.Source
+	source.Source
 	stream *changestream.Stream
 	// splitter, where not nil, splits large events; fragments are those of the last event that are left.
 	splitter  *changestream.Splitter

@@ -18,6 +18,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -36,7 +37,7 @@ type Pipelines struct {
 	Collation    *collation.Collator
 	simple       bool              // the command asks for the comparison of bytes
 	Begun        table.CatalogView // before anything was read
-	Writer       pipeline.Writer   // what $out and $merge write with; nil if they may not
+	Writer       source.Writer     // what $out and $merge write with; nil if they may not
 	depth        int               // how many stages there are around the pipeline
 	viewBytes    int64             // of the stages that views have put before the pipeline
 
@@ -76,7 +77,7 @@ func (v Reads) Pipelines(sc Scope, opts PipelineOptions) *Pipelines {
 }
 
 // Open implements pipeline.Collections.
-func (p *Pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (pipeline.Source, error) {
+func (p *Pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (source.Source, error) {
 	inner := *p
 	inner.depth++
 	inner.hint, inner.meant = bsonx.Missing, nil
@@ -124,7 +125,7 @@ func (p *Pipelines) OpenOwn(ctx context.Context, db, name string, own OwnStages,
 		return nil, err
 	}
 	if q == nil {
-		return &StageSource{Source: rest.Run(&pipeline.EmptyDocs{}, env)}, nil
+		return &StageSource{Source: rest.Run(&source.EmptyDocs{}, env)}, nil
 	}
 	if IsVirtual(q.Coll) {
 		return &StageSource{Source: rest.Run(p.Engine.Virtual(q.Coll, p.local), env)}, nil
@@ -134,7 +135,7 @@ func (p *Pipelines) OpenOwn(ctx context.Context, db, name string, own OwnStages,
 		if err != nil {
 			return nil, err
 		}
-		return &StageSource{Source: rest.Run(&pipeline.EmptyDocs{N: n, Searched: q.Filter.HasText()}, env)}, nil
+		return &StageSource{Source: rest.Run(&source.EmptyDocs{N: n, Searched: q.Filter.HasText()}, env)}, nil
 	}
 	if rest, err = p.project(q, rest); err != nil {
 		return nil, err
@@ -175,7 +176,7 @@ func (p *Pipelines) project(q *query.Query, rest *pipeline.Pipeline) (*pipeline.
 // Compile returns the query that stages begin with, over the collection below all views, and what
 // is left of them. The query is nil where there is no name, so that the first stage makes the
 // documents.
-func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*pipeline.Pipeline, *pipeline.Env, *query.Query, error) {
+func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*pipeline.Pipeline, *source.Env, *query.Query, error) {
 	reported := name
 	if p.statsOfView(db, name, own.List) {
 		name = ""
@@ -212,7 +213,7 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 		}
 	}
 	parsed := own.Compiled.Optimized(disabled)
-	env := &pipeline.Env{
+	env := &source.Env{
 		Collections: p, Writer: p.Writer, Diagnostics: p.Engine.Diagnostics(Subject{p.local, p.Now, p.user, db, cmp.Or(base, reported)}),
 		AllowDiskUse: p.allowDiskUse, Budgets: p.Engine.Budgets.get(), Memory: p.Engine.Memory, TempDir: p.Engine.TempDir,
 		Sorts: func(ctx context.Context) { storage.ReportWork(ctx, storage.PlanWork{Sorts: true}) },
@@ -322,7 +323,7 @@ func namesMeta(stages []bsonx.Value, kind string) bool {
 
 // StageSource is a cursor over a pipeline.
 type StageSource struct {
-	pipeline.Source
+	source.Source
 	// ended reports whether the input is known to be at its end; nil where stages stand above it.
 	ended func(context.Context) bool
 	// Plan is what reads the collection; nil where none is read.
@@ -352,7 +353,7 @@ func (s *StageSource) Kept() int64 { return s.views + s.kept + memory.KeptBy(s.S
 
 // Meta implements pipeline.MetaSource.
 func (s *StageSource) Meta() *expr.Meta {
-	if m, ok := s.Source.(pipeline.MetaSource); ok {
+	if m, ok := s.Source.(source.MetaSource); ok {
 		return m.Meta()
 	}
 	return nil

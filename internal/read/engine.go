@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -34,9 +35,9 @@ type Engine struct {
 
 	// Virtual returns the documents of a virtual collection for a client that reaches the server at
 	// the address local.
-	Virtual func(c *table.Collection, local string) pipeline.Source
+	Virtual func(c *table.Collection, local string) source.Source
 	// Diagnostics returns what stages such as $collStats report.
-	Diagnostics func(on Subject) pipeline.Diagnostics
+	Diagnostics func(on Subject) source.Diagnostics
 	// DisabledRules returns the rules of the optimizer that are switched off.
 	DisabledRules func() pipeline.Rule
 	// ImageExpired reports whether a pre-image of the given time is too old to be shown.

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan/explain"
 )
 
@@ -25,7 +26,7 @@ func (p *Pipelines) ExplainOwn(ctx context.Context, db, name string, own OwnStag
 	}
 	switch {
 	case q == nil || rest.MakesDocuments():
-		return p.explainWithoutQuery(ctx, rest.Explain(env, p.Engine.Clock), &pipeline.EmptyDocs{})
+		return p.explainWithoutQuery(ctx, rest.Explain(env, p.Engine.Clock), &source.EmptyDocs{})
 	case IsVirtual(q.Coll):
 		return p.explainWithoutQuery(ctx, rest.Explain(env, p.Engine.Clock), p.Engine.Virtual(q.Coll, p.local))
 	}
@@ -67,11 +68,11 @@ func (p *Pipelines) CheckExplainWriter(last string) error {
 }
 
 // explainWithoutQuery explains a pipeline over documents that no plan reads.
-func (p *Pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explained, in pipeline.Source) (*Explained, error) {
+func (p *Pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explained, in source.Source) (*Explained, error) {
 	if p.Verbosity != explain.QueryPlanner {
 		src := x.Run(in)
 		defer src.Close()
-		if err := pipeline.Drain(ctx, src, ignore); err != nil {
+		if err := source.Drain(ctx, src, ignore); err != nil {
 			return nil, err
 		}
 	}
@@ -83,12 +84,12 @@ func (p *Pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explain
 // command has no other stages.
 func (p *Pipelines) ExplainQuery(ctx context.Context, ask *explain.Request, x explainedStages, whole bool) (*Explained, error) {
 	ask.WholePipeline = whole
-	var src pipeline.Source
+	var src source.Source
 	if !whole && p.Verbosity != explain.QueryPlanner {
 		ask.Consume = func(ctx context.Context, next func(context.Context) (bsonx.Doc, error)) error {
-			searched := pipeline.EmptyDocs{Searched: ask.Query.Filter.HasText()}
+			searched := source.EmptyDocs{Searched: ask.Query.Filter.HasText()}
 			src = x.Run(&rowSource{searched, next})
-			return pipeline.Drain(ctx, src, ignore)
+			return source.Drain(ctx, src, ignore)
 		}
 	}
 	defer func() {
@@ -141,7 +142,7 @@ func (p *Pipelines) Explain(ctx context.Context, db, name string, stages []bsonx
 }
 
 // Observe implements pipeline.Explorer.
-func (p *Pipelines) Observe(examined *pipeline.Examined) pipeline.Collections {
+func (p *Pipelines) Observe(examined *pipeline.Examined) source.Collections {
 	inner := *p
 	inner.examined = examined
 	return &inner
@@ -164,7 +165,7 @@ func ignore(bsonx.Doc) error { return nil }
 // explainedStages are the stages over a query that is explained.
 type explainedStages interface {
 	// Run runs them, counting.
-	Run(in pipeline.Source) pipeline.Source
+	Run(in source.Source) source.Source
 	// Read returns how many documents they have read, and how many milliseconds that took.
 	Read() (n, millis int64)
 	// Stages describes them.
@@ -173,7 +174,7 @@ type explainedStages interface {
 
 // rowSource is the documents of a query that is explained.
 type rowSource struct {
-	pipeline.EmptyDocs
+	source.EmptyDocs
 	next func(ctx context.Context) (bsonx.Doc, error)
 }
 

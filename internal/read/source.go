@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -147,7 +147,7 @@ func (s *PlanSource) noteIndexKey(row *exec.Row) (err error) {
 func (s *PlanSource) Meta() *expr.Meta { return &s.meta }
 
 // Share implements pipeline.Shared.
-func (s *PlanSource) Share(ctx context.Context, work func(ctx context.Context, in pipeline.Source) error) (workers int, err error) {
+func (s *PlanSource) Share(ctx context.Context, work func(ctx context.Context, in source.Source) error) (workers int, err error) {
 	workers, err = s.Run.Share(ctx, func(ctx context.Context, in exec.Node) error { return work(ctx, nodeSource{in}) })
 	if err != nil && workers > 1 && ctx.Err() == nil {
 		// The documents may be asked for again.

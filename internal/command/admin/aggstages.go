@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan/cache"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -22,9 +22,9 @@ type reports struct {
 }
 
 // NewReports returns what describes the server to the stages of a pipeline.
-func NewReports(s *command.Service, on read.Subject) pipeline.Diagnostics { return &reports{on, s} }
+func NewReports(s *command.Service, on read.Subject) source.Diagnostics { return &reports{on, s} }
 
-// Report implements pipeline.Diagnostics.
+// Report implements source.Diagnostics.
 func (r *reports) Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error) {
 	switch stage {
 	case "$collStats":

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/command"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/read"
 )
@@ -111,7 +111,7 @@ func (x *explainedMapReduce) writer(mode outMode, target *command.Namespace) bso
 }
 
 // Run implements explainedStages.
-func (x *explainedMapReduce) Run(in pipeline.Source) pipeline.Source {
+func (x *explainedMapReduce) Run(in source.Source) source.Source {
 	return &mapReduceSource{Source: in, x: x}
 }
 
@@ -143,7 +143,7 @@ func (x *explainedMapReduce) counted(stage bsonx.Doc, n int64, elapsed time.Dura
 
 // mapReduceSource runs a mapReduce, whose results nobody wants.
 type mapReduceSource struct {
-	pipeline.Source
+	source.Source
 	x *explainedMapReduce
 }
 
@@ -182,7 +182,7 @@ func (s *mapReduceSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // mappedSource counts the documents that are mapped.
 type mappedSource struct {
-	pipeline.Source
+	source.Source
 	x *explainedMapReduce
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -121,7 +121,7 @@ func (o *mapReduceOut) write(ctx context.Context, req *command.Request, m *mapRe
 		if old != nil && old.Capped != nil {
 			return mongoerr.New(codeOutCapped, "namespace '%s.%s' is capped so it can't be used for $out", target.DB, target.Name)
 		}
-		err = runOut(ctx, req, &read.StageSource{Source: &pipeline.SliceSource{Docs: docs}}, target, begun)
+		err = runOut(ctx, req, &read.StageSource{Source: &source.Slice{Docs: docs}}, target, begun)
 	} else {
 		err = o.merge(ctx, req, m, target, docs)
 	}

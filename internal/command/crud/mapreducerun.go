@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // The limits of a mapReduce, in bytes.
@@ -80,7 +80,7 @@ func newMapReduce(req *command.Request) (*mapReduce, error) {
 }
 
 // mapAll calls map for each document that a source yields.
-func (m *mapReduce) mapAll(ctx context.Context, src pipeline.Source) error {
+func (m *mapReduce) mapAll(ctx context.Context, src source.Source) error {
 	for {
 		doc, err := src.Next(ctx)
 		if err != nil || doc == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -33,7 +33,7 @@ const (
 
 // merger runs one $merge.
 type merger struct {
-	*pipeline.Merge
+	*source.Merge
 	req  *command.Request
 	opts write.Options
 	on   []string
@@ -49,7 +49,7 @@ type merger struct {
 }
 
 // Merge implements pipeline.Writer.
-func (p *stageWriter) Merge(ctx context.Context, target *pipeline.Merge, src pipeline.Source) error {
+func (p *stageWriter) Merge(ctx context.Context, target *source.Merge, src source.Source) error {
 	m := &merger{Merge: target, req: p.request(), opts: p.writes, on: target.On, collation: p.Collation, held: p.service.Memory.Hold()}
 	defer m.held.Release()
 	if m.on == nil {
@@ -76,7 +76,7 @@ func (p *stageWriter) Merge(ctx context.Context, target *pipeline.Merge, src pip
 		kind = table.TrafficInsert
 	}
 	defer func() { p.service.CountTraffic(target.DB, target.Coll, kind, clock.Since(p.service.Clock, began)) }()
-	if err := pipeline.Drain(ctx, src, func(doc bsonx.Doc) error { return m.add(ctx, doc) }); err != nil {
+	if err := source.Drain(ctx, src, func(doc bsonx.Doc) error { return m.add(ctx, doc) }); err != nil {
 		return err
 	}
 	return m.flush(ctx)

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -25,7 +25,7 @@ import (
 // the old collection or the whole new one.
 
 // Out implements pipeline.Writer.
-func (p *stageWriter) Out(ctx context.Context, target *pipeline.Out, src pipeline.Source) error {
+func (p *stageWriter) Out(ctx context.Context, target *source.Out, src source.Source) error {
 	existing, err := unchangedTarget(p.service, p.Begun, target.DB, target.Coll)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func unchangedTarget(s *command.Service, begun table.CatalogView, db, name strin
 }
 
 // runOut writes what src yields to the target, which was as begun has it when the command began.
-func runOut(ctx context.Context, r *command.Request, src pipeline.Source, target *command.Namespace, begun table.CatalogView) error {
+func runOut(ctx context.Context, r *command.Request, src source.Source, target *command.Namespace, begun table.CatalogView) error {
 	defer src.Close()
 	existing, err := unchangedTarget(r.Service, begun, target.DB, target.Name)
 	if err != nil {
@@ -65,7 +65,7 @@ func runOut(ctx context.Context, r *command.Request, src pipeline.Source, target
 
 // replaceBy puts a collection of what src yields in the place of existing, which has the target's
 // name and may be nil.
-func replaceBy(ctx context.Context, r *command.Request, src pipeline.Source, target *command.Namespace, existing *table.Collection, opts write.Options) error {
+func replaceBy(ctx context.Context, r *command.Request, src source.Source, target *command.Namespace, existing *table.Collection, opts write.Options) error {
 	began := r.Service.Clock.Now()
 	defer func() {
 		r.Service.CountTraffic(target.DB, target.Name, table.TrafficInsert, clock.Since(r.Service.Clock, began))
@@ -106,7 +106,7 @@ const (
 )
 
 // replaceSeries puts a time-series collection of what src yields in the place of existing, if there is one.
-func replaceSeries(ctx context.Context, r *command.Request, src pipeline.Source, target *pipeline.Out, existing *table.Collection, opts write.Options) error {
+func replaceSeries(ctx context.Context, r *command.Request, src source.Source, target *source.Out, existing *table.Collection, opts write.Options) error {
 	if existing != nil && existing.Kind != catalog.KindTimeseries {
 		return mongoerr.New(codeOutNoSeries, "Cannot create a time-series collection from a non time-series collection or view: %s", existing.Namespace())
 	}
@@ -192,7 +192,7 @@ func orDropped(r *command.Request, out *table.Collection, do func() error) error
 }
 
 // copyTo writes what src yields to a collection.
-func copyTo(ctx context.Context, r *command.Request, src pipeline.Source, out *table.Collection, opts write.Options) error {
+func copyTo(ctx context.Context, r *command.Request, src source.Source, out *table.Collection, opts write.Options) error {
 	o := outWriter{req: r, out: out, opts: opts, held: r.Service.Memory.Hold()}
 	defer o.held.Release()
 	for {

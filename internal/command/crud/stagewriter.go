@@ -2,7 +2,7 @@ package crud
 
 import (
 	"github.com/sheafdb/sheaf/internal/command"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -15,6 +15,6 @@ type stageWriter struct {
 }
 
 // newStageWriter returns what the writing stages of p write with.
-func newStageWriter(r *command.Request, p *read.Pipelines) pipeline.Writer {
+func newStageWriter(r *command.Request, p *read.Pipelines) source.Writer {
 	return &stageWriter{p, r.Service, writeOptions(r)}
 }

@@ -1,4 +1,4 @@
-package pipeline
+package source
 
 import (
 	"context"
@@ -16,8 +16,8 @@ type Diagnostics interface {
 	Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error)
 }
 
-// openCollection opens a collection or view, or a pipeline that needs none where name is empty.
-func (e *Env) openCollection(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (Source, error) {
+// Open opens a collection or view, or a pipeline that needs none where name is empty.
+func (e *Env) Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (Source, error) {
 	if e == nil || e.Collections == nil {
 		return nil, mongoerr.New(mongoerr.InternalError, "no collections can be read here")
 	}
@@ -90,8 +90,8 @@ type Env struct {
 	Observer Observer
 }
 
-// of returns the environment of the stages that have a limit of that name.
-func (e *Env) of(name string) *Env {
+// For returns the environment of the stages that have a limit of that name.
+func (e *Env) For(name string) *Env {
 	if e == nil || len(e.Budgets) == 0 {
 		return e
 	}
@@ -104,8 +104,8 @@ func (e *Env) of(name string) *Env {
 	return &own
 }
 
-// run runs a pipeline within a stage.
-func (e *Env) run(p Runner, src Source) Source {
+// Run runs a pipeline within a stage.
+func (e *Env) Run(p Runner, src Source) Source {
 	if e == nil || e.Observer == nil {
 		return p.Run(src, e)
 	}

@@ -1,4 +1,4 @@
-package pipeline
+package source
 
 import (
 	"context"
@@ -19,45 +19,45 @@ type Source interface {
 	Close()
 }
 
-// input is what a source reads; embedded, it passes on what the source does not do itself.
-type input struct{ src Source }
+// Input is what a source reads; embedded, it passes on what the source does not do itself.
+type Input struct{ Src Source }
 
 // Save implements Source.
-func (i *input) Save() { i.src.Save() }
+func (i *Input) Save() { i.Src.Save() }
 
 // Kept returns what the input keeps between two batches; see memory.KeptBy.
-func (i *input) Kept() int64 { return memory.KeptBy(i.src) }
+func (i *Input) Kept() int64 { return memory.KeptBy(i.Src) }
 
 // Restore implements Source.
-func (i *input) Restore(ctx context.Context) error { return i.src.Restore(ctx) }
+func (i *Input) Restore(ctx context.Context) error { return i.Src.Restore(ctx) }
 
 // Close implements Source.
-func (i *input) Close() { i.src.Close() }
+func (i *Input) Close() { i.Src.Close() }
 
-// inMemory is embedded by sources that hold nothing but memory.
-type inMemory struct{}
+// InMemory is embedded by sources that hold nothing but memory.
+type InMemory struct{}
 
 // Save implements Source.
-func (inMemory) Save() {}
+func (InMemory) Save() {}
 
 // Restore implements Source.
-func (inMemory) Restore(context.Context) error { return nil }
+func (InMemory) Restore(context.Context) error { return nil }
 
 // Close implements Source.
-func (inMemory) Close() {}
+func (InMemory) Close() {}
 
-// SliceSource yields documents that are in memory.
-type SliceSource struct {
-	inMemory
+// Slice yields documents that are in memory.
+type Slice struct {
+	InMemory
 	Docs []bsonx.Doc
 	next int
 }
 
 // Kept returns what the documents take that are left.
-func (s *SliceSource) Kept() int64 { return bytesOf(s.Docs[s.next:]) }
+func (s *Slice) Kept() int64 { return BytesOf(s.Docs[s.next:]) }
 
 // Next returns the next document.
-func (s *SliceSource) Next(ctx context.Context) (bsonx.Doc, error) {
+func (s *Slice) Next(ctx context.Context) (bsonx.Doc, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -70,18 +70,18 @@ func (s *SliceSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // EmptyDocs yields N empty documents.
 type EmptyDocs struct {
-	inMemory
+	InMemory
 	N int64
 	// Searched says that the documents stand for the results of a text search.
 	Searched bool
 }
 
-// interruptInterval is how many documents pass between two looks at the context.
-const interruptInterval = 1024
+// InterruptInterval is how many documents pass between two looks at the context.
+const InterruptInterval = 1024
 
 // Next returns the next document.
 func (s *EmptyDocs) Next(ctx context.Context) (bsonx.Doc, error) {
-	if s.N%interruptInterval == 0 && ctx.Err() != nil {
+	if s.N%InterruptInterval == 0 && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	if s.N == 0 {

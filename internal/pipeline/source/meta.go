@@ -1,4 +1,4 @@
-package pipeline
+package source
 
 import (
 	"encoding/binary"
@@ -13,8 +13,8 @@ type MetaSource interface {
 	Meta() *expr.Meta
 }
 
-// metaOf returns the metadata of the document that a source returned last, or nil.
-func metaOf(src Source) *expr.Meta {
+// MetaOf returns the metadata of the document that a source returned last, or nil.
+func MetaOf(src Source) *expr.Meta {
 	if m, ok := src.(MetaSource); ok {
 		return m.Meta()
 	}
@@ -22,12 +22,12 @@ func metaOf(src Source) *expr.Meta {
 }
 
 // Meta implements MetaSource for stages whose documents come from one of the input each.
-func (i *input) Meta() *expr.Meta { return metaOf(i.src) }
+func (i *Input) Meta() *expr.Meta { return MetaOf(i.Src) }
 
-// withoutScore returns the metadata of a document that was made of many documents of src. After a
+// WithoutScore returns the metadata of a document that was made of many documents of src. After a
 // text search its score is missing, which is no error.
-func withoutScore(src Source) *expr.Meta {
-	if m := metaOf(src); m != nil && m.Searched {
+func WithoutScore(src Source) *expr.Meta {
+	if m := MetaOf(src); m != nil && m.Searched {
 		return &expr.Meta{Searched: true}
 	}
 	return nil
@@ -36,13 +36,14 @@ func withoutScore(src Source) *expr.Meta {
 // Meta implements MetaSource.
 func (s *EmptyDocs) Meta() *expr.Meta { return &expr.Meta{Searched: s.Searched} }
 
-// keptMeta is the metadata of a document that waits in a stage. It is written behind the end of the
+// KeptMeta is the metadata of a document that waits in a stage. It is written behind the end of the
 // document: score and distance of 8 bytes each, the point, the index key, the sort key, the record id
 // and the random value, and a byte that says which of them are there. Where there is none, nothing is
 // written.
-type keptMeta struct {
+type KeptMeta struct {
 	room []byte
-	meta expr.Meta
+	// Noted is the metadata of the document that was split last.
+	Noted expr.Meta
 }
 
 // The bits of that byte.
@@ -57,17 +58,18 @@ const (
 	keptRandVal
 )
 
-const doubleBytes = 8
+// DoubleBytes is the length of a double.
+const DoubleBytes = 8
 
-// join returns a document with its metadata behind it, if it has any.
-func (k *keptMeta) join(doc bsonx.Doc, src Source) []byte { return k.joinMeta(doc, metaOf(src)) }
+// Join returns a document with its metadata behind it, if it has any.
+func (k *KeptMeta) Join(doc bsonx.Doc, src Source) []byte { return k.JoinMeta(doc, MetaOf(src)) }
 
-// joinMeta is join for metadata that may be nil.
-func (k *keptMeta) joinMeta(doc bsonx.Doc, m *expr.Meta) []byte {
+// JoinMeta is join for metadata that may be nil.
+func (k *KeptMeta) JoinMeta(doc bsonx.Doc, m *expr.Meta) []byte {
 	if m == nil {
 		return doc
 	}
-	k.meta.Searched = k.meta.Searched || m.Searched
+	k.Noted.Searched = k.Noted.Searched || m.Searched
 	if m.TextScore.IsMissing() && m.GeoDistance.IsMissing() && m.GeoPoint.IsMissing() && !planned(m) {
 		return doc
 	}
@@ -100,22 +102,22 @@ func planned(m *expr.Meta) bool {
 }
 
 // Meta implements MetaSource for who embeds it.
-func (k *keptMeta) Meta() *expr.Meta {
-	if !k.meta.Searched && k.meta.GeoDistance.IsMissing() && !planned(&k.meta) {
+func (k *KeptMeta) Meta() *expr.Meta {
+	if !k.Noted.Searched && k.Noted.GeoDistance.IsMissing() && !planned(&k.Noted) {
 		return nil
 	}
-	return &k.meta
+	return &k.Noted
 }
 
 // docLen is the length of the document at the beginning of b.
 func docLen(b []byte) int { return int(binary.LittleEndian.Uint32(b)) }
 
-// split takes the metadata off, and notes it.
-func (k *keptMeta) split(b []byte) bsonx.Doc {
+// Split takes the metadata off, and notes it.
+func (k *KeptMeta) Split(b []byte) bsonx.Doc {
 	if b == nil {
 		return nil
 	}
-	k.meta = expr.Meta{Searched: k.meta.Searched}
+	k.Noted = expr.Meta{Searched: k.Noted.Searched}
 	end := docLen(b)
 	if behind := b[end:]; len(behind) > 0 {
 		last := len(behind) - 1
@@ -125,7 +127,7 @@ func (k *keptMeta) split(b []byte) bsonx.Doc {
 }
 
 // read notes what stands behind a document.
-func (k *keptMeta) read(has byte, b []byte) {
+func (k *KeptMeta) read(has byte, b []byte) {
 	next := func(bit byte, t bsonx.Type, n func([]byte) int) bsonx.Value {
 		if has&bit == 0 {
 			return bsonx.Missing
@@ -135,18 +137,18 @@ func (k *keptMeta) read(has byte, b []byte) {
 		b = b[size:]
 		return v
 	}
-	double := func([]byte) int { return doubleBytes }
-	k.meta.TextScore = next(keptScore, bsonx.TypeDouble, double)
-	k.meta.GeoDistance = next(keptDistance, bsonx.TypeDouble, double)
+	double := func([]byte) int { return DoubleBytes }
+	k.Noted.TextScore = next(keptScore, bsonx.TypeDouble, double)
+	k.Noted.GeoDistance = next(keptDistance, bsonx.TypeDouble, double)
 	point := bsonx.TypeDocument
 	if has&keptPointArray != 0 {
 		point = bsonx.TypeArray
 	}
-	k.meta.GeoPoint = next(keptPoint, point, docLen)
-	k.meta.IndexKey = next(keptIndexKey, bsonx.TypeDocument, docLen)
-	k.meta.SortKey = next(keptSortKey, bsonx.TypeArray, docLen)
+	k.Noted.GeoPoint = next(keptPoint, point, docLen)
+	k.Noted.IndexKey = next(keptIndexKey, bsonx.TypeDocument, docLen)
+	k.Noted.SortKey = next(keptSortKey, bsonx.TypeArray, docLen)
 	if id := next(keptRecordID, bsonx.TypeDocument, docLen); !id.IsMissing() {
-		k.meta.RecordID = id.Doc().First().Value
+		k.Noted.RecordID = id.Doc().First().Value
 	}
-	k.meta.RandVal = next(keptRandVal, bsonx.TypeDouble, double)
+	k.Noted.RandVal = next(keptRandVal, bsonx.TypeDouble, double)
 }

@@ -1,4 +1,4 @@
-package pipeline
+package source
 
 import (
 	"strings"
@@ -23,7 +23,7 @@ func TestDequeKeepsMeta(t *testing.T) {
 	t.Parallel()
 	var d spill.Deque
 	defer d.Close()
-	var kept keptMeta
+	var kept KeptMeta
 	src := &scoredDocs{meta: expr.Meta{Searched: true}}
 	const n = 10_000
 	for i := range n {
@@ -35,7 +35,7 @@ func TestDequeKeepsMeta(t *testing.T) {
 		if i%5 == 0 {
 			src.meta.IndexKey = bsonx.Document(bsonx.NewDoc("k", strings.Repeat("x", i%300)))
 		}
-		d.Push(d.Copy(kept.join(bsonx.NewDoc("_id", i), src)))
+		d.Push(d.Copy(kept.Join(bsonx.NewDoc("_id", i), src)))
 		if i == n/3 || i == n/2 {
 			if err := d.Spill(t.TempDir()); err != nil {
 				t.Fatal(err)
@@ -47,7 +47,7 @@ func TestDequeKeepsMeta(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		doc := kept.split(record)
+		doc := kept.Split(record)
 		if plain, err := d.Doc(i); err != nil || !plain.Equal(doc) || !doc.Equal(bsonx.NewDoc("_id", i)) {
 			t.Fatalf("document %d: %v %v", i, doc, err)
 		}
