@@ -6,11 +6,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-const (
-	changeStreamStage = "$changeStream"
-	splitStage        = "$changeStreamSplitLargeEvent"
-)
-
 // changeStream stands for the events that the pipeline is run over, and for the parts of them at its end; who runs it makes them.
 type changeStream struct{}
 
@@ -41,14 +36,4 @@ func IsChangeStream(stages bsonx.Value) (arg bsonx.Value, ok bool) {
 		return bsonx.Missing, false
 	}
 	return stages.Doc().First().Value.Doc().First().Value, true
-}
-
-// inChangeStream reports whether a stage may follow $changeStream: it takes one event and gives one or none.
-func inChangeStream(name string) bool {
-	switch name {
-	case changeStreamStage, splitStage, "$addFields", "$match", "$project", "$redact", "$replaceRoot", "$replaceWith", "$set", "$unset":
-		return true
-	default:
-		return false
-	}
 }

@@ -2,52 +2,13 @@ package pipeline
 
 import (
 	"math"
-	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
-	"github.com/sheafdb/sheaf/internal/projection"
 )
-
-// Options are the surroundings of a pipeline.
-type Options struct {
-	// Vars is the scope of expressions; nil has the system variables only.
-	Vars *expr.Vars
-	// Now is the value of $$NOW.
-	Now time.Time
-	// Collation compares strings; nil compares bytes.
-	Collation *collation.Collator
-	// AllowWhere allows $where in $match, which MongoDB does not.
-	AllowWhere bool
-	// Disable has the rules of the optimiser that are not applied.
-	Disable Rule
-
-	// DB is the database of the collections that stages name without one.
-	DB string
-	// Top says what the pipeline is run over.
-	Top Top
-
-	// first says that the stage that is being parsed is the first one.
-	first bool
-	// inside is the stage whose sub-pipeline is being parsed, depth how many such stages there are around it.
-	inside parent
-	depth  int
-	nested nested
-}
-
-func (o *Options) projection() projection.Options {
-	return projection.Options{Vars: o.Vars, Now: o.Now, Collation: o.Collation}
-}
-
-// stage is a compiled stage.
-type stage interface {
-	// open returns the stage's results over a source.
-	open(src source.Source, env *source.Env) source.Source
-}
 
 // step is a stage with its name, as it was written.
 type step struct {

@@ -2,8 +2,12 @@ package pipeline
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+const (
+	changeStreamStage = "$changeStream"
+	splitStage        = "$changeStreamSplitLargeEvent"
 )
 
 // parent is the set of the kind of stage that a sub-pipeline belongs to, and of inFacet where a $facet is anywhere around.
@@ -137,19 +141,12 @@ func topOf(coll string) Top {
 	return OverCollection
 }
 
-// parseSub compiles the pipeline inside a stage.
-func parseSub(stages bsonx.Value, opts Options, top Top, inside parent) (*Pipeline, error) {
-	opts.depth++
-	if opts.depth > limits.SubPipelineDepth {
-		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", limits.SubPipelineDepth)
+// inChangeStream reports whether a stage may follow $changeStream: it takes one event and gives one or none.
+func inChangeStream(name string) bool {
+	switch name {
+	case changeStreamStage, splitStage, "$addFields", "$match", "$project", "$redact", "$replaceRoot", "$replaceWith", "$set", "$unset":
+		return true
+	default:
+		return false
 	}
-	opts.inside, opts.Top = inside|opts.inside&inFacet, top
-	return opts.nested.parse(stages, opts)
-}
-
-// nested are the parsers of pipelines inside stages. They stand in Options because the table of stages, which they
-// read, refers to the stages that call them.
-type nested struct {
-	parse func(stages bsonx.Value, opts Options) (*Pipeline, error)
-	names func(stages bsonx.Value) error // checks that there are such stages
 }
