@@ -83,13 +83,18 @@ func (x *Explained) Run(src source.Source) source.Source {
 
 // RunWithin implements Observer.
 func (s *explainedStage) RunWithin(p source.Runner, src source.Source, env *source.Env) source.Source {
-	inner, ok := p.(*Pipeline)
-	if !ok {
-		return p.Run(src, env)
-	}
-	x := inner.Explain(env, s.in.clock)
+	x := explained(p, env, s.in.clock)
 	s.inner = append(s.inner, x)
 	return x.Run(src)
+}
+
+// explained returns a pipeline of a stage to be explained: all of them are Pipelines.
+func explained(p source.Runner, env *source.Env, c clock.Clock) *Explained {
+	inner, ok := p.(*Pipeline)
+	if !ok {
+		inner = &Pipeline{}
+	}
+	return inner.Explain(env, c)
 }
 
 // counted counts what a source yields, and how long it takes.

@@ -100,7 +100,7 @@ func (x *Explained) facetForm(ctx context.Context, s *explainedStage, f *facet) 
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	for i, name := range f.names {
-		inner := f.pipelines[i].Explain(x.env, x.clock)
+		inner := explained(f.pipelines[i], x.env, x.clock)
 		if i < len(s.inner) {
 			inner = s.inner[i]
 		}

@@ -18,7 +18,7 @@ import (
 // facet is $facet: one document with the results of several pipelines over the same input.
 type facet struct {
 	names     []string
-	pipelines []*Pipeline
+	pipelines []source.Runner
 }
 
 func parseFacet(arg bsonx.Value, opts Options) ([]stage, error) {
@@ -201,7 +201,7 @@ type facetRun struct {
 	stop  func()
 }
 
-func newFacetRun(ctx context.Context, p *Pipeline, env *source.Env, total *facetTotal) *facetRun {
+func newFacetRun(ctx context.Context, p source.Runner, env *source.Env, total *facetTotal) *facetRun {
 	run := &facetRun{out: bsonx.NewBuilder(nil)}
 	run.out.StartArray()
 	run.next, run.stop = iter.Pull(func(yield func(struct{}) bool) {

@@ -23,10 +23,10 @@ func parseMatch(arg bsonx.Value, opts Options) ([]stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15959, "the match filter must be an expression in an object")
 	}
-	if !opts.first && hasText(arg.Doc(), 0) {
+	if !opts.isFirst() && hasText(arg.Doc(), 0) {
 		return nil, mongoerr.New(17313, "$match with $text is only allowed as the first pipeline stage")
 	}
-	if opts.inside&inFacet != 0 && hasText(arg.Doc(), 0) {
+	if opts.isInFacet() && hasText(arg.Doc(), 0) {
 		return nil, errNoScore
 	}
 	f, err := opts.parseFilter(arg.Doc())

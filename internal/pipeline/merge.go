@@ -211,7 +211,7 @@ func (m *merge) check() error {
 	if m.let, _, err = parseLetVars(m.rawLet.Doc(), m.opts.Vars.WithFailures(&ignored)); err != nil {
 		return err
 	}
-	return m.opts.nested.names(m.Stages) // as in MongoDB, it is compiled for each document that is merged
+	return m.opts.checkNames(m.Stages) // as in MongoDB, it is compiled for each document that is merged
 }
 
 // isRoot reports whether a value is absent or $$ROOT.

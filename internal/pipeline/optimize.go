@@ -3,24 +3,21 @@ package pipeline
 // rewriteRule rewrites steps; it returns the ones that it was given where it does not apply.
 type rewriteRule struct {
 	is    Rule
-	name  string
 	apply func(steps []step) []step
 }
 
 func rules() []rewriteRule {
 	return []rewriteRule{
-		{RuleNoop, "noop", removeNoops},
-		{RuleMoveMatch, "move match", moveMatches},
-		{RuleSortFirst, "sort first", moveSorts},
-		{RuleLimitFirst, "limit first", moveLimits},
-		{RuleMerge, "merge", mergeAdjacent},
-		{RuleConstant, "constant", markConstants},
-		{RuleTopK, "top k", limitSorts},
-		{RuleFuse, "fuse", fuseLookups},
-		{RuleAbsorb, "absorb", absorbProjects},
-		{RuleNarrow, "narrow", narrowStages},
-		{RuleParallel, "parallel", func(steps []step) []step { return steps }},
-		{RuleOneOf, "one of group", func(steps []step) []step { return steps }},
+		{RuleNoop, removeNoops},
+		{RuleMoveMatch, moveMatches},
+		{RuleSortFirst, moveSorts},
+		{RuleLimitFirst, moveLimits},
+		{RuleMerge, mergeAdjacent},
+		{RuleConstant, markConstants},
+		{RuleTopK, limitSorts},
+		{RuleFuse, fuseLookups},
+		{RuleAbsorb, absorbProjects},
+		{RuleNarrow, narrowStages},
 	}
 }
 

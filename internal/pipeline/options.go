@@ -33,9 +33,9 @@ type Options struct {
 	// first says that the stage that is being parsed is the first one.
 	first bool
 	// inside is the stage whose sub-pipeline is being parsed, depth how many such stages there are around it.
-	inside parent
-	depth  int
-	nested nested
+	inside  parent
+	depth   int
+	parsers Parsers
 }
 
 func (o *Options) projection() projection.Options {
@@ -49,18 +49,33 @@ type stage interface {
 }
 
 // parseSub compiles the pipeline inside a stage.
-func parseSub(stages bsonx.Value, opts Options, top Top, inside parent) (*Pipeline, error) {
+func parseSub(stages bsonx.Value, opts Options, top Top, inside parent) (source.Runner, error) {
 	opts.depth++
 	if opts.depth > limits.SubPipelineDepth {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", limits.SubPipelineDepth)
 	}
 	opts.inside, opts.Top = inside|opts.inside&inFacet, top
-	return opts.nested.parse(stages, opts)
+	return opts.parsers.Parse(stages, opts)
 }
 
-// nested are the parsers of pipelines inside stages. They stand in Options because the table of stages, which they
-// read, refers to the stages that call them.
-type nested struct {
-	parse func(stages bsonx.Value, opts Options) (*Pipeline, error)
-	names func(stages bsonx.Value) error // checks that there are such stages
+// isFirst reports whether the stage that is being parsed is the first one.
+func (o *Options) isFirst() bool { return o.first }
+
+// isInFacet reports whether the stage that is being parsed is in a $facet.
+func (o *Options) isInFacet() bool { return o.inside&inFacet != 0 }
+
+// checkNames reports the first of some stages that has no known name.
+func (o *Options) checkNames(stages bsonx.Value) error { return o.parsers.CheckNames(stages) }
+
+// with returns the options of a stage, which is the first one or not.
+func (o Options) with(p Parsers, first bool) Options {
+	o.parsers, o.first = p, first
+	return o
+}
+
+// Parsers parse the pipelines inside stages. They stand in Options because the table of stages,
+// which they read, refers to the stages that call them.
+type Parsers struct {
+	Parse      func(stages bsonx.Value, opts Options) (source.Runner, error)
+	CheckNames func(stages bsonx.Value) error // checks that there are such stages
 }

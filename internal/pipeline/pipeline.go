@@ -67,7 +67,7 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 	}
 	opts.Collation = opts.Collation.Serving(opts.Vars.Scripts().Running)
 	p := &Pipeline{opts: opts}
-	opts.nested = nested{Parse, checkNames}
+	parsers := Parsers{parseNested, checkNames}
 	for it := stages.Doc().Iter(); it.Next(); {
 		if len(p.steps) == limits.PipelineStages {
 			return nil, mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", limits.PipelineStages)
@@ -75,7 +75,7 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 		if it.Value().Type != bsonx.TypeDocument {
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
 		}
-		opts.first = len(p.steps) == 0
+		opts = opts.with(parsers, len(p.steps) == 0)
 		steps, err := parseStage(it.Value().Doc(), opts, check)
 		if err != nil {
 			return nil, err
@@ -87,7 +87,16 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 	}
 	p.steps = dropSorts(p.steps)
 	noteSortKeys(p.steps, stages)
-	return p, checkPlaces(stages.Doc(), opts.Top, opts.inside)
+	return p, opts.checkPlaces(stages.Doc())
+}
+
+// parseNested is Parse for a pipeline inside a stage.
+func parseNested(stages bsonx.Value, opts Options) (source.Runner, error) {
+	p, err := Parse(stages, opts)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // checkNames reports the first of some stages that has no known name.

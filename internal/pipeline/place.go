@@ -44,8 +44,9 @@ func isCollectionless(name string) bool {
 func isWriter(name string) bool { return name == "$out" || name == "$merge" }
 
 // checkPlaces refuses stages where they cannot stand.
-func checkPlaces(stages bsonx.Doc, top Top, inside parent) error {
-	if err := top.check(stages); err != nil {
+func (o *Options) checkPlaces(stages bsonx.Doc) error {
+	inside := o.inside
+	if err := o.Top.check(stages); err != nil {
 		return err
 	}
 	changes := firstStage(stages) == changeStreamStage

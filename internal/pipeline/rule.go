@@ -7,9 +7,9 @@ type Rule uint16
 
 // String returns the rule's name.
 func (r Rule) String() string {
-	for _, rule := range rules() {
-		if rule.is == r {
-			return rule.name
+	for i, name := range ruleNames() {
+		if r == 1<<i {
+			return name
 		}
 	}
 	return "rules"
@@ -50,8 +50,16 @@ const (
 // Rules lists the rules one by one.
 func Rules() []Rule {
 	var all []Rule
-	for _, rule := range rules() {
-		all = append(all, rule.is)
+	for i := range ruleNames() {
+		all = append(all, 1<<i)
 	}
 	return all
+}
+
+// ruleNames are the names of the rules, in the order of their bits.
+func ruleNames() []string {
+	return []string{
+		"noop", "move match", "merge", "sort first", "limit first", "constant", "top k", "fuse", "absorb", "narrow",
+		"parallel", "one of group",
+	}
 }
