@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/failpoint"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
 // disabledRules are the rules of the optimiser that a fail point switches off.
-func (s *Service) disabledRules() pipeline.Rule {
+func (s *Service) disabledRules() parsing.Rule {
 	if s.FailPoints.IsOn(failpoint.DisableOptimization) {
-		return pipeline.AllRules
+		return parsing.AllRules
 	}
 	return 0
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // parseBucket is $bucket: a $group by the lower boundary, then a $sort by _id.
-func parseBucket(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseBucket(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	b, err := parseBucketArguments(arg, opts)
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ type bucketArguments struct {
 	output     bsonx.Value
 }
 
-func parseBucketArguments(arg bsonx.Value, opts Options) (*bucketArguments, error) {
+func parseBucketArguments(arg bsonx.Value, opts parsing.Options) (*bucketArguments, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40201, "Argument to $bucket stage must be an object, but found type: %s.", arg.Type)
 	}
@@ -70,7 +71,7 @@ func parseBucketArguments(arg bsonx.Value, opts Options) (*bucketArguments, erro
 	return b, nil
 }
 
-func (b *bucketArguments) set(name string, v bsonx.Value, opts Options) (err error) {
+func (b *bucketArguments) set(name string, v bsonx.Value, opts parsing.Options) (err error) {
 	switch name {
 	case "groupBy":
 		if !isPathOrOperator(v) {
@@ -114,7 +115,7 @@ func isPathOrOperator(v bsonx.Value) bool {
 const boundaryWork = 16 * interrupt.Step
 
 // parseBoundaries returns the boundaries: constants of one class of types, in order.
-func parseBoundaries(v bsonx.Value, opts Options) ([]bsonx.Value, error) {
+func parseBoundaries(v bsonx.Value, opts parsing.Options) ([]bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(40200, "The $bucket 'boundaries' field must be an array, but found type: %s.", v.Type)
 	}

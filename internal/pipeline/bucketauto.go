@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 	"github.com/sheafdb/sheaf/internal/pipeline/granularity"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -26,7 +27,7 @@ type bucketAuto struct {
 	rounder granularity.Rounder // nil without a granularity
 	outputs
 	byValue, byOrder bucketPart // the accumulators that take documents in the order of groupBy, and as they come
-	opts             Options
+	opts             parsing.Options
 }
 
 // bucketPart is some of the accumulators.
@@ -62,7 +63,7 @@ func (r *bucketReading) add(doc bsonx.Doc) (int, error) {
 	return r.part.add(r.accs, r.reading, 0)
 }
 
-func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseBucketAuto(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40240, "The argument to $bucketAuto must be an object, but found type: %s", arg.Type)
 	}
@@ -112,7 +113,7 @@ func parseBucketAuto(arg bsonx.Value, opts Options) ([]stage, error) {
 		return nil, err
 	}
 	b.byOrder.read, err = newReader(b.byOrder.args(), running)
-	return []stage{b}, err
+	return []parsing.Stage{b}, err
 }
 
 // goesByOrder reports whether an accumulator takes the documents of a bucket in the order in which they came, as within MongoDB.
@@ -158,7 +159,7 @@ func parseBucketCount(v bsonx.Value) (int, error) {
 	return int(n), nil
 }
 
-func (b *bucketAuto) open(src source.Source, env *source.Env) source.Source {
+func (b *bucketAuto) Open(src source.Source, env *source.Env) source.Source {
 	s := &bucketAutoSource{
 		Input: source.Input{Src: src}, stage: b, env: env, limit: env.Limit(), held: env.Hold(), sorter: env.NewSorter(0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -24,7 +25,7 @@ func (c fakeCollections) env() *source.Env { return &source.Env{Collections: c, 
 
 // Open implements pipeline.Collections.
 func (c fakeCollections) Open(_ context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (source.Source, error) {
-	p, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars, DB: db})
+	p, err := pipeline.Parse(bsonx.ValueOf(stages), parsing.Options{Vars: vars, DB: db})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func TestLookupFile(t *testing.T) {
 func results(t *testing.T, stages string, docs []bsonx.Doc, env *source.Env) string {
 	t.Helper()
 	var out strings.Builder
-	src := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope(), DB: "db"}).Run(&source.Slice{Docs: docs}, env)
+	src := mustParse(t, stages, parsing.Options{Vars: expressions.Scope(), DB: "db"}).Run(&source.Slice{Docs: docs}, env)
 	defer src.Close()
 	err := source.Drain(context.Background(), src, func(d bsonx.Doc) error {
 		out.WriteString(print(t, d) + "\n")
@@ -128,7 +129,7 @@ func TestGraphLookupMemory(t *testing.T) {
 	}
 	env := fakeCollections{"c": docs}.env()
 	env.MemoryLimit = 20_000
-	p := mustParse(t, `[{"$graphLookup": {"from": "c", "startWith": 0, "connectFromField": "next", "connectToField": "_id", "as": "r"}}]`, pipeline.Options{Vars: expressions.Scope(), DB: "db"})
+	p := mustParse(t, `[{"$graphLookup": {"from": "c", "startWith": 0, "connectFromField": "next", "connectToField": "_id", "as": "r"}}]`, parsing.Options{Vars: expressions.Scope(), DB: "db"})
 	_, err := p.Run(&source.Slice{Docs: docs[:1]}, env).Next(context.Background())
 	if mongoerr.CodeOf(err) != 40099 {
 		t.Error(err)
@@ -142,7 +143,7 @@ func TestFacetStreams(t *testing.T) {
 	for i := range docs {
 		docs[i] = bsonx.NewDoc("_id", i, "m", i%7)
 	}
-	p := mustParse(t, `[{"$facet": {"n": [{"$count": "n"}], "one": [{"$limit": 1}], "none": [{"$match": {"m": 9}}], "last": [{"$skip": 9999}]}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[{"$facet": {"n": [{"$count": "n"}], "one": [{"$limit": 1}], "none": [{"$match": {"m": 9}}], "last": [{"$skip": 9999}]}}]`, parsing.Options{Vars: expressions.Scope()})
 	src := p.Run(&source.Slice{Docs: docs}, nil)
 	defer src.Close()
 	doc, err := src.Next(context.Background())
@@ -152,13 +153,13 @@ func TestFacetStreams(t *testing.T) {
 	if got := print(t, doc); got != `{"n":[{"n":10000}],"one":[{"_id":0,"m":0}],"none":[],"last":[{"_id":9999,"m":3}]}` {
 		t.Error(got)
 	}
-	p = mustParse(t, `[{"$facet": {"n": [{"$count": "n"}], "bad": [{"$skip": 5000}, {"$project": {"x": {"$divide": [1, {"$subtract": ["$m", "$m"]}]}}}]}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p = mustParse(t, `[{"$facet": {"n": [{"$count": "n"}], "bad": [{"$skip": 5000}, {"$project": {"x": {"$divide": [1, {"$subtract": ["$m", "$m"]}]}}}]}}]`, parsing.Options{Vars: expressions.Scope()})
 	if _, err := p.Run(&source.Slice{Docs: docs}, nil).Next(context.Background()); err == nil {
 		t.Error("no error")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	p = mustParse(t, `[{"$facet": {"n": [{"$count": "n"}]}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p = mustParse(t, `[{"$facet": {"n": [{"$count": "n"}]}}]`, parsing.Options{Vars: expressions.Scope()})
 	if _, err := p.Run(&source.Slice{Docs: docs}, nil).Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -173,10 +174,10 @@ func TestNestedSubPipelines(t *testing.T) {
 		}
 		return bsonxtest.Parse(t, `{"v":`+stages+`}`).Lookup("v")
 	}
-	if _, err := pipeline.Parse(nest(20), pipeline.Options{Vars: expressions.Scope()}); err != nil {
+	if _, err := pipeline.Parse(nest(20), parsing.Options{Vars: expressions.Scope()}); err != nil {
 		t.Error(err)
 	}
-	if _, err := pipeline.Parse(nest(21), pipeline.Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != mongoerr.MaxSubPipelineDepthExceeded {
+	if _, err := pipeline.Parse(nest(21), parsing.Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != mongoerr.MaxSubPipelineDepthExceeded {
 		t.Error(err)
 	}
 }
@@ -192,7 +193,7 @@ func BenchmarkLookup(b *testing.B) {
 		customers[i] = bsonx.NewDoc("_id", i, "name", strings.Repeat("n", 50))
 	}
 	env := fakeCollections{"c": customers}.env()
-	p := mustParse(b, `[{"$lookup": {"from": "c", "localField": "customer", "foreignField": "_id", "as": "c"}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(b, `[{"$lookup": {"from": "c", "localField": "customer", "foreignField": "_id", "as": "c"}}]`, parsing.Options{Vars: expressions.Scope()})
 	b.ReportAllocs()
 	for b.Loop() {
 		drain(b, p, docs, env)

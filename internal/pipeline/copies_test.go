@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/memory"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -41,7 +41,7 @@ func TestCopiesAreCounted(t *testing.T) {
 		env := fakeCollections{"f": docs}.env()
 		env.Memory, env.MemoryLimit, env.AllowDiskUse, env.TempDir = budget, c.memoryLimit, true, t.TempDir()
 		ctx := context.WithValue(t.Context(), memory.OperationKey(), &op)
-		src := mustParse(t, c.stages, pipeline.Options{Vars: expressions.Scope()}).Run(&source.Slice{Docs: docs}, env)
+		src := mustParse(t, c.stages, parsing.Options{Vars: expressions.Scope()}).Run(&source.Slice{Docs: docs}, env)
 		if err := source.Drain(ctx, src, func(bsonx.Doc) error { return nil }); err != nil {
 			t.Error(err)
 		}

@@ -7,13 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // count is $count: the number of documents in a field of one document, or nothing where there are none.
 type count struct{ field string }
 
-func parseCount(arg bsonx.Value, _ Options) ([]stage, error) {
+func parseCount(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeString {
 		return nil, mongoerr.New(40156, "the count field must be a non-empty string")
 	}
@@ -30,10 +31,10 @@ func parseCount(arg bsonx.Value, _ Options) ([]stage, error) {
 	case name == "_id":
 		return nil, mongoerr.New(9039800, "the count field cannot be '_id'")
 	}
-	return []stage{&count{name}}, nil
+	return []parsing.Stage{&count{name}}, nil
 }
 
-func (c *count) open(src source.Source, _ *source.Env) source.Source {
+func (c *count) Open(src source.Source, _ *source.Env) source.Source {
 	return &countSource{Input: source.Input{Src: src}, field: c.field}
 }
 

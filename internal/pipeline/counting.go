@@ -8,7 +8,7 @@ func (p *Pipeline) OnlyCounts() bool {
 	if len(p.steps) == 0 {
 		return false
 	}
-	switch s := p.steps[0].stage.(type) {
+	switch s := p.steps[0].Stage.(type) {
 	case *count:
 		return true
 	case *group:

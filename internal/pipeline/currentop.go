@@ -5,12 +5,13 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 var currentOpOptions = []string{"idleConnections", "idleSessions", "allUsers", "localOps", "truncateOps", "idleCursors", "backtrace", "targetAllNodes"}
 
 // parseCurrentOp compiles $currentOp, which lists the running operations.
-func parseCurrentOp(arg bsonx.Value, _ Options) ([]stage, error) {
+func parseCurrentOp(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "$currentOp options must be specified in an object, but found: %s", arg.Type)
 	}
@@ -27,5 +28,5 @@ func parseCurrentOp(arg bsonx.Value, _ Options) ([]stage, error) {
 			return nil, mongoerr.New(code, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", name, v.Type)
 		}
 	}
-	return []stage{&diagnostics{"$currentOp", arg.Doc().Clone()}}, nil
+	return []parsing.Stage{&diagnostics{"$currentOp", arg.Doc().Clone()}}, nil
 }

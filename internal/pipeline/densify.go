@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/window"
 )
@@ -35,7 +36,7 @@ type densify struct {
 	collation    *collation.Collator
 }
 
-func parseDensify(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseDensify(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The $densify stage specification must be an object, found %s", arg.Type)
 	}
@@ -177,7 +178,7 @@ func (d *densify) parsePair(pair bsonx.Doc) error {
 
 // sorting returns the stage that sorts the documents: by partition and field, or by the field alone where the least and
 // the greatest value of all documents count.
-func (d *densify) sorting(opts Options) ([]stage, error) {
+func (d *densify) sorting(opts parsing.Options) ([]parsing.Stage, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	if d.kind != densifyFull {
@@ -227,7 +228,7 @@ func (d *densify) widened(v bsonx.Value) (bsonx.Value, error) {
 	return numeric.Add(v, none)
 }
 
-func (d *densify) open(src source.Source, env *source.Env) source.Source {
+func (d *densify) Open(src source.Source, env *source.Env) source.Source {
 	s := &densifySource{Input: source.Input{Src: src}, stage: d, limit: env.Limit(), held: env.Hold(), out: newOutputWriter(nil), parts: map[string]*densifyPart{}}
 	if d.kind == densifyBounds && len(d.partitions) == 0 {
 		_, _ = s.part(nil) // which is filled even where there are no documents, and takes no time

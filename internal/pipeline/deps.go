@@ -101,7 +101,7 @@ func (n *needs) end() { n.done = true }
 func (p *Pipeline) Needs() (*projection.Projection, bsonx.Doc) {
 	n := &needs{}
 	for _, s := range p.steps {
-		reader, ok := s.stage.(needer)
+		reader, ok := s.Stage.(needer)
 		if !ok {
 			return nil, nil
 		}

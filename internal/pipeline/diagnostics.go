@@ -15,7 +15,7 @@ type diagnostics struct {
 	arg  bsonx.Doc
 }
 
-func (d *diagnostics) open(src source.Source, env *source.Env) source.Source {
+func (d *diagnostics) Open(src source.Source, env *source.Env) source.Source {
 	s := &diagnosticsSource{Input: source.Input{Src: src}, stage: d}
 	if env != nil {
 		s.from = env.Diagnostics

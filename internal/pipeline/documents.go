@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -13,15 +14,15 @@ import (
 // documents is $documents: the elements of an array.
 type documents struct {
 	array expr.Expr
-	opts  Options
+	opts  parsing.Options
 }
 
 // documentsField has the array within MongoDB, where the stage is a $project and an $unwind. Its messages show it.
 const documentsField = "_tempDocumentsField"
 
-func parseDocuments(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseDocuments(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type == bsonx.TypeDocument {
-		if _, err := projection.ParseStage(bsonx.NewDoc(documentsField, arg), opts.projection()); err != nil {
+		if _, err := projection.ParseStage(bsonx.NewDoc(documentsField, arg), opts.Projection()); err != nil {
 			return nil, mongoerr.Within("Invalid $documents", err)
 		}
 	}
@@ -29,10 +30,10 @@ func parseDocuments(arg bsonx.Value, opts Options) ([]stage, error) {
 	if err != nil {
 		return nil, mongoerr.Within("Invalid $documents", err)
 	}
-	return []stage{&documents{e, opts}}, nil
+	return []parsing.Stage{&documents{e, opts}}, nil
 }
 
-func (d *documents) open(src source.Source, _ *source.Env) source.Source {
+func (d *documents) Open(src source.Source, _ *source.Env) source.Source {
 	return &documentsSource{Input: source.Input{Src: src}, stage: d}
 }
 

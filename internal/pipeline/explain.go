@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/extsort"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -34,9 +35,9 @@ type Explorer interface {
 	Observe(examined *Examined) source.Collections
 }
 
-// HiddenRules are the rules of the optimiser that change how stages work and not what they are. A
-// pipeline that is explained is compiled without them, so that every stage has its own figures.
-const HiddenRules = RuleAbsorb | RuleNarrow | RuleParallel
+// HiddenRules are the rules of the optimiser that change how stages work and not what they are. A pipeline that is explained
+// is compiled without them, so that every stage has its own figures.
+const HiddenRules = parsing.RuleAbsorb | parsing.RuleNarrow | parsing.RuleParallel
 
 // Examined is what was read of other collections.
 type Examined struct {
@@ -74,7 +75,7 @@ func (x *Explained) Run(src source.Source) source.Source {
 			env.Collections = e.Observe(&s.examined)
 		}
 		s.in = in
-		s.opened = s.open(in, &env)
+		s.opened = s.Open(in, &env)
 		s.out = &counted{Source: s.opened, clock: x.clock}
 		in = s.out
 	}
@@ -146,13 +147,13 @@ func (x *Explained) Stages(ctx context.Context) ([]bsonx.Doc, error) {
 
 // inSort reports whether a stage is the $limit that a $sort before it shows as its own.
 func (x *Explained) inSort(at int) bool {
-	l, ok := x.stages[at].stage.(*limit)
+	l, ok := x.stages[at].Stage.(*limit)
 	if !ok {
 		return false
 	}
 	total := l.n
 	for i := at - 1; i >= 0; i-- {
-		switch stage := x.stages[i].stage.(type) {
+		switch stage := x.stages[i].Stage.(type) {
 		case *skip:
 			total += stage.n
 		case *sort:
@@ -173,7 +174,7 @@ func (s *explainedStage) withStats(form bsonx.Doc, first bool) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Fields(form)
-	_, isSort := s.stage.(*sort)
+	_, isSort := s.Stage.(*sort)
 	if isSort {
 		s.figures(b)
 	}
@@ -211,7 +212,7 @@ func (s *explainedStage) figures(b *bsonx.Builder) {
 		b.Int64("totalOutputDataSizeBytes", s.out.bytes)
 		spillFigures(b, 0, 0)
 	case *sortingSource:
-		if _, sorts := s.stage.(*sort); !sorts {
+		if _, sorts := s.Stage.(*sort); !sorts {
 			return
 		}
 		b.Int64("totalDataSizeSortedBytesEstimate", s.in.bytes+s.in.n*extsort.EntryBytes)
@@ -302,7 +303,9 @@ func (e *Examined) Add(docs, keys, scans int64, indexes []string) {
 }
 
 // MakesDocuments reports whether the first stage makes documents, so that none are read.
-func (p *Pipeline) MakesDocuments() bool { return len(p.steps) > 0 && isInitial(p.steps[0].name) }
+func (p *Pipeline) MakesDocuments() bool {
+	return len(p.steps) > 0 && parsing.IsInitial(p.steps[0].name)
+}
 
 // PushedProject is a $project that a planner can run.
 type PushedProject struct {
@@ -316,7 +319,7 @@ func (p *Pipeline) SplitProject(simple bool) (*PushedProject, *Pipeline) {
 	if len(p.steps) == 0 {
 		return nil, p
 	}
-	s, ok := p.steps[0].stage.(*project)
+	s, ok := p.steps[0].Stage.(*project)
 	if !ok || s.projection.IsAddition() {
 		return nil, p
 	}
@@ -332,7 +335,7 @@ func (p *Pipeline) SplitMeta() (*PushedProject, *Pipeline) {
 	if len(p.steps) == 0 {
 		return nil, p
 	}
-	s, ok := p.steps[0].stage.(*project)
+	s, ok := p.steps[0].Stage.(*project)
 	if !ok || !slices.ContainsFunc(s.projection.MetaKinds(), isPlanMeta) {
 		return nil, p
 	}

@@ -12,7 +12,7 @@ import (
 // forms returns a stage as MongoDB shows it: as one stage or several.
 func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, error) {
 	e := expr.Serializer{Vars: x.pipeline.opts.Vars, Now: x.pipeline.opts.Now}
-	switch stage := s.stage.(type) {
+	switch stage := s.Stage.(type) {
 	case *lookup:
 		return x.lookupForm(ctx, stage, s.spec.Doc(), e)
 	case *unionWith:
@@ -39,9 +39,9 @@ func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, 
 // form returns a stage that is shown as one.
 func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
 	spec := s.spec.Doc()
-	shown := s.stage
+	shown := s.Stage
 	if a, ok := shown.(*absorbed); ok {
-		shown = a.stage
+		shown = a.Stage
 	}
 	switch stage := shown.(type) {
 	case *project:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // The forms of stages that have pipelines within them.
@@ -24,7 +25,7 @@ func (x *Explained) explorer() Explorer {
 
 // sub shows the stages of a pipeline within a stage; they are not run.
 func (x *Explained) sub(ctx context.Context, stages []bsonx.Value, db string, vars *expr.Vars) ([]bsonx.Doc, error) {
-	p, err := Parse(bsonx.ValueOf(stages), Options{Vars: vars, Now: x.pipeline.opts.Now, DB: db, Disable: HiddenRules})
+	p, err := Parse(bsonx.ValueOf(stages), parsing.Options{Vars: vars, Now: x.pipeline.opts.Now, DB: db, Disable: HiddenRules})
 	if err != nil {
 		return nil, err
 	}

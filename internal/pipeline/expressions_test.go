@@ -8,7 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expressions"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // expressionPipelines are those of the aggregation benchmark whose time goes into expressions.
@@ -50,7 +50,7 @@ func BenchmarkExpressions(b *testing.B) {
 	docs := orderDocs(10_000)
 	for _, c := range expressionPipelines {
 		b.Run(c.name, func(b *testing.B) {
-			p := mustParse(b, c.stages, pipeline.Options{Vars: expressions.Scope()})
+			p := mustParse(b, c.stages, parsing.Options{Vars: expressions.Scope()})
 			b.ReportAllocs()
 			for b.Loop() {
 				drain(b, p, docs, nil)
@@ -65,11 +65,11 @@ func TestExpressionsAllocateNothing(t *testing.T) {
 	docs := orderDocs(5000)
 	for _, c := range []struct {
 		stages  string
-		disable pipeline.Rule
+		disable parsing.Rule
 	}{
-		{expressionPipelines[0].stages, 0}, {expressionPipelines[0].stages, pipeline.RuleAbsorb}, {expressionPipelines[1].stages, 0},
+		{expressionPipelines[0].stages, 0}, {expressionPipelines[0].stages, parsing.RuleAbsorb}, {expressionPipelines[1].stages, 0},
 	} {
-		p := mustParse(t, c.stages, pipeline.Options{Vars: expressions.Scope(), Disable: c.disable})
+		p := mustParse(t, c.stages, parsing.Options{Vars: expressions.Scope(), Disable: c.disable})
 		n := testing.AllocsPerRun(5, func() { drain(t, p, docs, nil) })
 		// What does not depend on the number of documents: sources, groups, chunks.
 		if n > 0.1*float64(len(docs)) {

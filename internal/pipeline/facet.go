@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -21,7 +22,7 @@ type facet struct {
 	pipelines []source.Runner
 }
 
-func parseFacet(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseFacet(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument || arg.Doc().IsEmpty() {
 		return nil, mongoerr.New(40169, "the $facet specification must be a non-empty object, but found: $facet: %s", bsonx.FormatShell(arg))
 	}
@@ -31,14 +32,14 @@ func parseFacet(arg bsonx.Value, opts Options) ([]stage, error) {
 		if err := checkFacet(name, v); err != nil {
 			return nil, err
 		}
-		p, err := parseSub(v, opts, OverUnknown, inFacet)
+		p, err := parsing.ParseSub(v, opts, parsing.OverUnknown, parsing.InFacet)
 		if err != nil {
 			return nil, err
 		}
 		f.names = append(f.names, name)
 		f.pipelines = append(f.pipelines, p)
 	}
-	return []stage{f}, nil
+	return []parsing.Stage{f}, nil
 }
 
 func checkFacet(name string, v bsonx.Value) error {
@@ -62,7 +63,7 @@ func checkFacet(name string, v bsonx.Value) error {
 	return nil
 }
 
-func (f *facet) open(src source.Source, env *source.Env) source.Source {
+func (f *facet) Open(src source.Source, env *source.Env) source.Source {
 	return &facetSource{Input: source.Input{Src: src}, facet: f, env: env}
 }
 

@@ -7,11 +7,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // parseFill compiles $fill into what it stands for: $setWindowFields for the fields with a method, then $addFields for
 // those with a value.
-func parseFill(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseFill(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The $fill stage specification must be an object, found %s", arg.Type)
 	}
@@ -32,7 +33,7 @@ func parseFill(arg bsonx.Value, opts Options) ([]stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	var stages []stage
+	var stages []parsing.Stage
 	if !windows.IsEmpty() {
 		stages, err = parseSetWindowFields(bsonx.Document(fillWindows(partition, sortBy, windows)), opts)
 	} else {
@@ -64,7 +65,7 @@ func checkFill(partition, fields, sortBy, output bsonx.Value) error {
 }
 
 // checkUnusedPartition parses a partition that nothing depends on.
-func checkUnusedPartition(partition bsonx.Value, opts Options) error {
+func checkUnusedPartition(partition bsonx.Value, opts parsing.Options) error {
 	if partition.Type == bsonx.TypeString && !strings.HasPrefix(partition.Str(), "$") {
 		return mongoerr.New(16873, "FieldPath '%s' doesn't start with $", partition.Str())
 	}
@@ -102,7 +103,7 @@ func idlPaths(at string, v bsonx.Value, running *interrupt.Running) ([][]string,
 }
 
 // partitionOf returns the expression of a document with the given fields.
-func partitionOf(fields bsonx.Value, opts Options) (bsonx.Value, error) {
+func partitionOf(fields bsonx.Value, opts parsing.Options) (bsonx.Value, error) {
 	running := opts.Vars.Scripts().Running
 	paths, err := idlPaths("$fill.partitionByFields", fields, running)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -42,7 +43,7 @@ func matchAny(path string, values []bsonx.Value) bsonx.Value {
 type foreignField struct {
 	db, name, path string
 	before         []bsonx.Value // stages that stand before the search
-	opts           Options
+	opts           parsing.Options
 	env            *source.Env
 	tables         *foreignTables // of several goroutines together; nil where the field has its own
 
@@ -75,8 +76,8 @@ func (t *foreignTables) close() {
 	}
 }
 
-// open returns the documents that have one of the values. It is to be closed before the next call.
-func (f *foreignField) open(ctx context.Context, values []bsonx.Value) (source.Source, error) {
+// Open returns the documents that have one of the values. It is to be closed before the next call.
+func (f *foreignField) Open(ctx context.Context, values []bsonx.Value) (source.Source, error) {
 	if err := interrupt.Cause(ctx); err != nil { // the values are of one document, of which there may be a million
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (f *foreignField) close() {
 
 // each calls f for the documents that have one of the values. They are borrowed.
 func (f *foreignField) each(ctx context.Context, values []bsonx.Value, fn func(bsonx.Doc) error) error {
-	src, err := f.open(ctx, values)
+	src, err := f.Open(ctx, values)
 	if err != nil {
 		return err
 	}

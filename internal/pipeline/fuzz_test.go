@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -50,7 +51,7 @@ func FuzzPipeline(f *testing.F) {
 		if bson.UnmarshalExtJSON([]byte(`{"v": `+text+`}`), false, &spec) != nil || bsonx.Validate([]byte(spec), bsonx.Limits{}) != nil {
 			t.Skip()
 		}
-		p, err := pipeline.Parse(bsonx.Doc(spec).First().Value, pipeline.Options{Vars: expressions.Scope(), Now: time.Unix(1_700_000_000, 0)})
+		p, err := pipeline.Parse(bsonx.Doc(spec).First().Value, parsing.Options{Vars: expressions.Scope(), Now: time.Unix(1_700_000_000, 0)})
 		if err != nil {
 			return
 		}

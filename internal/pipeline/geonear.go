@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -22,13 +23,13 @@ type GeoNear struct {
 	spherical bool
 	distance  []string // the path of the field that gets the distance
 	locations []string // the path of the field that gets the geometry; nil: none
-	opts      Options
+	opts      parsing.Options
 }
 
 // boundNames are the operators of the bounds.
 var boundNames = [2]string{"$minDistance", "$maxDistance"}
 
-func parseGeoNear(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseGeoNear(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument && arg.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(10065, "invalid parameter: expected an object ($geoNear)")
 	}
@@ -47,7 +48,7 @@ func parseGeoNear(arg bsonx.Value, opts Options) ([]stage, error) {
 	if g.distance == nil {
 		return nil, mongoerr.New(16605, "$geoNear requires a 'distanceField' option as a String")
 	}
-	return []stage{g}, nil
+	return []parsing.Stage{g}, nil
 }
 
 // checkRemoved refuses options that there were once.
@@ -99,7 +100,7 @@ func (g *GeoNear) option(name string, v bsonx.Value) (err error) {
 			return mongoerr.New(mongoerr.TypeMismatch, "query must be an object")
 		}
 		g.query = v.Doc()
-		_, err = g.opts.parseFilter(g.query)
+		_, err = parseFilter(&g.opts, g.query)
 	case "spherical":
 		if v.Type != bsonx.TypeBool && !v.Type.IsNumber() {
 			return mismatch("bool")
@@ -174,8 +175,8 @@ func (g *GeoNear) Locate(dst []byte, doc bsonx.Doc, distance float64, place bson
 	return append(dst, out...), nil
 }
 
-// open is for pipelines over no collection: there is no index.
-func (*GeoNear) open(src source.Source, _ *source.Env) source.Source {
+// Open is for pipelines over no collection: there is no index.
+func (*GeoNear) Open(src source.Source, _ *source.Env) source.Source {
 	return &nowhere{source.Input{Src: src}}
 }
 

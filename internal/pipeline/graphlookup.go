@@ -5,6 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // graphLookup is $graphLookup: it follows references from document to document, breadth first.
@@ -18,10 +19,10 @@ type graphLookup struct {
 	maxDepth   int64    // negative without a limit
 	restrict   bsonx.Doc
 	unwind     *unwind // of the array, done at once; nil leaves the array
-	opts       Options
+	opts       parsing.Options
 }
 
-func parseGraphLookup(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseGraphLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $graphLookup stage specification must be an object, but found %s", arg.Type)
 	}
@@ -36,7 +37,7 @@ func parseGraphLookup(arg bsonx.Value, opts Options) ([]stage, error) {
 	if g.from == "" {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $graphLookup namespace: %s", opts.DB)
 	}
-	if err := checkName(g.from); err != nil {
+	if err := parsing.CheckCollection(g.from); err != nil {
 		return nil, err
 	}
 	for it := arg.Doc().Iter(); it.Next(); {
@@ -47,7 +48,7 @@ func parseGraphLookup(arg bsonx.Value, opts Options) ([]stage, error) {
 	if g.as == nil || g.start == nil || g.connect == nil || g.connectTo == "" {
 		return nil, mongoerr.New(40105, "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' to be specified.")
 	}
-	return []stage{g}, nil
+	return []parsing.Stage{g}, nil
 }
 
 func (g *graphLookup) set(name string, v bsonx.Value) (err error) {

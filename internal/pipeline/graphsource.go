@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/spill"
 )
 
-func (g *graphLookup) open(src source.Source, env *source.Env) source.Source {
+func (g *graphLookup) Open(src source.Source, env *source.Env) source.Source {
 	s := &graphSource{
 		Input: source.Input{Src: src}, graph: g, env: env, limit: env.Limit(), held: env.Hold(), ctx: expr.Context{Now: g.opts.Now},
 		pair: bsonx.NewBuilder(nil), array: bsonx.NewBuilder(nil), doc: newSplicer(g.as, nil),

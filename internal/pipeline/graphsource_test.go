@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -33,7 +33,7 @@ func TestGraphLookupSpills(t *testing.T) {
 	graph := `{"$graphLookup": {"from": "f", "startWith": "$start", "connectFromField": "to", "connectToField": "_id", "as": "r", "depthField": "d"}}`
 	for _, unwind := range []string{`"$r"`, `{"path": "$r", "preserveNullAndEmptyArrays": true, "includeArrayIndex": "i"}`} {
 		stages := bsonxtest.Parse(t, `{"v": [`+graph+`, {"$unwind": `+unwind+`}]}`).Lookup("v")
-		want := outcomeOf(stages, docs, pipeline.AllRules, colls.env())
+		want := outcomeOf(stages, docs, parsing.AllRules, colls.env())
 		if want.err != nil || len(want.docs) < 3000 {
 			t.Fatal(len(want.docs), want.err)
 		}
@@ -81,7 +81,7 @@ func TestGraphLookupUnwind(t *testing.T) {
 				text := fmt.Sprintf(`{"v": [{"$graphLookup": {"from": "f", "startWith": "$start", "connectFromField": "to", "connectToField": "_id", "as": "%[1]s", "maxDepth": 2, "depthField": "d"}},
 					{"$unwind": `+unwind+`}`+rest+`]}`, as)
 				stages := bsonxtest.Parse(t, text).Lookup("v")
-				want := outcomeOf(stages, docs, pipeline.AllRules, colls.env())
+				want := outcomeOf(stages, docs, parsing.AllRules, colls.env())
 				got := outcomeOf(stages, docs, 0, colls.env())
 				if got.err != nil || want.err != nil || !slices.EqualFunc(got.docs, want.docs, equalDocs) {
 					t.Fatalf("%s\n%v\n%s\nwithout rules: %v\n%s", bsonx.FormatShell(stages), got.err, show(t, got.docs), want.err, show(t, want.docs))

@@ -11,13 +11,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // group is $group. Groups come out in the order in which their first documents came in, unless they were spilled.
 type group struct {
 	id expr.Expr
 	outputs
-	opts Options
+	opts parsing.Options
 	spec bsonx.Doc // what it was compiled from, for explain
 	// bucket computes the _id of $bucket, which spec does not contain.
 	bucket *bucketArguments
@@ -37,7 +38,7 @@ type outputs struct {
 	meter  interrupt.Meter // while they are compiled
 }
 
-func parseGroup(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseGroup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15947, "a group's fields must be specified in an object")
 	}
@@ -45,7 +46,7 @@ func parseGroup(arg bsonx.Value, opts Options) ([]stage, error) {
 }
 
 // parse compiles the fields of the specification. The _id of $bucket is already set.
-func (g *group) parse() ([]stage, error) {
+func (g *group) parse() ([]parsing.Stage, error) {
 	for it := g.spec.Iter(); it.Next(); {
 		var err error
 		switch name := string(it.Key()); name {
@@ -68,10 +69,10 @@ func (g *group) parse() ([]stage, error) {
 	if err := g.compile(); err != nil {
 		return nil, err
 	}
-	return []stage{g}, nil
+	return []parsing.Stage{g}, nil
 }
 
-func parseGroupID(v bsonx.Value, opts Options) (expr.Expr, error) {
+func parseGroupID(v bsonx.Value, opts parsing.Options) (expr.Expr, error) {
 	if v.Type == bsonx.TypeDocument && !strings.HasPrefix(string(v.Doc().First().Key), "$") {
 		for it := v.Doc().Iter(); it.Next(); {
 			if t := it.Value().Type; strings.HasPrefix(string(it.Key()), "$") || t.IsNumber() || t == bsonx.TypeBool {
@@ -95,7 +96,7 @@ func isOperatorCall(d bsonx.Doc) bool {
 	return d.Len() == 1 && strings.HasPrefix(string(d.First().Key), "$")
 }
 
-func (o *outputs) addField(name string, v bsonx.Value, opts Options) error {
+func (o *outputs) addField(name string, v bsonx.Value, opts parsing.Options) error {
 	if err := o.meter.Did(functionWork, opts.Vars.Scripts().Running); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expressions"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -24,7 +24,7 @@ func TestGroupSpills(t *testing.T) {
 		"o": {"$top": {"sortBy": {"v": 1}, "output": "$_id"}}, "p": {"$bottomN": {"n": 4, "sortBy": {"v": 1, "_id": 1}, "output": "$_id"}},
 		"q": {"$percentile": {"input": "$f", "p": [0.1, 0.5], "method": "approximate"}}, "r": {"$count": {}}`
 	for _, id := range []string{`"$k"`, `{"k": "$k", "s": "$s", "nope": "$nope"}`, `null`} {
-		p := mustParse(t, `[{"$group": {"_id": `+id+`, `+fields+`}}, {"$sort": {"_id": 1}}]`, pipeline.Options{Vars: expressions.Scope()})
+		p := mustParse(t, `[{"$group": {"_id": `+id+`, `+fields+`}}, {"$sort": {"_id": 1}}]`, parsing.Options{Vars: expressions.Scope()})
 		results := func(env *source.Env) (out []string) {
 			src := p.Run(&source.Slice{Docs: docs}, env)
 			defer src.Close()
@@ -57,7 +57,7 @@ func BenchmarkGroupWide(b *testing.B) {
 		text := strings.Repeat("x", 60)
 		docs[i] = bsonx.NewDoc("_id", i, "a", text, "customer", i%1000, "b", text, "amount", float64(i), "c", text, "d", text, "e", i, "f", i, "quantity", i%9, "g", text)
 	}
-	p := mustParse(b, `[{"$group": {"_id": "$customer", "n": {"$count": {}}, "total": {"$sum": "$amount"}, "avg": {"$avg": "$quantity"}}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(b, `[{"$group": {"_id": "$customer", "n": {"$count": {}}, "total": {"$sum": "$amount"}, "avg": {"$avg": "$quantity"}}}]`, parsing.Options{Vars: expressions.Scope()})
 	b.ReportAllocs()
 	for b.Loop() {
 		drain(b, p, docs, nil)

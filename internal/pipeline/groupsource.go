@@ -16,7 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/spill"
 )
 
-func (g *group) open(src source.Source, env *source.Env) source.Source {
+func (g *group) Open(src source.Source, env *source.Env) source.Source {
 	s := g.source(env, &groupMemory{limit: int64(env.Limit())})
 	s.Src = src
 	return s

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -33,7 +33,7 @@ func TestLargeDocumentsAreHeld(t *testing.T) {
 		`[{"$setWindowFields": {"sortBy": {"_id": 1}, "output": {"r": {"$shift": {"output": "$s", "by": -1}}}}}]`: 2,
 		`[{"$setWindowFields": {"sortBy": {"_id": 1}, "output": {"r": {"$last": "$s"}}}}]`:                        2,
 	} {
-		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
+		p := mustParse(t, stages, parsing.Options{Vars: expressions.Scope()})
 		run := func(docs []bsonx.Doc, limit int64) (peak int64, err error) {
 			budget := memory.New(limit)
 			src := p.Run(&source.Slice{Docs: docs}, &source.Env{AllowDiskUse: true, TempDir: t.TempDir(), Memory: budget})

@@ -6,13 +6,14 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // limit is $limit.
 type limit struct{ n int64 }
 
-func parseLimit(arg bsonx.Value, _ Options) ([]stage, error) {
+func parseLimit(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	n, err := nonNegative(arg, "limit", 5107201)
 	if err != nil {
 		return nil, err
@@ -20,7 +21,7 @@ func parseLimit(arg bsonx.Value, _ Options) ([]stage, error) {
 	if n == 0 {
 		return nil, mongoerr.New(15958, "the limit must be positive")
 	}
-	return []stage{&limit{n}}, nil
+	return []parsing.Stage{&limit{n}}, nil
 }
 
 // nonNegative reads the argument of $limit and $skip: a whole number that is not negative.
@@ -46,7 +47,7 @@ func nonNegative(arg bsonx.Value, name string, code mongoerr.Code) (int64, error
 	return 0, mongoerr.New(code, "invalid argument to $%s stage: %s: $%s: %s", name, reason, name, bsonx.FormatShell(arg))
 }
 
-func (l *limit) open(src source.Source, _ *source.Env) source.Source {
+func (l *limit) Open(src source.Source, _ *source.Env) source.Source {
 	return &limitSource{source.Input{Src: src}, l.n}
 }
 

@@ -3,15 +3,16 @@ package pipeline
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // parseListSessions compiles $listSessions, which lists the sessions of config.system.sessions.
-func parseListSessions(arg bsonx.Value, _ Options) ([]stage, error) {
+func parseListSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	return parseSessionList("$listSessions", arg)
 }
 
 // parseListLocalSessions compiles $listLocalSessions, which lists the sessions that the server keeps in memory.
-func parseListLocalSessions(arg bsonx.Value, _ Options) ([]stage, error) {
+func parseListLocalSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	return parseSessionList("$listLocalSessions", arg)
 }
 
@@ -32,7 +33,7 @@ func checkSessionUser(path string, i int, v bsonx.Value) error {
 	return nil
 }
 
-func parseSessionList(name string, arg bsonx.Value) ([]stage, error) {
+func parseSessionList(name string, arg bsonx.Value) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "%s options must be specified in an object, but found: %s", name, arg.Type)
 	}
@@ -50,5 +51,5 @@ func parseSessionList(name string, arg bsonx.Value) ([]stage, error) {
 	if spec.Lookup("allUsers").Truthy() && len(users.Doc().Values()) > 0 {
 		return nil, mongoerr.New(mongoerr.UnsupportedFormat, "%s may not specify {allUsers:true} and {users:[...]} at the same time", name)
 	}
-	return []stage{&diagnostics{name, spec}}, nil
+	return []parsing.Stage{&diagnostics{name, spec}}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
@@ -42,7 +43,7 @@ func TestWideStageLooks(t *testing.T) {
 	} {
 		op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 		running.Set(op)
-		mustParse(t, `[`+stage+`]`, pipeline.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})})
+		mustParse(t, `[`+stage+`]`, parsing.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})})
 		if want := n * 16 * interrupt.Step / interrupt.Interval; op.Looks < want {
 			t.Errorf("%.40s: %d looks at the operation, want %d", stage, op.Looks, want)
 		}
@@ -55,7 +56,7 @@ func TestWideOutputLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 7
 	doc := bsonxtest.Parse(t, `{"v": [`+wide(n*n, `{"a": #}`)+`]}`)
-	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(n, `"v.f#": {"$sum": 1}`)+`}}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(n, `"v.f#": {"$sum": 1}`)+`}}}]`, parsing.Options{Vars: expressions.Scope()})
 	src := p.Run(&source.Slice{Docs: []bsonx.Doc{doc}}, &source.Env{})
 	defer src.Close()
 	op := interrupttest.New(t.Context())
@@ -72,7 +73,7 @@ func TestWideOutputMemory(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
 	doc := bsonxtest.Parse(t, `{"v": [`+wide(1<<14, `{"a": #}`)+`]}`)
-	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(1<<10, `"v.f#": {"$sum": 1}`)+`}}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(1<<10, `"v.f#": {"$sum": 1}`)+`}}}]`, parsing.Options{Vars: expressions.Scope()})
 	_, err := batch(p.Run(&source.Slice{Docs: []bsonx.Doc{doc}}, &source.Env{}))
 	if err == nil || !strings.Contains(err.Error(), "would use too much memory") {
 		t.Errorf("a document of 16 Mi fields: %v", err)
@@ -88,7 +89,7 @@ func TestMovingMatchLooks(t *testing.T) {
 	for _, stage := range []string{`{"$set": {"a": 1}}`, `{"$unset": ["a"]}`, `{"$set": {"f0": "$f1", "f1": "$f0"}}`, `{"$unwind": "$a"}`} {
 		op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 		running.Set(op)
-		opts := pipeline.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
+		opts := parsing.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
 		p, err := pipeline.Compile(bsonxtest.Parse(t, `{"v": [`+strings.Repeat(stage+`, `+match+`, `, n-1)+stage+`]}`).Lookup("v"), opts)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +124,7 @@ func TestUpdateLooks(t *testing.T) {
 	}
 	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 	running.Set(op)
-	p, err := pipeline.ParseUpdate(bsonx.ValueOf(list), pipeline.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})})
+	p, err := pipeline.ParseUpdate(bsonx.ValueOf(list), parsing.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -23,7 +24,7 @@ type lookup struct {
 	stages   []bsonx.Value
 	piped    bool // a pipeline is given
 	cached   bool // results may be used again for the same values
-	opts     Options
+	opts     parsing.Options
 
 	unwind *unwind       // of the array, done at once; nil leaves the array
 	only   []bsonx.Value // the $match of the documents that are wanted, if any
@@ -43,7 +44,7 @@ type lookupArgs struct {
 	from, as, local, foreign, let, pipeline bsonx.Value
 }
 
-func parseLookup(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $lookup stage specification must be an object, but found %s", arg.Type)
 	}
@@ -60,7 +61,7 @@ func parseLookup(arg bsonx.Value, opts Options) ([]stage, error) {
 		if l.from == "" {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $lookup namespace: %s", opts.DB)
 		}
-		if err := checkName(l.from); err != nil {
+		if err := parsing.CheckCollection(l.from); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +78,7 @@ func parseLookup(arg bsonx.Value, opts Options) ([]stage, error) {
 			return nil, err
 		}
 	}
-	return []stage{l}, l.setPipeline(args.let, args.pipeline)
+	return []parsing.Stage{l}, l.setPipeline(args.let, args.pipeline)
 }
 
 func (a *lookupArgs) read(spec bsonx.Doc) error {
@@ -130,7 +131,7 @@ func (a *lookupArgs) check() error {
 	if a.from.IsMissing() && !piped {
 		return mongoerr.New(mongoerr.FailedToParse, "must specify 'pipeline' when 'from' is empty")
 	}
-	if a.from.IsMissing() && firstStage(a.pipeline.Doc()) != "$documents" {
+	if a.from.IsMissing() && parsing.FirstStage(a.pipeline.Doc()) != "$documents" {
 		return mongoerr.New(mongoerr.FailedToParse, "$lookup stage without explicit collection must have a pipeline with $documents as first stage")
 	}
 	switch {
@@ -161,7 +162,7 @@ func (l *lookup) setPipeline(let, stages bsonx.Value) error {
 		return err
 	}
 	l.stages = stages.Clone().Doc().Values()
-	_, err = parseSub(stages, inner, topOf(l.from), inLookup)
+	_, err = parsing.ParseSub(stages, inner, parsing.TopOf(l.from), parsing.InLookup)
 	return err
 }
 
@@ -197,7 +198,7 @@ func parseLetVars(let bsonx.Doc, vars *expr.Vars) ([]letVar, *expr.Vars, error) 
 	return out, inner, nil
 }
 
-func (l *lookup) open(src source.Source, env *source.Env) source.Source {
+func (l *lookup) Open(src source.Source, env *source.Env) source.Source {
 	s := &lookupSource{
 		Input: source.Input{Src: src}, lookup: l, env: env, held: env.Hold(), limit: env.Limit(), out: bsonx.NewBuilder(nil),
 		letValues: make([]bsonx.Value, len(l.let)), ctx: expr.Context{Now: l.opts.Now}, doc: newSplicer(l.as, l.wanted),
@@ -286,7 +287,7 @@ func (s *lookupSource) search(ctx context.Context) (source.Source, error) {
 	if s.lookup.piped {
 		return s.runPipeline(ctx)
 	}
-	return s.foreign.open(ctx, s.locals)
+	return s.foreign.Open(ctx, s.locals)
 }
 
 // gather reads what was found. Where an array of it would be too long and none is wanted, it leaves the rest to be read on.

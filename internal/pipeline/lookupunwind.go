@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -150,22 +151,22 @@ func fuseLookups(steps []step) []step {
 		if i+1 == len(steps) {
 			continue
 		}
-		u, ok := steps[i+1].stage.(*unwind)
-		if g, is := s.stage.(*graphLookup); is && ok && g.unwind == nil && takesApart(u, g.as) {
+		u, ok := steps[i+1].Stage.(*unwind)
+		if g, is := s.Stage.(*graphLookup); is && ok && g.unwind == nil && takesApart(u, g.as) {
 			i++
 			joined := *g
 			joined.unwind = u
-			fused[len(fused)-1].stage = &joined
+			fused[len(fused)-1].Stage = &joined
 			continue
 		}
-		l, is := s.stage.(*lookup)
+		l, is := s.Stage.(*lookup)
 		if !is || !ok || l.unwind != nil || !takesApart(u, l.as) {
 			continue
 		}
 		i++
 		joined := *l
 		joined.unwind = u
-		fused[len(fused)-1].stage = &joined
+		fused[len(fused)-1].Stage = &joined
 		if i+1 < len(steps) && !u.keep && u.index == nil {
 			if rest, ok := joined.absorb(steps[i+1]); ok {
 				i++
@@ -183,7 +184,7 @@ func takesApart(u *unwind, as []string) bool {
 
 // absorb takes over the predicates of a $match that ask about the documents found, and returns what is left of it.
 func (l *lookup) absorb(s step) (rest []step, ok bool) {
-	m, ok := s.stage.(*match)
+	m, ok := s.Stage.(*match)
 	if !ok {
 		return nil, false
 	}
@@ -225,7 +226,7 @@ func startsWithPosition(path string) bool {
 	return is
 }
 
-func (l *lookup) narrow(fields []string) stage {
+func (l *lookup) narrow(fields []string) parsing.Stage {
 	narrowed := *l
 	narrowed.wanted = fields
 	if l.unwind != nil {

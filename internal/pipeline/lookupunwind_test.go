@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -54,8 +54,8 @@ func TestLookupUnwind(t *testing.T) {
 				for _, rest := range rests {
 					text := fmt.Sprintf(`{"v": [{"$lookup": `+join+`}, {"$unwind": `+unwind+`}`+rest+`]}`, as)
 					stages := bsonxtest.Parse(t, strings.TrimSuffix(text, "%!(EXTRA string="+as+")")).Lookup("v")
-					want := outcomeOf(stages, docs, pipeline.AllRules, colls.env())
-					for _, rules := range []pipeline.Rule{0, pipeline.AllRules &^ pipeline.RuleFuse, pipeline.AllRules &^ pipeline.RuleNarrow} {
+					want := outcomeOf(stages, docs, parsing.AllRules, colls.env())
+					for _, rules := range []parsing.Rule{0, parsing.AllRules &^ parsing.RuleFuse, parsing.AllRules &^ parsing.RuleNarrow} {
 						got := outcomeOf(stages, docs, rules, colls.env())
 						if got.err != nil || want.err != nil || !slices.EqualFunc(got.docs, want.docs, equalDocs) {
 							t.Fatalf("%s\nwithout the rules %b: %v\n%s\nwithout any: %v\n%s", bsonx.FormatShell(stages), rules, got.err, show(t, got.docs), want.err, show(t, want.docs))
@@ -88,7 +88,7 @@ func TestLookupUnwindLong(t *testing.T) {
 			t.Errorf("the %d-th is %d, with index %d", i, id, n)
 		}
 	}
-	p := mustParse(t, `[`+lookup+`]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[`+lookup+`]`, parsing.Options{Vars: expressions.Scope()})
 	if _, err := p.Run(&source.Slice{Docs: docs}, colls.env()).Next(context.Background()); mongoerr.CodeOf(err) != 4568 {
 		t.Error(err)
 	}
@@ -100,7 +100,7 @@ func TestUnwindAllocatesNothing(t *testing.T) {
 	for i := range docs {
 		docs[i] = bsonxtest.Parse(t, fmt.Sprintf(`{"_id": %d, "a": "text", "items": [{"sku": "a", "qty": 1}, {"sku": "b", "qty": 2}, {"sku": "c", "qty": 3}], "z": 1}`, i))
 	}
-	p := mustParse(t, `[{"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "n": {"$sum": "$items.qty"}}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[{"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "n": {"$sum": "$items.qty"}}}]`, parsing.Options{Vars: expressions.Scope()})
 	allocs := testing.AllocsPerRun(5, func() {
 		drain(t, p, docs, nil)
 	})
@@ -126,7 +126,7 @@ func benchmarkOrders(b *testing.B, stages string) {
 		customers[i] = bsonx.NewDoc("_id", int32(i), "name", strings.Repeat("n", 50), "country", fmt.Sprint("country", i%25))
 	}
 	env := fakeCollections{"customers": customers}.env()
-	p := mustParse(b, stages, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(b, stages, parsing.Options{Vars: expressions.Scope()})
 	b.ReportAllocs()
 	for b.Loop() {
 		drain(b, p, docs, env)

@@ -9,34 +9,35 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // match is $match.
 type match struct {
 	filter *filter.Filter
-	opts   Options
+	opts   parsing.Options
 	never  bool // nothing satisfies the filter
 }
 
-func parseMatch(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseMatch(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15959, "the match filter must be an expression in an object")
 	}
-	if !opts.isFirst() && hasText(arg.Doc(), 0) {
+	if !opts.First() && hasText(arg.Doc(), 0) {
 		return nil, mongoerr.New(17313, "$match with $text is only allowed as the first pipeline stage")
 	}
-	if opts.isInFacet() && hasText(arg.Doc(), 0) {
+	if opts.InFacet() && hasText(arg.Doc(), 0) {
 		return nil, errNoScore
 	}
-	f, err := opts.parseFilter(arg.Doc())
+	f, err := parseFilter(&opts, arg.Doc())
 	if err != nil {
 		return nil, err
 	}
-	return []stage{&match{filter: f, opts: opts}}, nil
+	return []parsing.Stage{&match{filter: f, opts: opts}}, nil
 }
 
-func (o *Options) parseFilter(spec bsonx.Doc) (*filter.Filter, error) {
+func parseFilter(o *parsing.Options, spec bsonx.Doc) (*filter.Filter, error) {
 	return filter.Parse(spec, filter.Options{
 		Vars: o.Vars, Now: o.Now, AllowExpr: true, AllowText: true, AllowWhere: o.AllowWhere, Collation: o.Collation, Stage: true,
 	})
@@ -62,7 +63,7 @@ func hasText(d bsonx.Doc, depth int) bool {
 	return false
 }
 
-func (m *match) open(src source.Source, _ *source.Env) source.Source {
+func (m *match) Open(src source.Source, _ *source.Env) source.Source {
 	if m.never {
 		return &nothing{source.Input{Src: src}}
 	}

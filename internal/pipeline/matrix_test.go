@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
@@ -28,8 +29,8 @@ type outcome struct {
 	err  error
 }
 
-func outcomeOf(stages bsonx.Value, docs []bsonx.Doc, disable pipeline.Rule, env *source.Env) outcome {
-	p, err := pipeline.Parse(stages, pipeline.Options{Vars: expressions.Scope(), Disable: disable})
+func outcomeOf(stages bsonx.Value, docs []bsonx.Doc, disable parsing.Rule, env *source.Env) outcome {
+	p, err := pipeline.Parse(stages, parsing.Options{Vars: expressions.Scope(), Disable: disable})
 	if err != nil {
 		return outcome{err: err}
 	}
@@ -78,8 +79,8 @@ func (s *borrowedSource) Close()                        { s.spoil() }
 // planner does it, and with a small memory: the answers must be alike. The optimiser may avoid an error, and raises none.
 func checkMatrix(t *testing.T, stages bsonx.Value, docs []bsonx.Doc) {
 	t.Helper()
-	want := outcomeOf(stages, docs, pipeline.AllRules, nil)
-	for _, rule := range append(pipeline.Rules(), 0) {
+	want := outcomeOf(stages, docs, parsing.AllRules, nil)
+	for _, rule := range append(parsing.Rules(), 0) {
 		got := outcomeOf(stages, docs, rule, nil)
 		switch {
 		case got.err != nil && want.err == nil:
@@ -120,7 +121,7 @@ func readsGroupOrder(stages bsonx.Value) bool {
 // checkNeeds runs a pipeline over documents that have only the fields that it says it needs.
 func checkNeeds(t *testing.T, stages bsonx.Value, docs []bsonx.Doc, want outcome) {
 	t.Helper()
-	p, err := pipeline.Parse(stages, pipeline.Options{Vars: expressions.Scope()})
+	p, err := pipeline.Parse(stages, parsing.Options{Vars: expressions.Scope()})
 	if err != nil || want.err != nil {
 		return
 	}

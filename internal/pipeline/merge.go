@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -17,10 +18,10 @@ type merge struct {
 	source.Merge
 	let    []letVar
 	rawLet bsonx.Value
-	opts   Options
+	opts   parsing.Options
 }
 
-func parseMerge(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseMerge(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	m := &merge{Merge: source.Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert"}, opts: opts}
 	m.Vars = m.scope
 	switch arg.Type {
@@ -36,13 +37,13 @@ func parseMerge(arg bsonx.Value, opts Options) ([]stage, error) {
 	default:
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "$merge requires a string or object argument, but found %s", arg.Type)
 	}
-	if err := checkName(m.Coll); err != nil {
+	if err := parsing.CheckCollection(m.Coll); err != nil {
 		return nil, err
 	}
 	if err := m.check(); err != nil {
 		return nil, err
 	}
-	return []stage{m}, nil
+	return []parsing.Stage{m}, nil
 }
 
 func (m *merge) read(spec bsonx.Doc) error {
@@ -211,7 +212,7 @@ func (m *merge) check() error {
 	if m.let, _, err = parseLetVars(m.rawLet.Doc(), m.opts.Vars.WithFailures(&ignored)); err != nil {
 		return err
 	}
-	return m.opts.checkNames(m.Stages) // as in MongoDB, it is compiled for each document that is merged
+	return m.opts.CheckNames(m.Stages) // as in MongoDB, it is compiled for each document that is merged
 }
 
 // isRoot reports whether a value is absent or $$ROOT.
@@ -233,6 +234,6 @@ func (m *merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
 	return vars, nil
 }
 
-func (m *merge) open(src source.Source, env *source.Env) source.Source {
+func (m *merge) Open(src source.Source, env *source.Env) source.Source {
 	return &writerSource{Input: source.Input{Src: src}, write: func(ctx context.Context, w source.Writer) error { return w.Merge(ctx, &m.Merge, src) }, env: env}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -61,7 +61,7 @@ func TestOptimize(t *testing.T) {
 		{`[{"$match": {}}, {"$skip": 0}, {"$addFields": {"x": 1}}, {"$limit": 5}, {"$limit": 3}]`, "", "$addFields"},
 		{`[{"$group": {"_id": "$a"}}, {"$skip": 2}, {"$skip": 3}, {"$limit": 9}, {"$limit": 4}, {"$limit": 7}]`, "", "$group,$skip,$limit"},
 	} {
-		lead, rest := mustParse(t, c.stages, pipeline.Options{Vars: expressions.Scope()}).Split()
+		lead, rest := mustParse(t, c.stages, parsing.Options{Vars: expressions.Scope()}).Split()
 		filter := ""
 		if lead.Filter != nil {
 			filter = print(t, lead.Filter)
@@ -77,8 +77,8 @@ func TestUnionMatched(t *testing.T) {
 	t.Parallel()
 	colls := fakeCollections{"f": {bsonxtest.Parse(t, `{"_id": 1, "q": 1}`)}}
 	const stages = `[{"$unionWith": {"coll": "f", "pipeline": [{"$set": {"v": {"$setUnion": "$q"}}}]}}, {"$match": {"none": 1}}]`
-	for disabled, want := range map[pipeline.Rule]mongoerr.Code{0: 0, pipeline.RuleMoveMatch: 17043} {
-		got := drained(t, mustParse(t, stages, pipeline.Options{Vars: expressions.Scope(), DB: "db", Disable: disabled}), &source.Slice{}, colls.env())
+	for disabled, want := range map[parsing.Rule]mongoerr.Code{0: 0, parsing.RuleMoveMatch: 17043} {
+		got := drained(t, mustParse(t, stages, parsing.Options{Vars: expressions.Scope(), DB: "db", Disable: disabled}), &source.Slice{}, colls.env())
 		if mongoerr.CodeOf(got.err) != want || len(got.docs) > 0 {
 			t.Errorf("without the rules %v: %v %v", disabled, got.docs, got.err)
 		}
@@ -87,14 +87,14 @@ func TestUnionMatched(t *testing.T) {
 
 func TestRulesHaveNames(t *testing.T) {
 	t.Parallel()
-	var all pipeline.Rule
-	for _, rule := range pipeline.Rules() {
+	var all parsing.Rule
+	for _, rule := range parsing.Rules() {
 		if rule.String() == "rules" || all&rule != 0 {
 			t.Errorf("rule %d: %s", rule, rule)
 		}
 		all |= rule
 	}
-	if all != pipeline.AllRules {
+	if all != parsing.AllRules {
 		t.Errorf("%b", all)
 	}
 }
@@ -117,7 +117,7 @@ func TestNeeds(t *testing.T) {
 		`[{"$count": "n"}]`:               "",
 		`[{"$sort": {"k": 1}}, {"$replaceWith": {"a": "$a", "b": "$a.b"}}]`: "a,k",
 	} {
-		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
+		p := mustParse(t, stages, parsing.Options{Vars: expressions.Scope()})
 		got := ""
 		if fields, _ := p.Needs(); fields != nil {
 			paths, _ := fields.Fields()

@@ -7,14 +7,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
 // absorbed stands for a stage whose work the next one does.
-type absorbed struct{ stage }
+type absorbed struct{ parsing.Stage }
 
-func (*absorbed) open(src source.Source, _ *source.Env) source.Source { return src }
+func (*absorbed) Open(src source.Source, _ *source.Env) source.Source { return src }
 
 func (*absorbed) needs(*needs) {}
 
@@ -23,12 +24,12 @@ func (*absorbed) needs(*needs) {}
 func absorbProjects(steps []step) []step {
 	changed := steps
 	for i := len(steps) - 1; i > 0; i-- {
-		g, isGroup := steps[i].stage.(*group)
+		g, isGroup := steps[i].Stage.(*group)
 		if !isGroup {
 			continue
 		}
 		for j := i - 1; j >= 0; j-- {
-			p, isProject := steps[j].stage.(*project)
+			p, isProject := steps[j].Stage.(*project)
 			if !isProject {
 				break
 			}
@@ -40,7 +41,7 @@ func absorbProjects(steps []step) []step {
 				changed = slices.Clone(steps)
 			}
 			g = taken
-			changed[i].stage, changed[j].stage = g, &absorbed{p}
+			changed[i].Stage, changed[j].Stage = g, &absorbed{p}
 		}
 	}
 	return changed
@@ -51,12 +52,12 @@ func (p *Pipeline) Unabsorbed() *Pipeline {
 	out := *p
 	out.steps = slices.Clone(p.steps)
 	for i, s := range out.steps {
-		switch stage := s.stage.(type) {
+		switch stage := s.Stage.(type) {
 		case *absorbed:
-			out.steps[i].stage = stage.stage
+			out.steps[i].Stage = stage.Stage
 		case *group:
 			if stage.plain != nil {
-				out.steps[i].stage = stage.plain
+				out.steps[i].Stage = stage.plain
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -41,7 +42,7 @@ func TestAbsorb(t *testing.T) {
 // TestUnabsorbed runs a pipeline in which each stage does its own work again, beside the one that it was.
 func TestUnabsorbed(t *testing.T) {
 	t.Parallel()
-	p := mustParse(t, `[{"$addFields": {"y": {"$add": ["$d", 1]}, "z": "$e"}}, {"$unset": "q"}, {"$group": {"_id": "$y"}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[{"$addFields": {"y": {"$add": ["$d", 1]}, "z": "$e"}}, {"$unset": "q"}, {"$group": {"_id": "$y"}}]`, parsing.Options{Vars: expressions.Scope()})
 	docs := []bsonx.Doc{bsonxtest.Parse(t, `{"d": 1}`), bsonxtest.Parse(t, `{"d": 1, "e": 5}`)}
 	for _, c := range []struct {
 		p     *pipeline.Pipeline
@@ -88,7 +89,7 @@ func TestErrorsStay(t *testing.T) {
 		`{"$match": {"$expr": ` + fails + `}}, {"$skip": 1}, {"$match": {"x": {"$in": []}}}`,
 	} {
 		list := bsonxtest.Parse(t, `{"v": [`+stages+`]}`).Lookup("v")
-		for _, rule := range append(pipeline.Rules(), 0, pipeline.AllRules) {
+		for _, rule := range append(parsing.Rules(), 0, parsing.AllRules) {
 			if got := outcomeOf(list, docs, rule, nil); got.err == nil {
 				t.Errorf("%s\nwithout %q: no error", stages, rule)
 			}

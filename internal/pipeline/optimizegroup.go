@@ -4,16 +4,17 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // OneOf is RuleOneOf. It returns the field by which a $group at the beginning of the pipeline groups, where it reads one
 // document of each group only: any where it has no accumulators, else the first in the order that the query before it
 // asks for, or the last. The field is empty for other pipelines.
 func (p *Pipeline) OneOf(lead Leading) (field string, last bool) {
-	if p.opts.Disable&RuleOneOf != 0 || p.opts.Collation != nil || len(p.steps) == 0 || lead.Skip > 0 || lead.Limit > 0 {
+	if p.opts.Disable&parsing.RuleOneOf != 0 || p.opts.Collation != nil || len(p.steps) == 0 || lead.Skip > 0 || lead.Limit > 0 {
 		return "", false
 	}
-	g, ok := p.steps[0].stage.(*group)
+	g, ok := p.steps[0].Stage.(*group)
 	if !ok || p.steps[0].name != "$group" {
 		return "", false
 	}

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // oneToOne reports whether a stage gives one document for each of its input, in the same order.
 func oneToOne(s step) bool {
-	switch s.stage.(type) {
+	switch s.Stage.(type) {
 	case *project, *replaceRoot:
 		return true
 	case *unwind, *group, *sort:
@@ -17,11 +18,11 @@ func oneToOne(s step) bool {
 	default:
 	}
 	// A $lookup that has taken in a $unwind gives more.
-	return (s.name == "$lookup" || s.name == "$graphLookup") && s.spec.Type == bsonx.TypeDocument && !fused(s.stage)
+	return (s.name == "$lookup" || s.name == "$graphLookup") && s.spec.Type == bsonx.TypeDocument && !fused(s.Stage)
 }
 
 // fused reports whether a stage does the work of a following $unwind too.
-func fused(s stage) bool {
+func fused(s parsing.Stage) bool {
 	f, ok := s.(interface{ unwinds() bool })
 	return ok && f.unwinds()
 }
@@ -30,7 +31,7 @@ func fused(s stage) bool {
 func moveLimits(steps []step) []step {
 	copied := false
 	for i := 1; i < len(steps); i++ {
-		switch steps[i].stage.(type) {
+		switch steps[i].Stage.(type) {
 		case *limit, *skip:
 		default:
 			continue
@@ -57,8 +58,8 @@ func moveLimits(steps []step) []step {
 // limitsInput reports whether a $limit holds for the input of the stage before it, too: a $unwind
 // that gives at least one document for each.
 func limitsInput(s, before step) bool {
-	_, isLimit := s.stage.(*limit)
-	u, isUnwind := before.stage.(*unwind)
+	_, isLimit := s.Stage.(*limit)
+	u, isUnwind := before.Stage.(*unwind)
 	return isLimit && isUnwind && u.keep
 }
 
@@ -66,7 +67,7 @@ func limitsInput(s, before step) bool {
 func limitSorts(steps []step) []step {
 	copied := false
 	for i, s := range steps {
-		sorted, ok := s.stage.(*sort)
+		sorted, ok := s.Stage.(*sort)
 		if !ok {
 			continue
 		}
@@ -79,7 +80,7 @@ func limitSorts(steps []step) []step {
 		if !copied {
 			steps, copied = slices.Clone(steps), true
 		}
-		steps[i].stage = &first
+		steps[i].Stage = &first
 	}
 	return steps
 }
@@ -88,7 +89,7 @@ func limitSorts(steps []step) []step {
 func readAfter(steps []step) int64 {
 	skipped := int64(0)
 	for _, s := range steps {
-		switch stage := s.stage.(type) {
+		switch stage := s.Stage.(type) {
 		case *skip:
 			if stage.n > math.MaxInt64-skipped {
 				return 0

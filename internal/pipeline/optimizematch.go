@@ -34,7 +34,7 @@ func moveMatches(steps []step) []step {
 	known := passages{}
 	for i := 1; i < len(steps); i++ {
 		// Those behind one that could not go on are merged with it later.
-		if _, ok := steps[i].stage.(*match); ok {
+		if _, ok := steps[i].Stage.(*match); ok {
 			steps = sinkMatch(steps, i, known)
 		}
 	}
@@ -47,7 +47,7 @@ func sinkMatch(steps []step, i int, known passages) []step {
 	if known.of(steps[i-1]) == nil {
 		return steps
 	}
-	m, _ := steps[i].stage.(*match)
+	m, _ := steps[i].Stage.(*match)
 	rest := m.predicates()
 	moved := steps[i]
 	for copied := false; i > 0 && m.ended() == nil; i-- {
@@ -85,7 +85,7 @@ func sinkMatch(steps []step, i int, known passages) []step {
 
 // withMatch returns a stage as it is behind a $match that was moved before it: $unionWith has documents that do not come from there.
 func withMatch(s, match step) (step, bool) {
-	if u, ok := s.stage.(*unionWith); ok {
+	if u, ok := s.Stage.(*unionWith); ok {
 		return u.with("$match", match.spec)
 	}
 	return s, true
@@ -104,7 +104,7 @@ func (m *match) of(predicates []predicate) (step, bool) {
 		}
 		spec = bsonx.NewDoc("$and", all)
 	}
-	f, err := m.opts.parseFilter(spec)
+	f, err := parseFilter(&m.opts, spec)
 	if err != nil {
 		return step{}, false // it is the client's own filter: there is no error
 	}
@@ -136,7 +136,7 @@ func conjuncts(dst []bsonx.Doc, spec bsonx.Doc, depth int) []bsonx.Doc {
 
 func (m *match) predicate(spec bsonx.Doc) predicate {
 	p := predicate{spec: spec, compares: true}
-	f, err := m.opts.parseFilter(spec)
+	f, err := parseFilter(&m.opts, spec)
 	if err != nil || m.ended() != nil || hasChance(bsonx.Document(spec), 0) {
 		p.fixed = true
 		return p

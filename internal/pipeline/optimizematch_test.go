@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // BenchmarkMoveMatches optimises pipelines of 980 stages, half of them a $match whose predicates all
@@ -20,13 +21,13 @@ func BenchmarkMoveMatches(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			stages := strings.TrimSuffix(strings.Repeat(bench.stage+`, `+match+`, `, n), ", ")
-			p, err := pipeline.Compile(bsonxtest.Parse(b, `{"v": [`+stages+`]}`).Lookup("v"), pipeline.Options{Vars: expressions.Scope()})
+			p, err := pipeline.Compile(bsonxtest.Parse(b, `{"v": [`+stages+`]}`).Lookup("v"), parsing.Options{Vars: expressions.Scope()})
 			if err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				p.Optimized(pipeline.AllRules &^ pipeline.RuleMoveMatch)
+				p.Optimized(parsing.AllRules &^ parsing.RuleMoveMatch)
 			}
 		})
 	}

@@ -16,13 +16,13 @@ func removeNoops(steps []step) []step {
 	return deleteSteps(steps, func(s step) bool {
 		last := before
 		before = s
-		switch stage := s.stage.(type) {
+		switch stage := s.Stage.(type) {
 		case *match:
 			return stage.filter.Spec().IsEmpty()
 		case *skip:
 			return stage.n == 0
 		case *sort:
-			earlier, ok := last.stage.(*sort)
+			earlier, ok := last.Stage.(*sort)
 			return ok && string(earlier.pattern) == string(stage.pattern)
 		case *replaceRoot:
 			return expr.IsRoot(stage.newRoot)
@@ -49,10 +49,10 @@ func markConstants(steps []step) []step {
 		if i > 0 && canFail(steps[i-1]) {
 			break
 		}
-		m, ok := s.stage.(*match)
+		m, ok := s.Stage.(*match)
 		if ok && m.filter.Normalize().Root.Kind() == filter.KindAlwaysFalse {
 			steps = slices.Clone(steps)
-			s.stage = &match{filter: m.filter, opts: m.opts, never: true}
+			s.Stage = &match{filter: m.filter, opts: m.opts, never: true}
 			steps[i] = s
 		}
 	}
@@ -61,7 +61,7 @@ func markConstants(steps []step) []step {
 
 // canFail reports whether a stage may raise an error; of most it is not known that they do not.
 func canFail(s step) bool {
-	switch stage := s.stage.(type) {
+	switch stage := s.Stage.(type) {
 	case *limit, *skip, *unwind:
 		return false
 	case *match:
@@ -86,13 +86,13 @@ func mergeAdjacent(steps []step) []step {
 
 // mergeRun returns how many of the first steps are one, and that one.
 func mergeRun(steps []step) (int, step) {
-	switch first := steps[0].stage.(type) {
+	switch first := steps[0].Stage.(type) {
 	case *match:
 		return mergeMatches(steps, first)
 	case *limit:
 		least, n := first.n, 1
 		for ; n < len(steps); n++ {
-			next, ok := steps[n].stage.(*limit)
+			next, ok := steps[n].Stage.(*limit)
 			if !ok {
 				break
 			}
@@ -105,7 +105,7 @@ func mergeRun(steps []step) (int, step) {
 	case *skip:
 		sum, n := first.n, 1
 		for ; n < len(steps); n++ {
-			next, ok := steps[n].stage.(*skip)
+			next, ok := steps[n].Stage.(*skip)
 			if !ok || next.n > math.MaxInt64-sum {
 				break
 			}
@@ -125,7 +125,7 @@ func mergeMatchRuns(steps []step) []step {
 	var merged []step
 	for i := 0; i < len(steps); {
 		n, one := 1, steps[i]
-		if first, ok := one.stage.(*match); ok {
+		if first, ok := one.Stage.(*match); ok {
 			n, one = mergeMatches(steps[i:], first)
 		}
 		if merged == nil && n > 1 {
@@ -145,7 +145,7 @@ func mergeMatchRuns(steps []step) []step {
 func mergeMatches(steps []step, first *match) (int, step) {
 	n := 1
 	for n < len(steps) {
-		if _, ok := steps[n].stage.(*match); !ok {
+		if _, ok := steps[n].Stage.(*match); !ok {
 			break
 		}
 		n++
@@ -155,7 +155,7 @@ func mergeMatches(steps []step, first *match) (int, step) {
 	}
 	var all []predicate
 	for _, s := range steps[:n] {
-		m, _ := s.stage.(*match)
+		m, _ := s.Stage.(*match)
 		all = append(all, predicate{spec: m.filter.Spec()})
 	}
 	one, ok := first.of(all)

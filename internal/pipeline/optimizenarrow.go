@@ -1,24 +1,28 @@
 package pipeline
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+)
 
 // narrower is a stage that copies its documents and can leave out fields that nobody reads.
 type narrower interface {
-	stage
+	parsing.Stage
 	// narrow returns the stage that keeps these top-level fields of its results, and may drop all others.
-	narrow(fields []string) stage
+	narrow(fields []string) parsing.Stage
 }
 
 // narrowStages tells stages what is read of their results.
 func narrowStages(steps []step) []step {
 	changed := slices.Clone(steps)
 	for i, s := range steps {
-		n, ok := s.stage.(narrower)
+		n, ok := s.Stage.(narrower)
 		if !ok {
 			continue
 		}
 		if fields, ok := readFields(steps[i+1:]); ok {
-			changed[i].stage = n.narrow(fields)
+			changed[i].Stage = n.narrow(fields)
 		}
 	}
 	return changed
@@ -28,7 +32,7 @@ func narrowStages(steps []step) []step {
 func readFields(steps []step) ([]string, bool) {
 	n := &needs{}
 	for _, s := range steps {
-		reader, ok := s.stage.(needer)
+		reader, ok := s.Stage.(needer)
 		if !ok {
 			return nil, false
 		}
@@ -48,7 +52,7 @@ func readFields(steps []step) ([]string, bool) {
 	return nil, false
 }
 
-func (u *unwind) narrow(fields []string) stage {
+func (u *unwind) narrow(fields []string) parsing.Stage {
 	narrowed := *u
 	narrowed.wanted = fields
 	if u.index != nil && !slices.Contains(fields, u.index[0]) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // passFunc tells how a path that a predicate reads behind a stage is called before it; false where the predicate must
@@ -13,7 +14,7 @@ type passFunc func(path string, p *predicate) (string, bool)
 
 // passage returns how predicates get past a stage, or nil where none does.
 func passage(s step) passFunc {
-	switch stage := s.stage.(type) {
+	switch stage := s.Stage.(type) {
 	case *sort:
 		if stage.limit == 0 {
 			return passUnless()
@@ -40,14 +41,14 @@ func passage(s step) passFunc {
 }
 
 // passages are the passages of stages, each of which is made once.
-type passages map[stage]passFunc
+type passages map[parsing.Stage]passFunc
 
 // of is passage for a step of a pipeline that is being optimised.
 func (ps passages) of(s step) passFunc {
-	pass, ok := ps[s.stage]
+	pass, ok := ps[s.Stage]
 	if !ok {
 		pass = passage(s)
-		ps[s.stage] = pass
+		ps[s.Stage] = pass
 	}
 	return pass
 }

@@ -11,8 +11,8 @@ import (
 // those that hold of the whole document if they hold of what $redact leaves of it.
 func copyBeforeRedact(steps []step) []step {
 	for i := len(steps) - 1; i > 0; i-- {
-		m, isMatch := steps[i].stage.(*match)
-		_, isRedact := steps[i-1].stage.(*redact)
+		m, isMatch := steps[i].Stage.(*match)
+		_, isRedact := steps[i-1].Stage.(*redact)
 		if !isMatch || !isRedact {
 			continue
 		}

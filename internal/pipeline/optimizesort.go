@@ -10,7 +10,7 @@ import (
 func moveSorts(steps []step) []step {
 	copied := false
 	for i, s := range steps {
-		sorted, ok := s.stage.(*sort)
+		sorted, ok := s.Stage.(*sort)
 		if !ok {
 			continue
 		}
@@ -29,7 +29,7 @@ func moveSorts(steps []step) []step {
 // RuleFuse makes one of both.
 func (s *sort) passes(before []step) bool {
 	last := len(before) - 1
-	u, ok := before[last].stage.(*unwind)
+	u, ok := before[last].Stage.(*unwind)
 	if !ok || last > 0 && (before[last-1].name == "$lookup" || before[last-1].name == "$graphLookup") {
 		return false
 	}

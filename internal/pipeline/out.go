@@ -7,13 +7,14 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // out is $out.
 type out struct{ source.Out }
 
-func parseOut(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseOut(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	o := &out{source.Out{DB: opts.DB}}
 	switch arg.Type {
 	case bsonx.TypeString:
@@ -28,7 +29,7 @@ func parseOut(arg bsonx.Value, opts Options) ([]stage, error) {
 	if o.Coll == "" {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Invalid $out target namespace, %s", o.DB)
 	}
-	if err := checkName(o.Coll); err != nil {
+	if err := parsing.CheckCollection(o.Coll); err != nil {
 		return nil, err
 	}
 	if isInternal(o.DB) {
@@ -37,7 +38,7 @@ func parseOut(arg bsonx.Value, opts Options) ([]stage, error) {
 	if strings.HasPrefix(o.Coll, "system.") {
 		return nil, mongoerr.New(17385, "Can't $out to special collection: %s", o.Coll)
 	}
-	return []stage{o}, nil
+	return []parsing.Stage{o}, nil
 }
 
 func (o *out) read(spec bsonx.Doc) error {
@@ -103,7 +104,7 @@ func checkTimeseries(v bsonx.Value) error {
 // isInternal reports whether a database is the server's own, in which pipelines may not write.
 func isInternal(db string) bool { return db == "admin" || db == "config" || db == "local" }
 
-func (o *out) open(src source.Source, env *source.Env) source.Source {
+func (o *out) Open(src source.Source, env *source.Env) source.Source {
 	return &writerSource{Input: source.Input{Src: src}, write: func(ctx context.Context, w source.Writer) error { return w.Out(ctx, &o.Out, src) }, env: env}
 }
 
@@ -128,4 +129,6 @@ func (s *writerSource) Next(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // Writes reports whether the pipeline ends with a stage that writes.
-func (p *Pipeline) Writes() bool { return len(p.steps) > 0 && isWriter(p.steps[len(p.steps)-1].name) }
+func (p *Pipeline) Writes() bool {
+	return len(p.steps) > 0 && parsing.IsWriter(p.steps[len(p.steps)-1].name)
+}

@@ -20,11 +20,11 @@ type sharedRows struct {
 func newSharedRows(steps []step, shared source.Shared, env *source.Env) *sharedRows {
 	s := &sharedRows{shared: shared, steps: slices.Clone(steps), env: env}
 	for i := range s.steps {
-		if l, ok := s.steps[i].stage.(*lookup); ok {
+		if l, ok := s.steps[i].Stage.(*lookup); ok {
 			own := *l
 			own.tables = new(foreignTables)
 			s.tables = append(s.tables, own.tables)
-			s.steps[i].stage = &own
+			s.steps[i].Stage = &own
 		}
 	}
 	s.Source = open(s.steps, shared, env)
@@ -50,7 +50,7 @@ func (s *sharedRows) each(ctx context.Context, work func(ctx context.Context, in
 
 func open(steps []step, src source.Source, env *source.Env) source.Source {
 	for _, s := range steps {
-		src = s.open(src, env.For(s.budgetName()))
+		src = s.Open(src, env.For(s.budgetName()))
 	}
 	return src
 }
@@ -63,11 +63,11 @@ func share(steps []step, src source.Source, env *source.Env) (source.Source, []s
 		return src, steps
 	}
 	for i, s := range steps {
-		if g, ok := s.stage.(*group); ok {
+		if g, ok := s.Stage.(*group); ok {
 			if !g.isUnordered() || g.readsMeta || !isRepeatable(s.spec) {
 				return src, steps
 			}
-			return g.open(newSharedRows(steps[:i], shared, env), env.For(s.budgetName())), steps[i+1:]
+			return g.Open(newSharedRows(steps[:i], shared, env), env.For(s.budgetName())), steps[i+1:]
 		}
 		if !perDocument(s) {
 			return src, steps
@@ -78,7 +78,7 @@ func share(steps []step, src source.Source, env *source.Env) (source.Source, []s
 
 // perDocument reports whether a step makes of each document what it would make of it alone.
 func perDocument(s step) bool {
-	switch s.stage.(type) {
+	switch s.Stage.(type) {
 	case *match, *project, *absorbed, *replaceRoot, *unwind, *redact, *lookup, *unpackBucket:
 		return isRepeatable(s.spec)
 	default:
@@ -102,7 +102,7 @@ func (s *sharedRows) Meta() *expr.Meta { return source.MetaOf(s.Source) }
 
 // budgetName returns the name of the limit that a stage has.
 func (s step) budgetName() string {
-	switch s.stage.(type) {
+	switch s.Stage.(type) {
 	case *group:
 		return "$group"
 	case *sort:

@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -71,9 +72,9 @@ func TestParallelGroup(t *testing.T) {
 			env := colls.env()
 			env.MemoryLimit, env.AllowDiskUse, env.TempDir = limit, true, t.TempDir()
 			stages := bsonxtest.Parse(t, `{"v":`+c.stages+`}`).Lookup("v")
-			want := outcomeOf(stages, docs, pipeline.RuleParallel, env)
+			want := outcomeOf(stages, docs, parsing.RuleParallel, env)
 			src := &sharedSource{borrowedSource: borrowedSource{docs: docs}}
-			got := drained(t, mustParse(t, c.stages, pipeline.Options{Vars: expressions.Scope()}), src, env)
+			got := drained(t, mustParse(t, c.stages, parsing.Options{Vars: expressions.Scope()}), src, env)
 			if (src.shares > 0) != c.shared {
 				t.Errorf("%s: shared %d times", c.stages, src.shares)
 			}
@@ -105,14 +106,14 @@ func TestParallelGroupErrors(t *testing.T) {
 	}
 	docs[20] = bsonxtest.Parse(t, `{"_id": 20, "a": "x", "b": 1}`)
 	docs[80] = bsonxtest.Parse(t, `{"_id": 80, "a": 1, "b": 0}`)
-	p := mustParse(t, `[{"$project": {"v": {"$divide": ["$a", "$b"]}}}, {"$group": {"_id": "$v", "n": {"$sum": 1}}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[{"$project": {"v": {"$divide": ["$a", "$b"]}}}, {"$group": {"_id": "$v", "n": {"$sum": 1}}}]`, parsing.Options{Vars: expressions.Scope()})
 	for range 20 {
 		got := drained(t, p, &sharedSource{borrowedSource: borrowedSource{docs: docs}}, nil)
 		if mongoerr.CodeOf(got.err) != mongoerr.TypeMismatch {
 			t.Fatal(got.err)
 		}
 	}
-	p = mustParse(t, `[{"$group": {"_id": "$a", "n": {"$sum": 1}}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p = mustParse(t, `[{"$group": {"_id": "$a", "n": {"$sum": 1}}}]`, parsing.Options{Vars: expressions.Scope()})
 	alone := func(limit int) outcome {
 		return drained(t, p, &borrowedSource{docs: docs}, &source.Env{MemoryLimit: limit})
 	}

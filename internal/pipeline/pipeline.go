@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -14,17 +15,17 @@ import (
 type step struct {
 	name string
 	spec bsonx.Value
-	stage
+	parsing.Stage
 }
 
 // Pipeline is a compiled pipeline.
 type Pipeline struct {
 	steps []step
-	opts  Options
+	opts  parsing.Options
 }
 
 // Parse compiles an array of stages and optimises them.
-func Parse(stages bsonx.Value, opts Options) (*Pipeline, error) {
+func Parse(stages bsonx.Value, opts parsing.Options) (*Pipeline, error) {
 	p, err := Compile(stages, opts)
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func Parse(stages bsonx.Value, opts Options) (*Pipeline, error) {
 }
 
 // Optimized returns the pipeline with the rules of the optimiser applied that are not disabled.
-func (p *Pipeline) Optimized(disabled Rule) *Pipeline {
+func (p *Pipeline) Optimized(disabled parsing.Rule) *Pipeline {
 	out := *p
 	out.opts.Disable = disabled
 	out.steps = optimize(p.steps, disabled)
@@ -43,7 +44,7 @@ func (p *Pipeline) Optimized(disabled Rule) *Pipeline {
 // Compile compiles an array of stages, which must stay as it is while the pipeline is used.
 // Expressions of constants that fail are an error even if no document would reach them, as in
 // MongoDB; where the scope has Failures they are noted there instead.
-func Compile(stages bsonx.Value, opts Options) (*Pipeline, error) {
+func Compile(stages bsonx.Value, opts parsing.Options) (*Pipeline, error) {
 	outer, failures := opts.Vars.Failures(), &expr.Failures{}
 	opts.Vars = opts.Vars.WithFailures(failures)
 	p, err := parse(stages, opts, nil)
@@ -61,13 +62,13 @@ func Compile(stages bsonx.Value, opts Options) (*Pipeline, error) {
 }
 
 // parse compiles stages; check may refuse a definition.
-func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pipeline, error) {
+func parse(stages bsonx.Value, opts parsing.Options, check func(*definition) error) (*Pipeline, error) {
 	if stages.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
 	}
 	opts.Collation = opts.Collation.Serving(opts.Vars.Scripts().Running)
 	p := &Pipeline{opts: opts}
-	parsers := Parsers{parseNested, checkNames}
+	parsers := parsing.Parsers{parseNested, checkNames}
 	for it := stages.Doc().Iter(); it.Next(); {
 		if len(p.steps) == limits.PipelineStages {
 			return nil, mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", limits.PipelineStages)
@@ -75,7 +76,7 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 		if it.Value().Type != bsonx.TypeDocument {
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
 		}
-		opts = opts.with(parsers, len(p.steps) == 0)
+		opts = opts.With(parsers, len(p.steps) == 0)
 		steps, err := parseStage(it.Value().Doc(), opts, check)
 		if err != nil {
 			return nil, err
@@ -87,11 +88,11 @@ func parse(stages bsonx.Value, opts Options, check func(*definition) error) (*Pi
 	}
 	p.steps = dropSorts(p.steps)
 	noteSortKeys(p.steps, stages)
-	return p, opts.checkPlaces(stages.Doc())
+	return p, opts.CheckPlaces(stages.Doc())
 }
 
 // parseNested is Parse for a pipeline inside a stage.
-func parseNested(stages bsonx.Value, opts Options) (source.Runner, error) {
+func parseNested(stages bsonx.Value, opts parsing.Options) (source.Runner, error) {
 	p, err := Parse(stages, opts)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func definitionOf(spec bsonx.Doc) (*definition, error) {
 	return def, nil
 }
 
-func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]step, error) {
+func parseStage(spec bsonx.Doc, opts parsing.Options, check func(*definition) error) ([]step, error) {
 	def, err := definitionOf(spec)
 	if err != nil {
 		return nil, err
@@ -156,7 +157,7 @@ func parseStage(spec bsonx.Doc, opts Options, check func(*definition) error) ([]
 // source may be read by several goroutines.
 func (p *Pipeline) Run(src source.Source, env *source.Env) source.Source {
 	steps := p.steps
-	if p.opts.Disable&RuleParallel == 0 {
+	if p.opts.Disable&parsing.RuleParallel == 0 {
 		src, steps = share(steps, src, env)
 	}
 	return open(steps, src, env)
@@ -189,7 +190,7 @@ type Leading struct {
 // leadingBounds takes off $skip and $limit stages, which together are a $skip before a $limit; a limit of 0 is none.
 func leadingBounds(steps []step) (skipped, limited int64, rest []step) {
 	for i, s := range steps {
-		switch stage := s.stage.(type) {
+		switch stage := s.Stage.(type) {
 		case *skip:
 			if limited > 0 && stage.n >= limited || stage.n > math.MaxInt64-skipped {
 				return skipped, limited, steps[i:]
@@ -216,12 +217,12 @@ func (p *Pipeline) Split() (Leading, *Pipeline) {
 	var predicates []bsonx.Value
 	steps := p.steps
 	if len(steps) > 0 {
-		if near, ok := steps[0].stage.(*GeoNear); ok {
+		if near, ok := steps[0].Stage.(*GeoNear); ok {
 			return Leading{Near: near}, &Pipeline{steps: steps[1:], opts: p.opts}
 		}
 	}
 	for len(steps) > 0 {
-		m, ok := steps[0].stage.(*match)
+		m, ok := steps[0].Stage.(*match)
 		if !ok {
 			break
 		}
@@ -229,7 +230,7 @@ func (p *Pipeline) Split() (Leading, *Pipeline) {
 		steps = steps[1:]
 	}
 	if len(steps) > 0 {
-		if s, ok := steps[0].stage.(*sort); ok {
+		if s, ok := steps[0].Stage.(*sort); ok {
 			lead.Sort = s.pattern
 			steps = steps[1:]
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -72,7 +73,7 @@ func run(t *testing.T, server *errortext.Server, stages bsonx.Value, docs []bson
 	if strings.HasPrefix(bsonx.FormatShell(stages), "[ { $documents:") {
 		aggregate[0].Value = 1
 	}
-	p, err := pipeline.Parse(stages, pipeline.Options{Vars: expressions.Scope(), DB: "db"})
+	p, err := pipeline.Parse(stages, parsing.Options{Vars: expressions.Scope(), DB: "db"})
 	if err != nil {
 		return "  " + server.Of(t, err, aggregate) + "\n"
 	}
@@ -95,7 +96,7 @@ func rawValue(v bsonx.Value) bson.RawValue {
 func update(t *testing.T, server *errortext.Server, stages bsonx.Value, docs []bsonx.Doc) string {
 	statement := bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: rawValue(stages)}}
 	command := bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{statement}}}
-	p, err := pipeline.ParseUpdate(stages, pipeline.Options{Vars: expressions.Scope()})
+	p, err := pipeline.ParseUpdate(stages, parsing.Options{Vars: expressions.Scope()})
 	if err != nil {
 		return "  " + server.Of(t, err, command) + "\n"
 	}
@@ -120,7 +121,7 @@ func print(t *testing.T, d bsonx.Doc) string {
 	return string(raw)
 }
 
-func mustParse(t testing.TB, stages string, opts pipeline.Options) *pipeline.Pipeline {
+func mustParse(t testing.TB, stages string, opts parsing.Options) *pipeline.Pipeline {
 	t.Helper()
 	p, err := pipeline.Parse(bsonxtest.Parse(t, `{"v":`+stages+`}`).Lookup("v"), opts)
 	if err != nil {
@@ -145,7 +146,7 @@ func TestMemoryLimit(t *testing.T) {
 	for _, stages := range []string{
 		`[{"$sort": {"s": 1}}]`, `[{"$group": {"_id": "$_id"}}]`, `[{"$group": {"_id": null, "l": {"$push": "$s"}}}]`,
 	} {
-		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
+		p := mustParse(t, stages, parsing.Options{Vars: expressions.Scope()})
 		_, err := batch(p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 50_000}))
 		if mongoerr.CodeOf(err) != mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed {
 			t.Errorf("%s: %v", stages, err)
@@ -157,7 +158,7 @@ func TestCancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	p := mustParse(t, `[{"$sort": {"a": 1}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[{"$sort": {"a": 1}}]`, parsing.Options{Vars: expressions.Scope()})
 	if _, err := p.Run(&source.Slice{Docs: []bsonx.Doc{bsonx.Empty}}, nil).Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -180,7 +181,7 @@ func TestSplit(t *testing.T) {
 		{`[{"$limit": 5}, {"$skip": 5}]`, "", "", "$skip", 0, 5},
 		{`[{"$limit": 2}, {"$skip": 1}, {"$limit": 9}]`, "", "", "", 1, 1},
 	} {
-		lead, rest := mustParse(t, c.stages, pipeline.Options{Vars: expressions.Scope()}).Split()
+		lead, rest := mustParse(t, c.stages, parsing.Options{Vars: expressions.Scope()}).Split()
 		filter, sort := "", ""
 		if lead.Filter != nil {
 			filter = print(t, lead.Filter)
@@ -197,8 +198,8 @@ func TestSplit(t *testing.T) {
 func TestTooManyStages(t *testing.T) {
 	t.Parallel()
 	stages := strings.Repeat(`{"$skip": 1},`, 1000)
-	mustParse(t, "["+strings.TrimSuffix(stages, ",")+"]", pipeline.Options{Vars: expressions.Scope()})
-	_, err := pipeline.Parse(bsonxtest.Parse(t, `{"v":[`+stages+`{"$skip":1}]}`).Lookup("v"), pipeline.Options{Vars: expressions.Scope()})
+	mustParse(t, "["+strings.TrimSuffix(stages, ",")+"]", parsing.Options{Vars: expressions.Scope()})
+	_, err := pipeline.Parse(bsonxtest.Parse(t, `{"v":[`+stages+`{"$skip":1}]}`).Lookup("v"), parsing.Options{Vars: expressions.Scope()})
 	if mongoerr.CodeOf(err) != 7749501 {
 		t.Error(err)
 	}
@@ -217,7 +218,7 @@ func FuzzParse(f *testing.F) {
 		if bsonx.Validate(data, bsonx.Limits{}) != nil {
 			t.Skip()
 		}
-		p, err := pipeline.Parse(bsonx.Doc(data).First().Value, pipeline.Options{Vars: expressions.Scope()})
+		p, err := pipeline.Parse(bsonx.Doc(data).First().Value, parsing.Options{Vars: expressions.Scope()})
 		if err != nil {
 			return
 		}
@@ -235,7 +236,7 @@ func BenchmarkGroup(b *testing.B) {
 	for i := range docs {
 		docs[i] = bsonx.NewDoc("_id", i, "customer", i%1000, "amount", float64(i), "status", strings.Repeat("s", i%20))
 	}
-	p := mustParse(b, `[{"$group": {"_id": "$customer", "n": {"$sum": 1}, "total": {"$sum": "$amount"}, "avg": {"$avg": "$amount"}}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(b, `[{"$group": {"_id": "$customer", "n": {"$sum": 1}, "total": {"$sum": "$amount"}, "avg": {"$avg": "$amount"}}}]`, parsing.Options{Vars: expressions.Scope()})
 	b.ReportAllocs()
 	for b.Loop() {
 		drain(b, p, docs, nil)

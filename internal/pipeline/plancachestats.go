@@ -3,10 +3,11 @@ package pipeline
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // parsePlanCacheStats compiles $planCacheStats, which lists the cached plans of the pipeline's collection.
-func parsePlanCacheStats(arg bsonx.Value, _ Options) ([]stage, error) {
+func parsePlanCacheStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s", arg.Type)
 	}
@@ -22,5 +23,5 @@ func parsePlanCacheStats(arg bsonx.Value, _ Options) ([]stage, error) {
 	if arg.Doc().Lookup("allHosts").Truthy() {
 		return nil, mongoerr.New(4503200, "$planCacheStats stage supports allHosts parameter only for sharded clusters")
 	}
-	return []stage{&diagnostics{"$planCacheStats", bsonx.Empty}}, nil
+	return []parsing.Stage{&diagnostics{"$planCacheStats", bsonx.Empty}}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -13,48 +14,48 @@ import (
 // project is $project, $addFields, $set and $unset.
 type project struct{ projection *projection.Projection }
 
-func parseProject(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseProject(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15969, "$project specification must be an object")
 	}
-	p, err := projection.ParseStage(arg.Doc().Clone(), opts.projection())
+	p, err := projection.ParseStage(arg.Doc().Clone(), opts.Projection())
 	return projectStage("$project", p, err)
 }
 
 // parseAddFields returns the parser of $addFields under one of its two names, which its errors repeat.
-func parseAddFields(name string) func(arg bsonx.Value, opts Options) ([]stage, error) {
-	return func(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseAddFields(name string) func(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+	return func(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 		if arg.Type != bsonx.TypeDocument {
 			return nil, mongoerr.New(40272, "%s specification stage must be an object, got %s", name, arg.Type)
 		}
-		p, err := projection.ParseAddFields(arg.Doc().Clone(), opts.projection())
+		p, err := projection.ParseAddFields(arg.Doc().Clone(), opts.Projection())
 		return projectStage(name, p, err)
 	}
 }
 
 // addFieldsStage returns the stage that adds the fields of a specification for another stage.
-func addFieldsStage(spec bsonx.Doc, opts Options) ([]stage, error) {
-	p, err := projection.ParseAddFields(spec, opts.projection())
+func addFieldsStage(spec bsonx.Doc, opts parsing.Options) ([]parsing.Stage, error) {
+	p, err := projection.ParseAddFields(spec, opts.Projection())
 	return projectStage("$addFields", p, err)
 }
 
-func parseUnset(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseUnset(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	paths, err := projection.UnsetPaths(arg)
 	if err != nil {
 		return nil, err
 	}
-	p, err := projection.ParseUnset(paths, opts.projection())
+	p, err := projection.ParseUnset(paths, opts.Projection())
 	return projectStage("$unset", p, err)
 }
 
-func projectStage(name string, p *projection.Projection, err error) ([]stage, error) {
+func projectStage(name string, p *projection.Projection, err error) ([]parsing.Stage, error) {
 	if err != nil {
 		return nil, mongoerr.Within("Invalid "+name, err)
 	}
-	return []stage{&project{p}}, nil
+	return []parsing.Stage{&project{p}}, nil
 }
 
-func (p *project) open(src source.Source, _ *source.Env) source.Source {
+func (p *project) Open(src source.Source, _ *source.Env) source.Source {
 	s := &projectSource{Input: source.Input{Src: src}, projection: p.projection.Applier()}
 	s.meta = len(p.projection.MetaKinds()) > 0
 	return s

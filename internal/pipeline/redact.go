@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -15,7 +16,7 @@ import (
 type redact struct {
 	decide  expr.Expr
 	current int // the slot of CURRENT, which is the document that is being looked at
-	opts    Options
+	opts    parsing.Options
 }
 
 const (
@@ -24,7 +25,7 @@ const (
 	redactKeep    = "keep"
 )
 
-func parseRedact(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseRedact(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	vars, slot := opts.Vars.WithSlot("CURRENT")
 	for name, value := range map[string]string{"DESCEND": redactDescend, "PRUNE": redactPrune, "KEEP": redactKeep} {
 		vars = vars.WithConst(name, bsonx.String(value))
@@ -33,10 +34,10 @@ func parseRedact(arg bsonx.Value, opts Options) ([]stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []stage{&redact{decide, slot, opts}}, nil
+	return []parsing.Stage{&redact{decide, slot, opts}}, nil
 }
 
-func (r *redact) open(src source.Source, _ *source.Env) source.Source {
+func (r *redact) Open(src source.Source, _ *source.Env) source.Source {
 	return &redactSource{Input: source.Input{Src: src}, redact: r, out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: r.opts.Now}}
 }
 

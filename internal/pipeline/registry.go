@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // OperatorInfo describes a stage; see expr.OperatorInfo.
@@ -16,7 +17,7 @@ type OperatorInfo = expr.OperatorInfo
 // definition is one stage. A nil parse means that it is known and not implemented.
 type definition struct {
 	name     string
-	parse    func(arg bsonx.Value, opts Options) ([]stage, error)
+	parse    func(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error)
 	inUpdate bool            // an update's pipeline may have it
 	refuse   *mongoerr.Error // what MongoDB itself answers outside Atlas or a sharded cluster
 	note     string
@@ -39,7 +40,7 @@ func supported() []definition {
 		{name: "$bucket", parse: parseBucket},
 		{name: "$bucketAuto", parse: parseBucketAuto},
 		{name: "$changeStream", parse: parseChangeStream},
-		{name: splitStage, parse: parseSplitLargeEvent},
+		{name: parsing.SplitStage, parse: parseSplitLargeEvent},
 		{name: "$collStats", parse: parseCollStats},
 		{name: "$count", parse: parseCount},
 		{name: "$currentOp", parse: parseCurrentOp},

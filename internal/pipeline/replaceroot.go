@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -20,7 +21,7 @@ type replaceRoot struct {
 	now     time.Time
 }
 
-func parseReplaceRoot(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseReplaceRoot(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40229, "expected an object as specification for $replaceRoot stage, got %s", arg.Type)
 	}
@@ -38,16 +39,16 @@ func parseReplaceRoot(arg bsonx.Value, opts Options) ([]stage, error) {
 	return parseNewRoot("'newRoot' expression ", newRoot, opts)
 }
 
-func parseReplaceWith(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseReplaceWith(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	return parseNewRoot("'replacement document' ", arg, opts)
 }
 
-func parseNewRoot(name string, arg bsonx.Value, opts Options) ([]stage, error) {
+func parseNewRoot(name string, arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	e, err := expr.Parse(arg, opts.Vars)
 	if err != nil {
 		return nil, err
 	}
-	return []stage{&replaceRoot{name, e, opts.Now}}, nil
+	return []parsing.Stage{&replaceRoot{name, e, opts.Now}}, nil
 }
 
 // replace returns the new root of a document. Its error shows only the fields that are read, if narrow is set.
@@ -104,7 +105,7 @@ func (r *replaceRoot) read(doc bsonx.Doc) bsonx.Doc {
 	return fields
 }
 
-func (r *replaceRoot) open(src source.Source, _ *source.Env) source.Source {
+func (r *replaceRoot) Open(src source.Source, _ *source.Env) source.Source {
 	return &replaceSource{Input: source.Input{Src: src}, stage: r, narrow: !makesFields(src)}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -16,7 +17,7 @@ import (
 // from high to low, and keeps the first documents.
 type sample struct{ size int64 }
 
-func parseSample(arg bsonx.Value, _ Options) ([]stage, error) {
+func parseSample(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(28745, "the $sample stage specification must be an object")
 	}
@@ -40,10 +41,10 @@ func parseSample(arg bsonx.Value, _ Options) ([]stage, error) {
 	if n <= 0 {
 		return nil, mongoerr.New(28747, "size argument to $sample must be a positive integer")
 	}
-	return []stage{&sample{n}}, nil
+	return []parsing.Stage{&sample{n}}, nil
 }
 
-func (s *sample) open(src source.Source, env *source.Env) source.Source {
+func (s *sample) Open(src source.Source, env *source.Env) source.Source {
 	return &sampleSource{sortingSource: sortingSource{Input: source.Input{Src: src}, env: env, limit: s.size, key: appendRandom}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
 	"github.com/sheafdb/sheaf/internal/window"
@@ -17,7 +18,7 @@ const partitionField = "__internal_setWindowFields_partition_key"
 // parseSetWindowFields compiles $setWindowFields into what MongoDB makes of it: a sort by partition and sortBy, and the
 // stage that computes the functions over documents that are in this order. Where the partition is an expression, a stage
 // before the sort adds its value to the documents, and the last stage takes it out again.
-func parseSetWindowFields(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseSetWindowFields(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $setWindowFields stage specification must be an object, found %s", arg.Type)
 	}
@@ -80,7 +81,7 @@ func idlObject(name string, v bsonx.Value, required bool) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'", name, v.Type)
 }
 
-func parseWindowSort(sortBy bsonx.Value, opts Options) (*window.Order, error) {
+func parseWindowSort(sortBy bsonx.Value, opts parsing.Options) (*window.Order, error) {
 	order := &window.Order{Collation: opts.Collation}
 	if sortBy.IsNull() {
 		return order, nil
@@ -104,7 +105,7 @@ func parseWindowSort(sortBy bsonx.Value, opts Options) (*window.Order, error) {
 }
 
 // parseSortValue returns the value that documents are sorted by.
-func parseSortValue(key index.Field, opts Options) (expr.Expr, error) {
+func parseSortValue(key index.Field, opts parsing.Options) (expr.Expr, error) {
 	switch key.Path {
 	case index.ScorePath:
 		return expr.ParseOperator("$meta", bsonx.String(scoreKind), opts.Vars.Operators().Scope())
@@ -119,7 +120,7 @@ func parseSortValue(key index.Field, opts Options) (expr.Expr, error) {
 
 // setWindowFields computes window functions over documents that are sorted by partition.
 type setWindowFields struct {
-	opts          Options
+	opts          parsing.Options
 	spec          []bsonx.Value // partitionBy, sortBy and output, for explain
 	partition     expr.Expr     // nil where all documents are one partition
 	computed      bool          // the partition is in partitionField
@@ -199,8 +200,8 @@ func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *window.Order) error
 }
 
 // stages returns the stages that do the work.
-func (w *setWindowFields) stages(partition, sortBy bsonx.Value) ([]stage, error) {
-	var stages []stage
+func (w *setWindowFields) stages(partition, sortBy bsonx.Value) ([]parsing.Stage, error) {
+	var stages []parsing.Stage
 	pattern := bsonx.NewBuilder(nil)
 	pattern.StartDoc()
 	if w.computed {
@@ -245,7 +246,7 @@ func wrapped(v bsonx.Value) bsonx.Value {
 	return bsonx.Document(bsonx.NewDoc("$ifNull", bsonx.NewArray(v, bsonx.Null)))
 }
 
-func (w *setWindowFields) open(src source.Source, env *source.Env) source.Source {
+func (w *setWindowFields) Open(src source.Source, env *source.Env) source.Source {
 	s := &windowSource{
 		Input: source.Input{Src: src}, stage: w, out: newOutputWriter(make([]bsonx.Value, len(w.functions))),
 		execs: make([]window.Exec, len(w.functions)),

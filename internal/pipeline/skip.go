@@ -4,21 +4,22 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // skip is $skip.
 type skip struct{ n int64 }
 
-func parseSkip(arg bsonx.Value, _ Options) ([]stage, error) {
+func parseSkip(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	n, err := nonNegative(arg, "skip", 5107200)
 	if err != nil {
 		return nil, err
 	}
-	return []stage{&skip{n}}, nil
+	return []parsing.Stage{&skip{n}}, nil
 }
 
-func (s *skip) open(src source.Source, _ *source.Env) source.Source {
+func (s *skip) Open(src source.Source, _ *source.Env) source.Source {
 	return &skipSource{source.Input{Src: src}, s.n}
 }
 

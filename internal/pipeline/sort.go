@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -31,7 +32,7 @@ func noteSortKeys(steps []step, stages bsonx.Value) {
 		return
 	}
 	for _, st := range steps {
-		if s, ok := st.stage.(*sort); ok {
+		if s, ok := st.Stage.(*sort); ok {
 			s.noted = st.name == "$setWindowFields" || st.name == "$fill"
 		}
 	}
@@ -39,7 +40,7 @@ func noteSortKeys(steps []step, stages bsonx.Value) {
 
 var errSortKeys = mongoerr.New(13103, "too many compound keys")
 
-func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseSort(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15973, "the $sort key specification must be an object")
 	}
@@ -73,7 +74,7 @@ func parseSort(arg bsonx.Value, opts Options) ([]stage, error) {
 	shown.End()
 	s.pattern, s.shown = pattern.Bytes(), shown.Bytes()
 	s.collation = opts.Collation
-	return []stage{s}, nil
+	return []parsing.Stage{s}, nil
 }
 
 // parseSortKey parses a field of a sort pattern.
@@ -138,7 +139,7 @@ func checkSortMeta(spec bsonx.Doc) error {
 func dropSorts(steps []step) []step {
 	replaced := false // a sort follows
 	for i := len(steps) - 1; i >= 0; i-- {
-		switch steps[i].stage.(type) {
+		switch steps[i].Stage.(type) {
 		case *sort:
 			if replaced {
 				steps = slices.Delete(steps, i, i+1)
@@ -152,7 +153,7 @@ func dropSorts(steps []step) []step {
 	return steps
 }
 
-func (s *sort) open(src source.Source, env *source.Env) source.Source {
+func (s *sort) Open(src source.Source, env *source.Env) source.Source {
 	out := &sortingSource{Input: source.Input{Src: src}, env: env, limit: s.limit, pattern: s.keys}
 	if s.noted {
 		out.noted = index.NewMetaSortGen(s.keys, s.collation)

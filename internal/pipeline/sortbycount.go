@@ -5,10 +5,11 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // parseSortByCount is $sortByCount: a $group that counts, then a $sort by the count.
-func parseSortByCount(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseSortByCount(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	switch arg.Type {
 	case bsonx.TypeDocument:
 		if !strings.HasPrefix(string(arg.Doc().First().Key), "$") {

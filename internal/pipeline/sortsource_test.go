@@ -8,7 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expressions"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -24,7 +24,7 @@ func TestSortSpills(t *testing.T) {
 		`[{"$sort": {"a": 1}}]`, `[{"$sort": {"s": -1, "a": 1}}]`, `[{"$sort": {"a": -1}}, {"$limit": 2000}]`,
 		`[{"$sort": {"a": 1}}, {"$skip": 1500}, {"$limit": 700}]`, `[{"$sort": {"a": 1}}, {"$limit": 3}]`,
 	} {
-		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
+		p := mustParse(t, stages, parsing.Options{Vars: expressions.Scope()})
 		want := drainAll(t, p.Run(&source.Slice{Docs: docs}, nil))
 		got := drainAll(t, p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 50_000, AllowDiskUse: true, TempDir: t.TempDir()}))
 		if got != want {
@@ -66,7 +66,7 @@ func benchmarkSort(b *testing.B, stages string, n, memory int) {
 	for i := range docs {
 		docs[i] = bsonx.NewDoc("_id", i, "a", i*7919%1000, "b", float64(i%13), "s", strings.Repeat("s", 200))
 	}
-	p := mustParse(b, stages, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(b, stages, parsing.Options{Vars: expressions.Scope()})
 	env := &source.Env{MemoryLimit: memory, AllowDiskUse: true, TempDir: b.TempDir()}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -16,17 +17,17 @@ import (
 type unionWith struct {
 	db, coll string // coll is empty where the pipeline makes its documents itself
 	stages   []bsonx.Value
-	opts     Options
+	opts     parsing.Options
 }
 
-func parseUnionWith(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseUnionWith(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	u := &unionWith{db: opts.DB, opts: opts}
 	switch arg.Type {
 	case bsonx.TypeString:
 		u.coll = arg.Str()
-		return []stage{u}, u.checkColl()
+		return []parsing.Stage{u}, u.checkColl()
 	case bsonx.TypeDocument:
-		return []stage{u}, u.read(arg.Doc())
+		return []parsing.Stage{u}, u.read(arg.Doc())
 	default:
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $unionWith stage specification must be an object or string, but found %s", arg.Type)
 	}
@@ -37,7 +38,7 @@ func (u *unionWith) checkColl() error {
 	if u.coll == "" {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %sis not a valid collection name", u.db)
 	}
-	return checkName(u.coll)
+	return parsing.CheckCollection(u.coll)
 }
 
 func (u *unionWith) read(spec bsonx.Doc) error {
@@ -61,7 +62,7 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 		}
 	}
 	if coll.IsMissing() {
-		if pipeline.IsMissing() || firstStage(pipeline.Doc()) != "$documents" {
+		if pipeline.IsMissing() || parsing.FirstStage(pipeline.Doc()) != "$documents" {
 			return mongoerr.New(mongoerr.FailedToParse, "$unionWith stage without explicit collection must have a pipeline with $documents as first stage")
 		}
 	} else {
@@ -74,7 +75,7 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 		return nil
 	}
 	u.stages = pipeline.Clone().Doc().Values()
-	_, err := parseSub(pipeline, u.opts, topOf(u.coll), inUnionWith)
+	_, err := parsing.ParseSub(pipeline, u.opts, parsing.TopOf(u.coll), parsing.InUnionWith)
 	return err
 }
 
@@ -105,9 +106,9 @@ const (
 // reads, where their text searches and sorts are known. The order of the documents stays as it is.
 func uniteScores(steps []step) []step {
 	for i := 0; i+1 < len(steps); i++ {
-		u, isUnion := steps[i].stage.(*unionWith)
+		u, isUnion := steps[i].Stage.(*unionWith)
 		next := steps[i+1]
-		p, isProject := next.stage.(*project)
+		p, isProject := next.Stage.(*project)
 		if !isUnion || !isProject || !readsPlanned(p.projection.MetaKinds()) || next.spec.Type != bsonx.TypeDocument || next.name == "$fill" {
 			continue
 		}
@@ -127,7 +128,7 @@ func readsPlanned(kinds []string) bool {
 	return slices.Contains(kinds, scoreKind) || slices.Contains(kinds, sortKeyKind)
 }
 
-func (u *unionWith) open(src source.Source, env *source.Env) source.Source {
+func (u *unionWith) Open(src source.Source, env *source.Env) source.Source {
 	return &unionSource{Input: source.Input{Src: src}, union: u, env: env}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
@@ -33,7 +34,7 @@ type unpackBucket struct {
 	pruner           *timeseries.Pruner
 }
 
-func parseUnpackBucket(arg bsonx.Value, opts Options) ([]stage, error) {
+func parseUnpackBucket(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(codeUnpackSpec, "$_internalUnpackBucket specification must be an object, got: %s", arg.Type)
 	}
@@ -49,10 +50,10 @@ func parseUnpackBucket(arg bsonx.Value, opts Options) ([]stage, error) {
 	if u.events != nil && opts.Collation == nil {
 		u.pruner = u.opts.NewPruner(u.events.filter.Spec())
 	}
-	return []stage{u}, nil
+	return []parsing.Stage{u}, nil
 }
 
-func (u *unpackBucket) option(name string, v bsonx.Value, opts Options) (err error) {
+func (u *unpackBucket) option(name string, v bsonx.Value, opts parsing.Options) (err error) {
 	switch name {
 	case "include", "exclude":
 		if u.wanted != nil || u.unwanted != nil {
@@ -70,7 +71,7 @@ func (u *unpackBucket) option(name string, v bsonx.Value, opts Options) (err err
 	case "metaField":
 		u.opts.Meta, err = fieldName(name, v, codeUnpackMetaType)
 	case "eventFilter":
-		var stages []stage
+		var stages []parsing.Stage
 		if stages, err = parseMatch(v, opts); err == nil {
 			u.events = stages[0].(*match)
 		}
@@ -102,7 +103,7 @@ func fieldSet(v bsonx.Value) (map[string]bool, error) {
 	return fields, nil
 }
 
-func (u *unpackBucket) open(src source.Source, _ *source.Env) source.Source {
+func (u *unpackBucket) Open(src source.Source, _ *source.Env) source.Source {
 	return &unpackSource{Input: source.Input{Src: src}, stage: u, unpacker: timeseries.NewUnpacker(&u.opts, u.wanted, u.unwanted)}
 }
 
@@ -155,7 +156,7 @@ func (s *unpackSource) Kept() int64 { return s.unpacker.Kept() + s.Input.Kept() 
 func (p *Pipeline) TopFields() (fields map[string]bool, all bool) {
 	n := &needs{}
 	for _, s := range p.steps {
-		reader, ok := s.stage.(needer)
+		reader, ok := s.Stage.(needer)
 		if !ok {
 			return nil, true
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -20,7 +21,7 @@ type unwind struct {
 	wanted []string // the fields that are read of the results; nil for all
 }
 
-func parseUnwind(arg bsonx.Value, _ Options) ([]stage, error) {
+func parseUnwind(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	u := &unwind{}
 	path := arg
 	if arg.Type == bsonx.TypeDocument {
@@ -60,7 +61,7 @@ func parseUnwind(arg bsonx.Value, _ Options) ([]stage, error) {
 	}
 	var err error
 	u.path, err = expr.SplitFieldPath(path.Str()[1:])
-	return []stage{u}, err
+	return []parsing.Stage{u}, err
 }
 
 func (u *unwind) setIndex(v bsonx.Value) error {
@@ -75,7 +76,7 @@ func (u *unwind) setIndex(v bsonx.Value) error {
 	return err
 }
 
-func (u *unwind) open(src source.Source, _ *source.Env) source.Source {
+func (u *unwind) Open(src source.Source, _ *source.Env) source.Source {
 	return &unwindSource{Input: source.Input{Src: src}, stage: u, doc: newSplicer(u.path, u.wanted)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // Transformer is the pipeline of an update: it turns one document into one document. It is immutable.
@@ -19,7 +20,7 @@ type transformer interface {
 
 // ParseUpdate compiles the pipeline of an update, which may have only $addFields, $set, $project, $unset, $replaceRoot
 // and $replaceWith.
-func ParseUpdate(stages bsonx.Value, opts Options) (*Transformer, error) {
+func ParseUpdate(stages bsonx.Value, opts parsing.Options) (*Transformer, error) {
 	p, err := parse(stages, opts, func(def *definition) error {
 		if def.inUpdate {
 			return nil
@@ -31,7 +32,7 @@ func ParseUpdate(stages bsonx.Value, opts Options) (*Transformer, error) {
 	}
 	t := &Transformer{running: opts.Vars.Scripts().Running}
 	for _, s := range p.steps {
-		t.stages = append(t.stages, s.stage.(transformer))
+		t.stages = append(t.stages, s.Stage.(transformer))
 	}
 	return t, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -25,11 +26,11 @@ func (o *looked) Err() error {
 }
 
 // watched returns an operation that counts, and options for what is compiled for it.
-func watched(t *testing.T) (*looked, pipeline.Options) {
+func watched(t *testing.T) (*looked, parsing.Options) {
 	t.Helper()
 	op, running := &looked{Context: t.Context()}, &interrupt.Running{}
 	running.Set(op)
-	return op, pipeline.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
+	return op, parsing.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
 }
 
 // TestWideArgumentLooks counts how often the operation is looked at while a stage with a long list
@@ -106,11 +107,11 @@ func TestManyNeeds(t *testing.T) {
 		`{"$project": {` + wide(5000, `"f#": 1`) + `}}`, `{"$replaceWith": {` + wide(5000, `"f#": "$x#"`) + `}}`,
 		`{"$setWindowFields": {"output": {` + wide(5000, `"f#": {"$sum": "$x#"}`) + `}}}, {"$count": "n"}`,
 	} {
-		if _, spec := mustParse(t, `[`+stage+`]`, pipeline.Options{Vars: expressions.Scope()}).Needs(); spec != nil {
+		if _, spec := mustParse(t, `[`+stage+`]`, parsing.Options{Vars: expressions.Scope()}).Needs(); spec != nil {
 			t.Errorf("%.40s: a projection to %d fields", stage, spec.Len())
 		}
 	}
-	if _, spec := mustParse(t, `[{"$group": {"_id": null, `+wide(100, `"f#": {"$sum": "$x#"}`)+`}}]`, pipeline.Options{Vars: expressions.Scope()}).Needs(); spec.Len() != 101 {
+	if _, spec := mustParse(t, `[{"$group": {"_id": null, `+wide(100, `"f#": {"$sum": "$x#"}`)+`}}]`, parsing.Options{Vars: expressions.Scope()}).Needs(); spec.Len() != 101 {
 		t.Errorf("a projection to %d fields, want 100 and no _id", spec.Len())
 	}
 }

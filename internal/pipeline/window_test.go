@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -26,7 +26,7 @@ func TestWindowMemory(t *testing.T) {
 		`[{"$setWindowFields": {"output": {"n": {"$push": "$s"}}}}]`:                                   mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
 		`[{"$setWindowFields": {"partitionBy": {"$mod": ["$_id", 2]}, "output": {"n": {"$sum": 1}}}}]`: mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
 	} {
-		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
+		p := mustParse(t, stages, parsing.Options{Vars: expressions.Scope()})
 		_, err := batch(p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 50_000}))
 		if got := mongoerr.CodeOf(err); err != nil && got != code || err == nil && code != 0 {
 			t.Errorf("%s: %v", stages, err)
@@ -61,7 +61,7 @@ func TestWindowSpills(t *testing.T) {
 		`{"$derivative": {"input": "$n"}, "window": {"documents": [-2, 2]}}`,
 	} {
 		stages := `[{"$setWindowFields": {"partitionBy": "$g", "sortBy": {"n": 1}, "output": {"a": {"$count": {}}, "b": ` + function + `, "c": {"$sum": "$v"}}}}]`
-		p := mustParse(t, stages, pipeline.Options{Vars: expressions.Scope()})
+		p := mustParse(t, stages, parsing.Options{Vars: expressions.Scope()})
 		want, err := batch(p.Run(&source.Slice{Docs: docs}, nil))
 		if err != nil {
 			t.Fatalf("%s: %v", function, err)
@@ -71,7 +71,7 @@ func TestWindowSpills(t *testing.T) {
 			t.Errorf("%s: answers differ from those without a spill, %v", function, err)
 		}
 	}
-	p := mustParse(t, `[{"$setWindowFields": {"output": {"n": {"$push": "$s"}}}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[{"$setWindowFields": {"output": {"n": {"$push": "$s"}}}}]`, parsing.Options{Vars: expressions.Scope()})
 	if _, err := batch(p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 200_000, AllowDiskUse: true, TempDir: dir})); mongoerr.CodeOf(err) != 5414201 {
 		t.Errorf("what a function keeps does not count: %v", err)
 	}
@@ -82,7 +82,7 @@ func TestWindowSpills(t *testing.T) {
 
 func TestDensifyLimit(t *testing.T) {
 	t.Parallel()
-	p := mustParse(t, `[{"$densify": {"field": "n", "range": {"step": 1, "bounds": [0, 500001]}}}]`, pipeline.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[{"$densify": {"field": "n", "range": {"step": 1, "bounds": [0, 500001]}}}]`, parsing.Options{Vars: expressions.Scope()})
 	n := 0
 	err := source.Drain(context.Background(), p.Run(&source.Slice{}, nil), func(bsonx.Doc) error { n++; return nil })
 	if mongoerr.CodeOf(err) != 5897900 || n != 500_000 {
@@ -102,7 +102,7 @@ func BenchmarkWindow(b *testing.B) {
 		"range":        `{"$sum": "$amount", "window": {"range": [-500, 0]}}`,
 	} {
 		b.Run(name, func(b *testing.B) {
-			p := mustParse(b, `[{"$setWindowFields": {"partitionBy": "$customer", "sortBy": {"date": 1}, "output": {"total": `+function+`}}}]`, pipeline.Options{Vars: expressions.Scope()})
+			p := mustParse(b, `[{"$setWindowFields": {"partitionBy": "$customer", "sortBy": {"date": 1}, "output": {"total": `+function+`}}}]`, parsing.Options{Vars: expressions.Scope()})
 			b.ReportAllocs()
 			for b.Loop() {
 				drain(b, p, docs, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -28,7 +28,7 @@ func (v Reads) OpenChangeStream(sc Scope, db, name string, arg, rest bsonx.Value
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := sc.ParsePipeline(db, rest, pipeline.OverUnknown)
+	parsed, err := sc.ParsePipeline(db, rest, parsing.OverUnknown)
 	if err != nil {
 		return nil, err
 	}

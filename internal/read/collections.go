@@ -18,6 +18,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -207,7 +208,7 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 		disabled |= pipeline.HiddenRules
 	}
 	if len(stages) > len(own.List) || own.Compiled == nil {
-		opts := pipeline.Options{Vars: vars, Now: p.Now, DB: db, Collation: p.Collation}
+		opts := parsing.Options{Vars: vars, Now: p.Now, DB: db, Collation: p.Collation}
 		if own.Compiled, err = pipeline.Compile(bsonx.ValueOf(stages), opts); err != nil {
 			return nil, nil, nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/memory"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -39,7 +39,7 @@ type Engine struct {
 	// Diagnostics returns what stages such as $collStats report.
 	Diagnostics func(on Subject) source.Diagnostics
 	// DisabledRules returns the rules of the optimizer that are switched off.
-	DisabledRules func() pipeline.Rule
+	DisabledRules func() parsing.Rule
 	// ImageExpired reports whether a pre-image of the given time is too old to be shown.
 	ImageExpired func(kept time.Time) bool
 }

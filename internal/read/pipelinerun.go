@@ -3,6 +3,7 @@ package read
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // OwnStages are the stages of a command. Those of an aggregate command were compiled when it was
@@ -14,13 +15,13 @@ type OwnStages struct {
 }
 
 // ParsePipeline compiles a pipeline of a database.
-func (s Scope) ParsePipeline(db string, stages bsonx.Value, top pipeline.Top) (*pipeline.Pipeline, error) {
+func (s Scope) ParsePipeline(db string, stages bsonx.Value, top parsing.Top) (*pipeline.Pipeline, error) {
 	return pipeline.Parse(stages, s.PipelineOptions(db, top))
 }
 
 // PipelineOptions returns the options for compiling a pipeline of a database.
-func (s Scope) PipelineOptions(db string, top pipeline.Top) pipeline.Options {
-	return pipeline.Options{Vars: s.Vars, Now: s.Now, DB: db, Top: top, Collation: s.Collation}
+func (s Scope) PipelineOptions(db string, top parsing.Top) parsing.Options {
+	return parsing.Options{Vars: s.Vars, Now: s.Now, DB: db, Top: top, Collation: s.Collation}
 }
 
 // Elements returns the elements of an array.

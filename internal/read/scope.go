@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/update"
 )
@@ -86,7 +87,7 @@ func (s *Scope) CompileFilter(doc bsonx.Doc) (update.Matcher, error) { return s.
 
 // CompilePipeline implements update.Compiler.
 func (s *Scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) {
-	t, err := pipeline.ParseUpdate(stages, pipeline.Options{Vars: s.Vars, Now: s.Now, Collation: s.Collation})
+	t, err := pipeline.ParseUpdate(stages, parsing.Options{Vars: s.Vars, Now: s.Now, Collation: s.Collation})
 	if err == nil && s.Counts {
 		s.Engine.Operators.Pipeline(stages)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
@@ -65,7 +66,7 @@ func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *Pipel
 		return append([]bsonx.Value{unpackStage(o, nil, nil)}, stages...) // who parses the stages fails
 	}
 	var include []string
-	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), pipeline.Options{Vars: vars.WithFailures(&expr.Failures{}), Now: p.Now, DB: c.DB, Collation: p.Collation})
+	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), parsing.Options{Vars: vars.WithFailures(&expr.Failures{}), Now: p.Now, DB: c.DB, Collation: p.Collation})
 	if err == nil {
 		if fields, all := parsed.TopFields(); !all {
 			include = slices.Sorted(maps.Keys(fields))

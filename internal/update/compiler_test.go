@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/update"
 )
 
@@ -24,7 +25,7 @@ func (c compiler) CompileFilter(doc bsonx.Doc) (update.Matcher, error) {
 
 // CompilePipeline implements update.Compiler.
 func (c compiler) CompilePipeline(stages bsonx.Value) (update.Transformer, error) {
-	return pipeline.ParseUpdate(stages, pipeline.Options{Vars: c.vars, Now: now})
+	return pipeline.ParseUpdate(stages, parsing.Options{Vars: c.vars, Now: now})
 }
 
 func options(vars *expr.Vars, filters bsonx.Value) update.Options {

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/read"
 )
@@ -89,9 +90,9 @@ func checkAggregate(r *command.Request) (name string, own read.OwnStages, sc rea
 		return "", own, read.Scope{}, err
 	}
 	// The command's own stages are checked before a view adds its.
-	top := pipeline.OverCollection
+	top := parsing.OverCollection
 	if name == "" {
-		top = pipeline.OverNothing
+		top = parsing.OverNothing
 	}
 	stages := r.Get("pipeline").Clone() // a cursor outlives the message
 	own.List = read.Elements(stages)

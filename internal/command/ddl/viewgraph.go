@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
-	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -29,7 +29,7 @@ func checkViewPipeline(r *command.Request, name string, stages bsonx.Value) erro
 	if r.Generic.APIStrict == command.BoolTrue {
 		vars = vars.WithStableAPI()
 	}
-	p, err := (read.Scope{Now: r.Now, Vars: vars}).ParsePipeline(r.DB, stages, pipeline.OverCollection)
+	p, err := (read.Scope{Now: r.Now, Vars: vars}).ParsePipeline(r.DB, stages, parsing.OverCollection)
 	if err != nil {
 		return err
 	}

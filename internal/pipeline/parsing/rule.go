@@ -1,4 +1,4 @@
-package pipeline
+package parsing
 
 // Rule is a rule of the optimiser. A pipeline gives the same documents with it and without; what may differ is which
 // errors are avoided because fewer documents reach a stage. What a stage computes of the documents that reach it is computed even

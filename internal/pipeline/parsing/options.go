@@ -1,4 +1,4 @@
-package pipeline
+package parsing
 
 import (
 	"time"
@@ -33,42 +33,43 @@ type Options struct {
 	// first says that the stage that is being parsed is the first one.
 	first bool
 	// inside is the stage whose sub-pipeline is being parsed, depth how many such stages there are around it.
-	inside  parent
+	inside  Parent
 	depth   int
 	parsers Parsers
 }
 
-func (o *Options) projection() projection.Options {
+// Projection returns the options of an expression or projection in the pipeline.
+func (o *Options) Projection() projection.Options {
 	return projection.Options{Vars: o.Vars, Now: o.Now, Collation: o.Collation}
 }
 
-// stage is a compiled stage.
-type stage interface {
-	// open returns the stage's results over a source.
-	open(src source.Source, env *source.Env) source.Source
+// Stage is a compiled stage.
+type Stage interface {
+	// Open returns the stage's results over a source.
+	Open(src source.Source, env *source.Env) source.Source
 }
 
-// parseSub compiles the pipeline inside a stage.
-func parseSub(stages bsonx.Value, opts Options, top Top, inside parent) (source.Runner, error) {
+// ParseSub compiles the pipeline inside a stage.
+func ParseSub(stages bsonx.Value, opts Options, top Top, inside Parent) (source.Runner, error) {
 	opts.depth++
 	if opts.depth > limits.SubPipelineDepth {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", limits.SubPipelineDepth)
 	}
-	opts.inside, opts.Top = inside|opts.inside&inFacet, top
+	opts.inside, opts.Top = inside|opts.inside&InFacet, top
 	return opts.parsers.Parse(stages, opts)
 }
 
-// isFirst reports whether the stage that is being parsed is the first one.
-func (o *Options) isFirst() bool { return o.first }
+// First reports whether the stage that is being parsed is the first one.
+func (o *Options) First() bool { return o.first }
 
-// isInFacet reports whether the stage that is being parsed is in a $facet.
-func (o *Options) isInFacet() bool { return o.inside&inFacet != 0 }
+// InFacet reports whether the stage that is being parsed is in a $facet.
+func (o *Options) InFacet() bool { return o.inside&InFacet != 0 }
 
-// checkNames reports the first of some stages that has no known name.
-func (o *Options) checkNames(stages bsonx.Value) error { return o.parsers.CheckNames(stages) }
+// CheckNames reports the first of some stages that has no known name.
+func (o *Options) CheckNames(stages bsonx.Value) error { return o.parsers.CheckNames(stages) }
 
-// with returns the options of a stage, which is the first one or not.
-func (o Options) with(p Parsers, first bool) Options {
+// With returns the options of a stage, which is the first one or not.
+func (o Options) With(p Parsers, first bool) Options {
 	o.parsers, o.first = p, first
 	return o
 }

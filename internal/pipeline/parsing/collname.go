@@ -1,4 +1,4 @@
-package pipeline
+package parsing
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// checkName refuses a name that no collection can have; an empty one is each stage's own matter.
-func checkName(name string) error {
+// CheckCollection refuses a name that no collection can have; an empty one is each stage's own matter.
+func CheckCollection(name string) error {
 	switch {
 	case strings.IndexByte(name, 0) >= 0:
 		return mongoerr.New(mongoerr.InvalidNamespace, "namespaces cannot have embedded null characters")

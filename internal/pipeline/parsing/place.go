@@ -1,26 +1,28 @@
-package pipeline
+package parsing
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+// The stages of a change stream.
 const (
-	changeStreamStage = "$changeStream"
-	splitStage        = "$changeStreamSplitLargeEvent"
+	ChangeStreamStage = "$changeStream"
+	SplitStage        = "$changeStreamSplitLargeEvent"
 )
 
-// parent is the set of the kind of stage that a sub-pipeline belongs to, and of inFacet where a $facet is anywhere around.
-type parent int
+// Parent is the set of the kind of stage that a sub-pipeline belongs to, and of InFacet where a $facet is anywhere around.
+type Parent int
 
+// The kinds of stage that have sub-pipelines.
 const (
-	inLookup parent = 1 << iota
-	inUnionWith
-	inFacet
+	InLookup Parent = 1 << iota
+	InUnionWith
+	InFacet
 )
 
-// isInitial reports whether a stage makes documents itself, so that it can only be the first one.
-func isInitial(name string) bool {
+// IsInitial reports whether a stage makes documents itself, so that it can only be the first one.
+func IsInitial(name string) bool {
 	switch name {
 	case "$changeStream", "$collStats", "$geoNear", "$indexStats", "$listSampledQueries", "$listSearchIndexes", "$listSessions",
 		"$planCacheStats", "$search", "$searchMeta", "$vectorSearch", "$shardedDataDistribution":
@@ -40,21 +42,21 @@ func isCollectionless(name string) bool {
 	}
 }
 
-// isWriter reports whether a stage writes, so that it can only be the last one.
-func isWriter(name string) bool { return name == "$out" || name == "$merge" }
+// IsWriter reports whether a stage writes, so that it can only be the last one.
+func IsWriter(name string) bool { return name == "$out" || name == "$merge" }
 
-// checkPlaces refuses stages where they cannot stand.
-func (o *Options) checkPlaces(stages bsonx.Doc) error {
+// CheckPlaces refuses stages where they cannot stand.
+func (o *Options) CheckPlaces(stages bsonx.Doc) error {
 	inside := o.inside
 	if err := o.Top.check(stages); err != nil {
 		return err
 	}
-	changes := firstStage(stages) == changeStreamStage
+	changes := FirstStage(stages) == ChangeStreamStage
 	n := stages.Len()
 	i := 0
 	for it := stages.Iter(); it.Next(); i++ {
 		name := string(it.Value().Doc().First().Key)
-		if name == splitStage && !changes && inside&inFacet == 0 {
+		if name == SplitStage && !changes && inside&InFacet == 0 {
 			return mongoerr.New(mongoerr.IllegalOperation, "%s can only be used in a $changeStream pipeline", name)
 		}
 		if err := checkInside(name, inside); err != nil {
@@ -63,31 +65,31 @@ func (o *Options) checkPlaces(stages bsonx.Doc) error {
 		if changes && !inChangeStream(name) {
 			return mongoerr.New(mongoerr.IllegalOperation, "%s is not permitted in a $changeStream pipeline", name)
 		}
-		if isInitial(name) && i > 0 {
+		if IsInitial(name) && i > 0 {
 			return mongoerr.New(40602, "%s is only valid as the first stage in a pipeline", name)
 		}
-		if name == splitStage && i < n-1 {
+		if name == SplitStage && i < n-1 {
 			return mongoerr.New(7182802, "%s must be the last stage in the pipeline", name)
 		}
-		if isWriter(name) && i < n-1 {
+		if IsWriter(name) && i < n-1 {
 			return mongoerr.New(40601, "%s can only be the final stage in the pipeline", name)
 		}
 	}
 	return nil
 }
 
-func checkInside(name string, inside parent) error {
-	never := isWriter(name) || name == changeStreamStage || name == splitStage
+func checkInside(name string, inside Parent) error {
+	never := IsWriter(name) || name == ChangeStreamStage || name == SplitStage
 	switch {
-	case never && inside&inLookup != 0:
+	case never && inside&InLookup != 0:
 		return mongoerr.New(51047, "%s is not allowed within a $lookup's sub-pipeline", name)
-	case never && inside&inUnionWith != 0:
+	case never && inside&InUnionWith != 0:
 		return mongoerr.New(31441, "%s is not allowed within a $unionWith's sub-pipeline", name)
-	case inside&inFacet != 0 && (never || isInitial(name) || name == "$facet"):
+	case inside&InFacet != 0 && (never || IsInitial(name) || name == "$facet"):
 		switch {
-		case inside&inLookup != 0:
+		case inside&InLookup != 0:
 			name += " inside of $lookup"
-		case inside&inUnionWith != 0:
+		case inside&InUnionWith != 0:
 			name += " inside of $unionWith"
 		}
 		return mongoerr.New(40600, "%s is not allowed to be used within a $facet stage", name)
@@ -108,11 +110,11 @@ const (
 
 // check refuses a first stage that does not fit.
 func (t Top) check(stages bsonx.Doc) error {
-	first := firstStage(stages)
+	first := FirstStage(stages)
 	switch {
 	case t == OverNothing && stages.IsEmpty():
 		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for an empty pipeline.")
-	case t == OverNothing && !isCollectionless(first) && first != changeStreamStage:
+	case t == OverNothing && !isCollectionless(first) && first != ChangeStreamStage:
 		return mongoerr.New(mongoerr.InvalidNamespace, "{aggregate: 1} is not valid for '%s'; a collection is required.", first)
 	case t == OverCollection && first == "$currentOp":
 		return mongoerr.New(mongoerr.InvalidNamespace, "$currentOp must be run against the 'admin' database with {aggregate: 1}")
@@ -123,8 +125,8 @@ func (t Top) check(stages bsonx.Doc) error {
 	}
 }
 
-// firstStage returns the name of the first stage, or empty if there is none.
-func firstStage(stages bsonx.Doc) string {
+// FirstStage returns the name of the first stage, empty where there is none.
+func FirstStage(stages bsonx.Doc) string {
 	if stages.IsEmpty() {
 		return ""
 	}
@@ -134,8 +136,8 @@ func firstStage(stages bsonx.Doc) string {
 	return ""
 }
 
-// topOf returns what a sub-pipeline runs over: a collection, or none where it has no name.
-func topOf(coll string) Top {
+// TopOf returns what a sub-pipeline runs over: a collection, or none where it has no name.
+func TopOf(coll string) Top {
 	if coll == "" {
 		return OverNothing
 	}
@@ -145,7 +147,7 @@ func topOf(coll string) Top {
 // inChangeStream reports whether a stage may follow $changeStream: it takes one event and gives one or none.
 func inChangeStream(name string) bool {
 	switch name {
-	case changeStreamStage, splitStage, "$addFields", "$match", "$project", "$redact", "$replaceRoot", "$replaceWith", "$set", "$unset":
+	case ChangeStreamStage, SplitStage, "$addFields", "$match", "$project", "$redact", "$replaceRoot", "$replaceWith", "$set", "$unset":
 		return true
 	default:
 		return false
