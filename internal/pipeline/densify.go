@@ -62,16 +62,6 @@ func parseDensify(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error
 	return append(sorting, d), err
 }
 
-func idlString(name string, v bsonx.Value, required bool) error {
-	switch {
-	case v.Type == bsonx.TypeString, !required && v.IsNull():
-		return nil
-	case v.IsNull():
-		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s' is missing but a required field", name)
-	}
-	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'string'", name, v.Type)
-}
-
 func (d *densify) parsePaths(field string, partitions bsonx.Value, running *interrupt.Running) error {
 	var err error
 	if d.path, err = expr.SplitFieldPath(field); err != nil {

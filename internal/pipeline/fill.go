@@ -73,35 +73,6 @@ func checkUnusedPartition(partition bsonx.Value, opts parsing.Options) error {
 	return err
 }
 
-// pathWork is the work of compiling a path.
-const pathWork = 8 * interrupt.Step
-
-// idlPaths returns the paths of an array of field paths. It fails where the operation ends.
-func idlPaths(at string, v bsonx.Value, running *interrupt.Running) ([][]string, error) {
-	if v.IsNull() {
-		return nil, nil
-	}
-	if v.Type != bsonx.TypeArray {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'array'", at, v.Type)
-	}
-	var paths [][]string
-	var meter interrupt.Meter
-	for it := v.Doc().Iter(); it.Next(); {
-		if err := meter.Did(pathWork, running); err != nil {
-			return nil, err
-		}
-		if it.Value().Type != bsonx.TypeString {
-			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'string'", at, it.Key(), it.Value().Type)
-		}
-		path, err := expr.SplitFieldPath(it.Value().Str())
-		if err != nil {
-			return nil, err
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
-}
-
 // partitionOf returns the expression of a document with the given fields.
 func partitionOf(fields bsonx.Value, opts parsing.Options) (bsonx.Value, error) {
 	running := opts.Vars.Scripts().Running

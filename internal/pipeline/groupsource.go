@@ -338,3 +338,46 @@ func (s *groupSource) holdMerged(accs []accumulator.Accumulator) error {
 
 // Meta implements MetaSource: a group has none.
 func (s *groupSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }
+
+// newMemoryUse returns what notes the memory of a $group, nil where the run is not explained.
+func newMemoryUse(e *source.Env) *memoryUse {
+	if e == nil || e.Observer == nil {
+		return nil
+	}
+	return &memoryUse{}
+}
+
+// memoryUse is the most that each accumulator of a $group took, of all groups together; nil where nobody asks.
+type memoryUse struct{ most []int64 }
+
+func (m *memoryUse) of(i int) int64 {
+	if m == nil || i >= len(m.most) {
+		return 0
+	}
+	return m.most[i]
+}
+
+// note adds up what the accumulators of the groups take at this moment.
+func (m *memoryUse) note(groups []*groupEntry) {
+	if m == nil {
+		return
+	}
+	var sums []int64
+	for _, g := range groups {
+		if g == nil {
+			continue
+		}
+		if sums == nil {
+			sums = make([]int64, len(g.values))
+		}
+		for i, acc := range g.values {
+			sums[i] += int64(acc.Bytes())
+		}
+	}
+	for i, n := range sums {
+		if i == len(m.most) {
+			m.most = append(m.most, 0)
+		}
+		m.most[i] = max(m.most[i], n)
+	}
+}

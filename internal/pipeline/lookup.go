@@ -33,12 +33,6 @@ type lookup struct {
 	tables *foreignTables // of the goroutines of one run
 }
 
-// letVar is a variable that a stage gives its sub-pipeline.
-type letVar struct {
-	name  string
-	value expr.Expr
-}
-
 // lookupArgs are the arguments as they were written.
 type lookupArgs struct {
 	from, as, local, foreign, let, pipeline bsonx.Value
@@ -164,38 +158,6 @@ func (l *lookup) setPipeline(let, stages bsonx.Value) error {
 	l.stages = stages.Clone().Doc().Values()
 	_, err = parsing.ParseSub(stages, inner, parsing.TopOf(l.from), parsing.InLookup)
 	return err
-}
-
-// letVarBytes is about what a variable takes beside its expression, with its scope.
-const letVarBytes = 160
-
-// parseLetVars compiles variables. It returns a scope that has them too.
-func parseLetVars(let bsonx.Doc, vars *expr.Vars) ([]letVar, *expr.Vars, error) {
-	var out []letVar
-	inner := vars
-	if let == nil {
-		return nil, inner, nil
-	}
-	var meter interrupt.Meter
-	for it := let.Iter(); it.Next(); {
-		if err := meter.Did(pathWork, vars.Scripts().Running); err != nil {
-			return nil, nil, err
-		}
-		v := letVar{name: string(it.Key())}
-		if err := expr.CheckVariableName(v.name); err != nil {
-			return nil, nil, err
-		}
-		var err error
-		if v.value, err = expr.Parse(it.Value().Clone(), vars); err != nil {
-			return nil, nil, err
-		}
-		out = append(out, v)
-		inner, _ = inner.WithSlot(v.name)
-		if err := vars.Hold(letVarBytes + int64(len(v.name))); err != nil {
-			return nil, nil, err
-		}
-	}
-	return out, inner, nil
 }
 
 func (l *lookup) Open(src source.Source, env *source.Env) source.Source {

@@ -11,19 +11,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// step is a stage with its name, as it was written.
-type step struct {
-	name string
-	spec bsonx.Value
-	parsing.Stage
-}
-
-// Pipeline is a compiled pipeline.
-type Pipeline struct {
-	steps []step
-	opts  parsing.Options
-}
-
 // Parse compiles an array of stages and optimises them.
 func Parse(stages bsonx.Value, opts parsing.Options) (*Pipeline, error) {
 	p, err := Compile(stages, opts)

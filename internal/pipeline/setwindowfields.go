@@ -50,37 +50,6 @@ func parseSetWindowFields(arg bsonx.Value, opts parsing.Options) ([]parsing.Stag
 	return w.stages(partition, sortBy)
 }
 
-// idlFields returns the values of the named fields, in the order of the names, and refuses other fields.
-func idlFields(at string, doc bsonx.Doc, names ...string) ([]bsonx.Value, error) {
-	values := make([]bsonx.Value, len(names))
-next:
-	for it := doc.Iter(); it.Next(); {
-		for i, name := range names {
-			if string(it.Key()) != name {
-				continue
-			}
-			if !values[i].IsMissing() {
-				return nil, mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s.%s' is a duplicate field", at, name)
-			}
-			values[i] = it.Value()
-			continue next
-		}
-		return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", at, it.Key())
-	}
-	return values, nil
-}
-
-// idlObject requires an object; a field that is not required may be absent or null.
-func idlObject(name string, v bsonx.Value, required bool) error {
-	switch {
-	case v.Type == bsonx.TypeDocument, !required && v.IsNull():
-		return nil
-	case v.IsNull():
-		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s' is missing but a required field", name)
-	}
-	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'", name, v.Type)
-}
-
 func parseWindowSort(sortBy bsonx.Value, opts parsing.Options) (*window.Order, error) {
 	order := &window.Order{Collation: opts.Collation}
 	if sortBy.IsNull() {

@@ -2,11 +2,9 @@ package pipeline
 
 import (
 	"context"
-	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
-	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -79,21 +77,6 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 	return err
 }
 
-// with returns the stage with another one at the end of its pipeline, false where that has no room
-// for it.
-func (u *unionWith) with(name string, arg bsonx.Value) (step, bool) {
-	if len(u.stages) >= limits.PipelineStages {
-		return step{}, false
-	}
-	out := *u
-	out.stages = append(slices.Clone(u.stages), bsonx.Document(bsonx.NewDoc(name, arg)))
-	spec := bsonx.NewDoc("coll", u.coll, "pipeline", out.stages)
-	if u.coll == "" {
-		spec = bsonx.NewDoc("pipeline", out.stages)
-	}
-	return step{"$unionWith", bsonx.Document(spec), &out}, true
-}
-
 // The metadata of a text search, of a sort and of a search by distance.
 const (
 	scoreKind    = "textScore"
@@ -101,32 +84,6 @@ const (
 	distanceKind = "geoNearDistance"
 	randomKind   = "randVal"
 )
-
-// uniteScores lets the pipelines of $unionWith read the scores and sort keys that the next stage
-// reads, where their text searches and sorts are known. The order of the documents stays as it is.
-func uniteScores(steps []step) []step {
-	for i := 0; i+1 < len(steps); i++ {
-		u, isUnion := steps[i].Stage.(*unionWith)
-		next := steps[i+1]
-		p, isProject := next.Stage.(*project)
-		if !isUnion || !isProject || !readsPlanned(p.projection.MetaKinds()) || next.spec.Type != bsonx.TypeDocument || next.name == "$fill" {
-			continue
-		}
-		united, ok := u.with(next.name, next.spec)
-		if !ok {
-			continue
-		}
-		steps = slices.Clone(steps)
-		steps[i], steps[i+1] = next, united
-		i = -1 // there may be another $unionWith before it
-	}
-	return steps
-}
-
-// readsPlanned reports whether kinds of metadata are among those that only the plan of a query knows.
-func readsPlanned(kinds []string) bool {
-	return slices.Contains(kinds, scoreKind) || slices.Contains(kinds, sortKeyKind)
-}
 
 func (u *unionWith) Open(src source.Source, env *source.Env) source.Source {
 	return &unionSource{Input: source.Input{Src: src}, union: u, env: env}

@@ -1,0 +1,78 @@
+package pipeline
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/mongoerr"
+)
+
+func idlString(name string, v bsonx.Value, required bool) error {
+	switch {
+	case v.Type == bsonx.TypeString, !required && v.IsNull():
+		return nil
+	case v.IsNull():
+		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s' is missing but a required field", name)
+	}
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'string'", name, v.Type)
+}
+
+// pathWork is the work of compiling a path.
+const pathWork = 8 * interrupt.Step
+
+// idlPaths returns the paths of an array of field paths. It fails where the operation ends.
+func idlPaths(at string, v bsonx.Value, running *interrupt.Running) ([][]string, error) {
+	if v.IsNull() {
+		return nil, nil
+	}
+	if v.Type != bsonx.TypeArray {
+		return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'array'", at, v.Type)
+	}
+	var paths [][]string
+	var meter interrupt.Meter
+	for it := v.Doc().Iter(); it.Next(); {
+		if err := meter.Did(pathWork, running); err != nil {
+			return nil, err
+		}
+		if it.Value().Type != bsonx.TypeString {
+			return nil, mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%s' is the wrong type '%s', expected type 'string'", at, it.Key(), it.Value().Type)
+		}
+		path, err := expr.SplitFieldPath(it.Value().Str())
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// idlFields returns the values of the named fields, in the order of the names, and refuses other fields.
+func idlFields(at string, doc bsonx.Doc, names ...string) ([]bsonx.Value, error) {
+	values := make([]bsonx.Value, len(names))
+next:
+	for it := doc.Iter(); it.Next(); {
+		for i, name := range names {
+			if string(it.Key()) != name {
+				continue
+			}
+			if !values[i].IsMissing() {
+				return nil, mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s.%s' is a duplicate field", at, name)
+			}
+			values[i] = it.Value()
+			continue next
+		}
+		return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", at, it.Key())
+	}
+	return values, nil
+}
+
+// idlObject requires an object; a field that is not required may be absent or null.
+func idlObject(name string, v bsonx.Value, required bool) error {
+	switch {
+	case v.Type == bsonx.TypeDocument, !required && v.IsNull():
+		return nil
+	case v.IsNull():
+		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s' is missing but a required field", name)
+	}
+	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'object'", name, v.Type)
+}

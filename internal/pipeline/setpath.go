@@ -1,0 +1,39 @@
+package pipeline
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+)
+
+// setPath returns the document with the value at a path through documents; a missing value removes the field. What is
+// no document on the way is replaced by one.
+func setPath(doc bsonx.Doc, path []string, v bsonx.Value) bsonx.Doc {
+	b := bsonx.NewBuilder(make([]byte, 0, len(doc)+16))
+	b.StartDoc()
+	found := false
+	for it := doc.Iter(); it.Next(); {
+		if string(it.Key()) != path[0] {
+			b.ValueBytes(it.Key(), it.Value())
+			continue
+		}
+		found = true
+		b.Value(path[0], childValue(it.Value(), path[1:], v))
+	}
+	if !found {
+		b.Value(path[0], childValue(bsonx.Missing, path[1:], v))
+	}
+	b.End()
+	return b.Bytes()
+}
+
+func childValue(old bsonx.Value, path []string, v bsonx.Value) bsonx.Value {
+	if len(path) == 0 {
+		return v
+	}
+	if old.Type != bsonx.TypeDocument {
+		if v.IsMissing() {
+			return old
+		}
+		return bsonx.Document(setPath(bsonx.Empty, path, v))
+	}
+	return bsonx.Document(setPath(old.Doc(), path, v))
+}
