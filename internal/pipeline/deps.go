@@ -7,11 +7,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
 // needer is a stage that tells what it reads of its documents; any other needs all of them.
 type needer interface{ needs(n *needs) }
+
+// readerOf returns a stage as a needer, false where it is none.
+func readerOf(s parsing.Stage) (needer, bool) {
+	switch s := s.(type) {
+	case *unwind:
+		return unwindReads{s}, true
+	case *lookup:
+		return lookupReads{s}, true
+	default:
+		n, ok := s.(needer)
+		return n, ok
+	}
+}
 
 // needs collects what stages, one after the other, read of the documents of the first one.
 type needs struct {
@@ -101,7 +115,7 @@ func (n *needs) end() { n.done = true }
 func (p *Pipeline) Needs() (*projection.Projection, bsonx.Doc) {
 	n := &needs{}
 	for _, s := range p.steps {
-		reader, ok := s.Stage.(needer)
+		reader, ok := readerOf(s.Stage)
 		if !ok {
 			return nil, nil
 		}
@@ -174,7 +188,7 @@ func (*sample) needs(*needs) {}
 
 func (c *count) needs(n *needs) { n.end() }
 
-func (u *unwind) needs(n *needs) {
+func (u unwindReads) needs(n *needs) {
 	n.field(u.path[0])
 	if u.index != nil {
 		n.define(strings.Join(u.index, "."))

@@ -93,16 +93,19 @@ func startsWithPosition(path string) bool {
 	return is
 }
 
-func (l *lookup) narrow(fields []string) parsing.Stage {
-	narrowed := *l
+// lookupReads tells what a $lookup reads.
+type lookupReads struct{ *lookup }
+
+func (l lookupReads) narrow(fields []string) parsing.Stage {
+	narrowed := *l.lookup
 	narrowed.wanted = fields
 	if l.unwind != nil {
-		narrowed.unwind, _ = l.unwind.narrow(fields).(*unwind)
+		narrowed.unwind = narrowUnwind(l.unwind, fields)
 	}
 	return &narrowed
 }
 
-func (l *lookup) needs(n *needs) {
+func (l lookupReads) needs(n *needs) {
 	if l.local != nil {
 		n.field(l.local[0])
 	}

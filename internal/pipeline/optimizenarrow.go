@@ -8,7 +8,6 @@ import (
 
 // narrower is a stage that copies its documents and can leave out fields that nobody reads.
 type narrower interface {
-	parsing.Stage
 	// narrow returns the stage that keeps these top-level fields of its results, and may drop all others.
 	narrow(fields []string) parsing.Stage
 }
@@ -17,7 +16,7 @@ type narrower interface {
 func narrowStages(steps []step) []step {
 	changed := slices.Clone(steps)
 	for i, s := range steps {
-		n, ok := s.Stage.(narrower)
+		n, ok := narrowerOf(s.Stage)
 		if !ok {
 			continue
 		}
@@ -32,7 +31,7 @@ func narrowStages(steps []step) []step {
 func readFields(steps []step) ([]string, bool) {
 	n := &needs{}
 	for _, s := range steps {
-		reader, ok := s.Stage.(needer)
+		reader, ok := readerOf(s.Stage)
 		if !ok {
 			return nil, false
 		}
@@ -52,7 +51,25 @@ func readFields(steps []step) ([]string, bool) {
 	return nil, false
 }
 
-func (u *unwind) narrow(fields []string) parsing.Stage {
+// narrowerOf returns a stage as a narrower, false where it is none.
+func narrowerOf(s parsing.Stage) (narrower, bool) {
+	switch s := s.(type) {
+	case *unwind:
+		return unwindReads{s}, true
+	case *lookup:
+		return lookupReads{s}, true
+	default:
+		n, ok := s.(narrower)
+		return n, ok
+	}
+}
+
+// unwindReads tells what a $unwind reads.
+type unwindReads struct{ *unwind }
+
+func (u unwindReads) narrow(fields []string) parsing.Stage { return narrowUnwind(u.unwind, fields) }
+
+func narrowUnwind(u *unwind, fields []string) *unwind {
 	narrowed := *u
 	narrowed.wanted = fields
 	if u.index != nil && !slices.Contains(fields, u.index[0]) {

@@ -156,7 +156,7 @@ func (s *unpackSource) Kept() int64 { return s.unpacker.Kept() + s.Input.Kept() 
 func (p *Pipeline) TopFields() (fields map[string]bool, all bool) {
 	n := &needs{}
 	for _, s := range p.steps {
-		reader, ok := s.Stage.(needer)
+		reader, ok := readerOf(s.Stage)
 		if !ok {
 			return nil, true
 		}
