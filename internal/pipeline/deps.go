@@ -17,7 +17,7 @@ type needer interface{ needs(n *needs) }
 // readerOf returns a stage as a needer, false where it is none.
 func readerOf(s parsing.Stage) (needer, bool) {
 	switch s := s.(type) {
-	case *unwind:
+	case *unwindStage:
 		return unwindReads{s}, true
 	case *lookup:
 		return lookupReads{s}, true

@@ -67,7 +67,7 @@ func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
 		return bsonx.NewDoc("$replaceRoot", bsonx.NewDoc("newRoot", e.Expression(newRoot)))
 	case *redact:
 		return bsonx.NewDoc("$redact", e.Expression(s.spec))
-	case *unwind:
+	case *unwindStage:
 		return bsonx.NewDoc("$unwind", unwindForm(s.spec))
 	case *bucketAuto:
 		return bsonx.NewDoc("$bucketAuto", bucketAutoForm(spec, e))

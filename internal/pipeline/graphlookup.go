@@ -18,7 +18,7 @@ type graphLookup struct {
 	depthField []string // nil where none is asked for
 	maxDepth   int64    // negative without a limit
 	restrict   bsonx.Doc
-	unwind     *unwind // of the array, done at once; nil leaves the array
+	unwind     *unwindStage // of the array, done at once; nil leaves the array
 	opts       parsing.Options
 }
 

@@ -26,7 +26,7 @@ type lookup struct {
 	cached   bool // results may be used again for the same values
 	opts     parsing.Options
 
-	unwind *unwind       // of the array, done at once; nil leaves the array
+	unwind *unwindStage  // of the array, done at once; nil leaves the array
 	only   []bsonx.Value // the $match of the documents that are wanted, if any
 	wanted []string      // the fields that are read of the results; nil for all
 
@@ -171,6 +171,7 @@ func (l *lookup) Open(src source.Source, env *source.Env) source.Source {
 	return s
 }
 
+// lookupSource is $lookup over a source.
 type lookupSource struct {
 	source.Input
 	lookup    *lookup
@@ -294,6 +295,9 @@ func (s *lookupSource) makeRoom(n int) error {
 	return nil
 }
 
+// varsPerLook is how many variables are computed between two looks at the operation.
+const varsPerLook = 1 << 10
+
 // arrayKeyRoom is what an element of an array takes beside its value, and the end of the array.
 const arrayKeyRoom = 16
 
@@ -319,7 +323,7 @@ func (s *lookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
 		if _, borrowed := expr.FieldPath(v.value); !borrowed {
 			made += int64(len(s.letValues[i].Data))
 		}
-		if i%fieldsPerLook != 0 && made < memory.LargeValue {
+		if i%varsPerLook != 0 && made < memory.LargeValue {
 			continue
 		}
 		if err := memory.Of(ctx).Value(made); err != nil {

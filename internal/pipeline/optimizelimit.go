@@ -13,7 +13,7 @@ func oneToOne(s step) bool {
 	switch s.Stage.(type) {
 	case *project, *replaceRoot:
 		return true
-	case *unwind, *group, *sort:
+	case *unwindStage, *group, *sort:
 		return false
 	default:
 	}
@@ -59,7 +59,7 @@ func moveLimits(steps []step) []step {
 // that gives at least one document for each.
 func limitsInput(s, before step) bool {
 	_, isLimit := s.Stage.(*limit)
-	u, isUnwind := before.Stage.(*unwind)
+	u, isUnwind := before.Stage.(*unwindStage)
 	return isLimit && isUnwind && u.keep
 }
 

@@ -18,7 +18,7 @@ func fuseLookups(steps []step) []step {
 		if i+1 == len(steps) {
 			continue
 		}
-		u, ok := steps[i+1].Stage.(*unwind)
+		u, ok := steps[i+1].Stage.(*unwindStage)
 		if g, is := s.Stage.(*graphLookup); is && ok && g.unwind == nil && takesApart(u, g.as) {
 			i++
 			joined := *g
@@ -45,7 +45,7 @@ func fuseLookups(steps []step) []step {
 }
 
 // takesApart reports whether a $unwind is of the array that a stage before it sets, and touches that nowhere else.
-func takesApart(u *unwind, as []string) bool {
+func takesApart(u *unwindStage, as []string) bool {
 	return slices.Equal(u.path, as) && (u.index == nil || u.index[0] != as[0])
 }
 

@@ -62,7 +62,7 @@ func markConstants(steps []step) []step {
 // canFail reports whether a stage may raise an error; of most it is not known that they do not.
 func canFail(s step) bool {
 	switch stage := s.Stage.(type) {
-	case *limit, *skip, *unwind:
+	case *limit, *skip, *unwindStage:
 		return false
 	case *match:
 		return slices.ContainsFunc(stage.predicates(), func(p predicate) bool { return p.canFail || p.fixed })

@@ -54,7 +54,7 @@ func readFields(steps []step) ([]string, bool) {
 // narrowerOf returns a stage as a narrower, false where it is none.
 func narrowerOf(s parsing.Stage) (narrower, bool) {
 	switch s := s.(type) {
-	case *unwind:
+	case *unwindStage:
 		return unwindReads{s}, true
 	case *lookup:
 		return lookupReads{s}, true
@@ -65,11 +65,13 @@ func narrowerOf(s parsing.Stage) (narrower, bool) {
 }
 
 // unwindReads tells what a $unwind reads.
-type unwindReads struct{ *unwind }
+type unwindReads struct{ *unwindStage }
 
-func (u unwindReads) narrow(fields []string) parsing.Stage { return narrowUnwind(u.unwind, fields) }
+func (u unwindReads) narrow(fields []string) parsing.Stage {
+	return narrowUnwind(u.unwindStage, fields)
+}
 
-func narrowUnwind(u *unwind, fields []string) *unwind {
+func narrowUnwind(u *unwindStage, fields []string) *unwindStage {
 	narrowed := *u
 	narrowed.wanted = fields
 	if u.index != nil && !slices.Contains(fields, u.index[0]) {

@@ -19,7 +19,7 @@ func passage(s step) passFunc {
 		if stage.limit == 0 {
 			return passUnless()
 		}
-	case *unwind:
+	case *unwindStage:
 		tops := []string{stage.path[0]}
 		if len(stage.index) > 0 {
 			tops = append(tops, stage.index[0])

@@ -29,7 +29,7 @@ func moveSorts(steps []step) []step {
 // RuleFuse makes one of both.
 func (s *sort) passes(before []step) bool {
 	last := len(before) - 1
-	u, ok := before[last].Stage.(*unwind)
+	u, ok := before[last].Stage.(*unwindStage)
 	if !ok || last > 0 && (before[last-1].name == "$lookup" || before[last-1].name == "$graphLookup") {
 		return false
 	}

@@ -79,7 +79,7 @@ func share(steps []step, src source.Source, env *source.Env) (source.Source, []s
 // perDocument reports whether a step makes of each document what it would make of it alone.
 func perDocument(s step) bool {
 	switch s.Stage.(type) {
-	case *match, *project, *absorbed, *replaceRoot, *unwind, *redact, *lookup, *unpackBucket:
+	case *match, *project, *absorbed, *replaceRoot, *unwindStage, *redact, *lookup, *unpackBucket:
 		return isRepeatable(s.spec)
 	default:
 		return false

@@ -14,6 +14,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
+// The metadata of a text search, of a sort and of a search by distance.
+const (
+	scoreKind    = "textScore"
+	sortKeyKind  = "sortKey"
+	distanceKind = "geoNearDistance"
+	randomKind   = "randVal"
+)
+
 // sort is $sort. Equal documents keep their order. The keys are those of the planner's sorts, so that it does not matter
 // which of them runs.
 type sort struct {

@@ -77,14 +77,6 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 	return err
 }
 
-// The metadata of a text search, of a sort and of a search by distance.
-const (
-	scoreKind    = "textScore"
-	sortKeyKind  = "sortKey"
-	distanceKind = "geoNearDistance"
-	randomKind   = "randVal"
-)
-
 func (u *unionWith) Open(src source.Source, env *source.Env) source.Source {
 	return &unionSource{Input: source.Input{Src: src}, union: u, env: env}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// unwind is $unwind: one document per element of an array.
-type unwind struct {
+// unwindStage is $unwind: one document per element of an array.
+type unwindStage struct {
 	path  []string
 	index []string // where the element's index goes, nil if nowhere
 	keep  bool     // preserveNullAndEmptyArrays
@@ -22,7 +22,7 @@ type unwind struct {
 }
 
 func parseUnwind(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
-	u := &unwind{}
+	u := &unwindStage{}
 	path := arg
 	if arg.Type == bsonx.TypeDocument {
 		path = bsonx.Missing
@@ -64,7 +64,7 @@ func parseUnwind(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	return []parsing.Stage{u}, err
 }
 
-func (u *unwind) setIndex(v bsonx.Value) error {
+func (u *unwindStage) setIndex(v bsonx.Value) error {
 	if v.Type != bsonx.TypeString || v.Str() == "" {
 		return mongoerr.New(28810, "expected a non-empty string for the includeArrayIndex  option to $unwind stage, got %s", v.Type)
 	}
@@ -76,13 +76,13 @@ func (u *unwind) setIndex(v bsonx.Value) error {
 	return err
 }
 
-func (u *unwind) Open(src source.Source, _ *source.Env) source.Source {
+func (u *unwindStage) Open(src source.Source, _ *source.Env) source.Source {
 	return &unwindSource{Input: source.Input{Src: src}, stage: u, doc: newSplicer(u.path, u.wanted)}
 }
 
 type unwindSource struct {
 	source.Input
-	stage *unwind
+	stage *unwindStage
 	doc   splicer
 	array bsonx.Doc // what is being unwound; nil between two documents
 	elems bsonx.Iter
@@ -148,7 +148,7 @@ func (s *unwindSource) result(elem bsonx.Value) bsonx.Doc {
 }
 
 // indexed adds the index of the n-th element to a result, counted from 1; 0 is no element.
-func (u *unwind) indexed(doc bsonx.Doc, n int64) bsonx.Doc {
+func (u *unwindStage) indexed(doc bsonx.Doc, n int64) bsonx.Doc {
 	if u.index == nil {
 		return doc
 	}
