@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/window"
@@ -40,15 +41,15 @@ func parseDensify(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The $densify stage specification must be an object, found %s", arg.Type)
 	}
-	spec, err := idlFields("$densify", arg.Doc(), "field", "partitionByFields", "range")
+	spec, err := parsing.Fields("$densify", arg.Doc(), "field", "partitionByFields", "range")
 	if err != nil {
 		return nil, err
 	}
 	field, partitions, bounds := spec[0], spec[1], spec[2]
-	if err := idlString("$densify.field", field, true); err != nil {
+	if err := parsing.CheckString("$densify.field", field, true); err != nil {
 		return nil, err
 	}
-	if err := idlObject("$densify.range", bounds, true); err != nil {
+	if err := parsing.CheckObject("$densify.range", bounds, true); err != nil {
 		return nil, err
 	}
 	d := &densify{collation: opts.Collation}
@@ -67,12 +68,12 @@ func (d *densify) parsePaths(field string, partitions bsonx.Value, running *inte
 	if d.path, err = expr.SplitFieldPath(field); err != nil {
 		return err
 	}
-	if d.partitions, err = idlPaths("$densify.partitionByFields", partitions, running); err != nil {
+	if d.partitions, err = parsing.Paths("$densify.partitionByFields", partitions, running); err != nil {
 		return err
 	}
 	var meter interrupt.Meter
 	for _, path := range d.partitions {
-		if err := meter.Did(2*pathWork, running); err != nil {
+		if err := meter.Did(2*parsing.PathWork, running); err != nil {
 			return err
 		}
 		name := strings.Join(path, ".")
@@ -92,7 +93,7 @@ func (d *densify) parsePaths(field string, partitions bsonx.Value, running *inte
 }
 
 func (d *densify) parseRange(spec bsonx.Doc) error {
-	values, err := idlFields("$densify.range", spec, "step", "bounds", "unit")
+	values, err := parsing.Fields("$densify.range", spec, "step", "bounds", "unit")
 	if err != nil {
 		return err
 	}
@@ -105,7 +106,7 @@ func (d *densify) parseRange(spec bsonx.Doc) error {
 	case bounds.IsMissing():
 		return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '$densify.range.bounds' is missing but a required field")
 	}
-	if err := idlString("$densify.range.unit", unit, false); err != nil {
+	if err := parsing.CheckString("$densify.range.unit", unit, false); err != nil {
 		return err
 	}
 	if bsonx.CompareValues(step, bsonx.Int32(0)) <= 0 {
@@ -219,7 +220,7 @@ func (d *densify) widened(v bsonx.Value) (bsonx.Value, error) {
 }
 
 func (d *densify) Open(src source.Source, env *source.Env) source.Source {
-	s := &densifySource{Input: source.Input{Src: src}, stage: d, limit: env.Limit(), held: env.Hold(), out: newOutputWriter(nil), parts: map[string]*densifyPart{}}
+	s := &densifySource{Input: source.Input{Src: src}, stage: d, limit: env.Limit(), held: env.Hold(), out: document.NewWriter(nil), parts: map[string]*densifyPart{}}
 	if d.kind == densifyBounds && len(d.partitions) == 0 {
 		_, _ = s.part(nil) // which is filled even where there are no documents, and takes no time
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -16,7 +18,7 @@ const maxDensified = 500_000
 
 // densifyPart is a partition: the fields of the documents that are made for it, and the next value that one is due for.
 type densifyPart struct {
-	tree    *outputNode
+	tree    *document.Tree
 	values  []bsonx.Value // of the tree, the first is the densified field
 	next    bsonx.Value   // missing before the first document
 	started bool
@@ -30,7 +32,7 @@ type densifySource struct {
 	stage *densify
 	limit int
 	ctx   expr.Context
-	out   *outputWriter
+	out   *document.Writer
 
 	parts map[string]*densifyPart
 	order []*densifyPart // as they came, to be filled to the end
@@ -187,22 +189,22 @@ func (s *densifySource) part(partition []bsonx.Value) (*densifyPart, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.key = appendGroupKey(s.key, folded)
+		s.key = document.AppendGroupKey(s.key, folded)
 	}
 	if p, ok := s.parts[string(s.key)]; ok {
 		return p, nil
 	}
-	p := &densifyPart{tree: &outputNode{value: noValue}, values: []bsonx.Value{bsonx.Null}}
+	p := &densifyPart{tree: &document.Tree{Value: document.NoValue}, values: []bsonx.Value{bsonx.Null}}
 	for i, v := range partition {
-		if err := s.meter.Did(pathWork+len(v.Data), &s.running); err != nil {
+		if err := s.meter.Did(parsing.PathWork+len(v.Data), &s.running); err != nil {
 			return nil, err
 		}
-		if !v.IsMissing() && p.tree.add(s.stage.partitions[i], len(p.values)) {
+		if !v.IsMissing() && p.tree.Add(s.stage.partitions[i], len(p.values)) {
 			p.values = append(p.values, v.Clone())
 			s.bytes += len(v.Data)
 		}
 	}
-	p.tree.add(s.stage.path, 0)
+	p.tree.Add(s.stage.path, 0)
 	if s.stage.kind == densifyBounds {
 		p.next, p.started = s.stage.lower, true
 	}
@@ -259,8 +261,8 @@ func (s *densifySource) create(p *densifyPart) (bsonx.Doc, error) {
 			"Increase the 'internalQueryMaxAllowedDensifyDocs' parameter to allow more generated documents", s.made, maxDensified)
 	}
 	p.values[0] = p.next
-	s.out.values = p.values
-	doc, err := s.out.document(p.tree, bsonx.Empty, &s.running)
+	s.out.Values = p.values
+	doc, err := s.out.Document(p.tree, bsonx.Empty, &s.running)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
+	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
@@ -17,9 +20,9 @@ type needer interface{ needs(n *needs) }
 // readerOf returns a stage as a needer, false where it is none.
 func readerOf(s parsing.Stage) (needer, bool) {
 	switch s := s.(type) {
-	case *unwindStage:
+	case *unwind.Stage:
 		return unwindReads{s}, true
-	case *lookup:
+	case *foreign.Lookup:
 		return lookupReads{s}, true
 	default:
 		n, ok := s.(needer)
@@ -189,9 +192,9 @@ func (*sample) needs(*needs) {}
 func (c *count) needs(n *needs) { n.end() }
 
 func (u unwindReads) needs(n *needs) {
-	n.field(u.path[0])
-	if u.index != nil {
-		n.define(strings.Join(u.index, "."))
+	n.field(u.Path[0])
+	if u.Index != nil {
+		n.define(strings.Join(u.Index, "."))
 	}
 }
 
@@ -241,12 +244,12 @@ func (w *setWindowFields) needs(n *needs) {
 			n.expr(e)
 		}
 	}
-	for _, out := range w.output.children {
+	for _, out := range w.output.Children {
 		switch {
-		case out.value == noValue: // what is set below a field depends on what is there
-			n.field(out.name)
-		case out.value != dropValue:
-			n.define(out.name)
+		case out.Value == document.NoValue: // what is set below a field depends on what is there
+			n.field(out.Name)
+		case out.Value != document.DropValue:
+			n.define(out.Name)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/extsort"
+	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
@@ -219,7 +220,7 @@ func (s *explainedStage) figures(b *bsonx.Builder) {
 		sortFigures(b, src.sorter)
 	case *bucketAutoSource:
 		sortFigures(b, src.sorter)
-	case *lookupSource:
+	case *foreign.LookupSource:
 		b.Int64("totalDocsExamined", s.examined.Docs)
 		b.Int64("totalKeysExamined", s.examined.Keys)
 		b.Int64("collectionScans", s.examined.Scans)

@@ -7,15 +7,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // forms returns a stage as MongoDB shows it: as one stage or several.
 func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, error) {
 	e := expr.Serializer{Vars: x.pipeline.opts.Vars, Now: x.pipeline.opts.Now}
 	switch stage := s.Stage.(type) {
-	case *lookup:
+	case *foreign.Lookup:
 		return x.lookupForm(ctx, stage, s.spec.Doc(), e)
-	case *unionWith:
+	case *foreign.UnionWith:
 		return x.unionForm(ctx, stage)
 	case *facet:
 		return x.facetForm(ctx, s, stage)
@@ -67,11 +69,11 @@ func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
 		return bsonx.NewDoc("$replaceRoot", bsonx.NewDoc("newRoot", e.Expression(newRoot)))
 	case *redact:
 		return bsonx.NewDoc("$redact", e.Expression(s.spec))
-	case *unwindStage:
+	case *unwind.Stage:
 		return bsonx.NewDoc("$unwind", unwindForm(s.spec))
 	case *bucketAuto:
 		return bsonx.NewDoc("$bucketAuto", bucketAutoForm(spec, e))
-	case *graphLookup:
+	case *foreign.GraphLookup:
 		return bsonx.NewDoc("$graphLookup", ordered(spec, func(name string, v bsonx.Value) bsonx.Value {
 			if name == "startWith" {
 				return e.Expression(v)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
@@ -32,46 +33,46 @@ func (x *Explained) sub(ctx context.Context, stages []bsonx.Value, db string, va
 	return p.Explain(x.env, x.clock).Stages(ctx)
 }
 
-func (x *Explained) lookupForm(ctx context.Context, l *lookup, spec bsonx.Doc, e expr.Serializer) ([]bsonx.Doc, error) {
+func (x *Explained) lookupForm(ctx context.Context, l *foreign.Lookup, spec bsonx.Doc, e expr.Serializer) ([]bsonx.Doc, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	from := l.from
+	from := l.From
 	if from == "" {
 		from = noCollection
 	}
 	b.String("from", from)
-	b.String("as", strings.Join(l.as, "."))
-	if l.local != nil {
-		b.String("localField", strings.Join(l.local, "."))
-		b.String("foreignField", l.foreign)
+	b.String("as", strings.Join(l.As, "."))
+	if l.Local != nil {
+		b.String("localField", strings.Join(l.Local, "."))
+		b.String("foreignField", l.Foreign)
 	}
-	stages := l.stages
+	stages := l.Stages
 	if explorer := x.explorer(); explorer != nil {
-		stages = explorer.Below(l.db, l.from, stages)
+		stages = explorer.Below(l.DB, l.From, stages)
 	}
-	stages = append(stages[:len(stages):len(stages)], l.only...)
-	if l.piped || len(stages) > 0 {
+	stages = append(stages[:len(stages):len(stages)], l.Only...)
+	if l.Piped || len(stages) > 0 {
 		let := spec.Lookup("let").Doc()
 		b.StartDocField("let")
 		for it := let.Iter(); it.Next(); {
 			b.ValueBytes(it.Key(), e.Expression(it.Value()))
 		}
 		b.End()
-		_, vars, err := parseLetVars(let, l.opts.Vars)
+		_, vars, err := parsing.ParseLets(let, l.Opts.Vars)
 		if err != nil {
 			return nil, err
 		}
-		docs, err := x.sub(ctx, stages, l.db, vars)
+		docs, err := x.sub(ctx, stages, l.DB, vars)
 		if err != nil {
 			return nil, err
 		}
 		b.Value("pipeline", bsonx.ValueOf(docs))
 	}
-	if u := l.unwind; u != nil {
+	if u := l.Unwind; u != nil {
 		b.StartDocField("unwinding")
-		b.Bool("preserveNullAndEmptyArrays", u.keep)
-		if u.index != nil {
-			b.String("includeArrayIndex", strings.Join(u.index, "."))
+		b.Bool("preserveNullAndEmptyArrays", u.Keep)
+		if u.Index != nil {
+			b.String("includeArrayIndex", strings.Join(u.Index, "."))
 		}
 		b.End()
 	}
@@ -79,19 +80,19 @@ func (x *Explained) lookupForm(ctx context.Context, l *lookup, spec bsonx.Doc, e
 	return []bsonx.Doc{bsonx.NewDoc("$lookup", bsonx.Doc(b.Bytes()))}, nil
 }
 
-func (x *Explained) unionForm(ctx context.Context, u *unionWith) ([]bsonx.Doc, error) {
+func (x *Explained) unionForm(ctx context.Context, u *foreign.UnionWith) ([]bsonx.Doc, error) {
 	var docs []bsonx.Doc
 	var err error
-	if explorer := x.explorer(); explorer != nil && u.coll != "" {
-		docs, err = explorer.Explain(ctx, u.db, u.coll, u.stages, u.opts.Vars)
+	if explorer := x.explorer(); explorer != nil && u.Coll != "" {
+		docs, err = explorer.Explain(ctx, u.DB, u.Coll, u.Stages, u.Opts.Vars)
 	} else {
-		docs, err = x.sub(ctx, u.stages, u.db, u.opts.Vars)
+		docs, err = x.sub(ctx, u.Stages, u.DB, u.Opts.Vars)
 	}
 	if err != nil {
 		return nil, err
 	}
-	form := bsonx.NewDoc("coll", u.coll, "pipeline", docs)
-	if u.coll == "" {
+	form := bsonx.NewDoc("coll", u.Coll, "pipeline", docs)
+	if u.Coll == "" {
 		form = bsonx.NewDoc("pipeline", docs)
 	}
 	return []bsonx.Doc{bsonx.NewDoc("$unionWith", form)}, nil

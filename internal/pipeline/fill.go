@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
@@ -16,7 +17,7 @@ func parseFill(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The $fill stage specification must be an object, found %s", arg.Type)
 	}
-	spec, err := idlFields("$fill", arg.Doc(), "partitionBy", "partitionByFields", "sortBy", "output")
+	spec, err := parsing.Fields("$fill", arg.Doc(), "partitionBy", "partitionByFields", "sortBy", "output")
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +48,10 @@ func parseFill(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 }
 
 func checkFill(partition, fields, sortBy, output bsonx.Value) error {
-	if err := idlObject("$fill.output", output, true); err != nil {
+	if err := parsing.CheckObject("$fill.output", output, true); err != nil {
 		return err
 	}
-	if err := idlObject("$fill.sortBy", sortBy, false); err != nil {
+	if err := parsing.CheckObject("$fill.sortBy", sortBy, false); err != nil {
 		return err
 	}
 	switch {
@@ -76,21 +77,21 @@ func checkUnusedPartition(partition bsonx.Value, opts parsing.Options) error {
 // partitionOf returns the expression of a document with the given fields.
 func partitionOf(fields bsonx.Value, opts parsing.Options) (bsonx.Value, error) {
 	running := opts.Vars.Scripts().Running
-	paths, err := idlPaths("$fill.partitionByFields", fields, running)
+	paths, err := parsing.Paths("$fill.partitionByFields", fields, running)
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	tree := &outputNode{value: noValue}
+	tree := &document.Tree{Value: document.NoValue}
 	values := make([]bsonx.Value, len(paths))
 	var meter interrupt.Meter
 	for i, path := range paths {
-		if err := meter.Did(pathWork, running); err != nil {
+		if err := meter.Did(parsing.PathWork, running); err != nil {
 			return bsonx.Missing, err
 		}
 		values[i] = bsonx.String("$" + strings.Join(path, "."))
-		tree.add(path, i)
+		tree.Add(path, i)
 	}
-	doc, err := newOutputWriter(values).document(tree, bsonx.Empty, running)
+	doc, err := document.NewWriter(values).Document(tree, bsonx.Empty, running)
 	return bsonx.Document(doc), err
 }
 
@@ -101,14 +102,14 @@ func fillOutput(output bsonx.Doc, running *interrupt.Running) (windows, values b
 	v.StartDoc()
 	var meter interrupt.Meter
 	for it := output.Iter(); it.Next(); {
-		if err := meter.Did(2*pathWork+len(it.Value().Data), running); err != nil {
+		if err := meter.Did(2*parsing.PathWork+len(it.Value().Data), running); err != nil {
 			return nil, nil, err
 		}
 		name := string(it.Key())
 		if it.Value().Type != bsonx.TypeDocument {
 			return nil, nil, mongoerr.New(6050200, "The '%s' field of 'output' must be an object", name)
 		}
-		spec, err := idlFields("$fill", it.Value().Doc(), "method", "value")
+		spec, err := parsing.Fields("$fill", it.Value().Doc(), "method", "value")
 		if err != nil {
 			return nil, nil, err
 		}

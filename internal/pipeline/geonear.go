@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
@@ -168,9 +169,9 @@ func (g *GeoNear) Filter(key string) (bsonx.Doc, error) {
 
 // Locate makes a result of a document: with its distance, and what is there.
 func (g *GeoNear) Locate(dst []byte, doc bsonx.Doc, distance float64, place bsonx.Value) ([]byte, error) {
-	out := setPath(doc, g.distance, bsonx.Double(distance*g.Multiplier))
+	out := document.SetPath(doc, g.distance, bsonx.Double(distance*g.Multiplier))
 	if g.locations != nil {
-		out = setPath(out, g.locations, place)
+		out = document.SetPath(out, g.locations, place)
 	}
 	return append(dst, out...), nil
 }

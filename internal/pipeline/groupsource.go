@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
 )
@@ -171,7 +172,7 @@ func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
 		if v, err = s.group.opts.Collation.Fold(v, nil); err != nil {
 			return err
 		}
-		s.key = appendGroupKey(s.key, v)
+		s.key = document.AppendGroupKey(s.key, v)
 	}
 	e, ok := s.index[string(s.key)]
 	entered := 0

@@ -16,7 +16,7 @@ import (
 // merge is $merge.
 type merge struct {
 	source.Merge
-	let    []letVar
+	let    []parsing.Let
 	rawLet bsonx.Value
 	opts   parsing.Options
 }
@@ -142,7 +142,7 @@ func (m *merge) readOnList(list bsonx.Doc) error {
 		}
 		seen[name] = true
 		m.On = append(m.On, name)
-		if err := meter.Did(pathWork, running); err != nil {
+		if err := meter.Did(parsing.PathWork, running); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (m *merge) readOnList(list bsonx.Doc) error {
 		if _, err := expr.SplitFieldPath(name); err != nil {
 			return err
 		}
-		if err := meter.Did(pathWork, running); err != nil {
+		if err := meter.Did(parsing.PathWork, running); err != nil {
 			return err
 		}
 	}
@@ -209,7 +209,7 @@ func (m *merge) check() error {
 	}
 	var ignored expr.Failures // an update pipeline is not optimised
 	var err error
-	if m.let, _, err = parseLetVars(m.rawLet.Doc(), m.opts.Vars.WithFailures(&ignored)); err != nil {
+	if m.let, _, err = parsing.ParseLets(m.rawLet.Doc(), m.opts.Vars.WithFailures(&ignored)); err != nil {
 		return err
 	}
 	return m.opts.CheckNames(m.Stages) // as in MongoDB, it is compiled for each document that is merged
@@ -225,11 +225,11 @@ func (m *merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
 	ctx := &expr.Context{Root: bsonx.Document(doc), Now: m.opts.Now}
 	vars := m.opts.Vars.WithConst("new", bsonx.Document(doc))
 	for _, l := range m.let {
-		v, err := l.value.Eval(ctx)
+		v, err := l.Value.Eval(ctx)
 		if err != nil {
 			return nil, err
 		}
-		vars = vars.WithConst(l.name, v)
+		vars = vars.WithConst(l.Name, v)
 	}
 	return vars, nil
 }

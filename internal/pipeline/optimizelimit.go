@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // oneToOne reports whether a stage gives one document for each of its input, in the same order.
@@ -13,7 +14,7 @@ func oneToOne(s step) bool {
 	switch s.Stage.(type) {
 	case *project, *replaceRoot:
 		return true
-	case *unwindStage, *group, *sort:
+	case *unwind.Stage, *group, *sort:
 		return false
 	default:
 	}
@@ -23,8 +24,8 @@ func oneToOne(s step) bool {
 
 // fused reports whether a stage does the work of a following $unwind too.
 func fused(s parsing.Stage) bool {
-	f, ok := s.(interface{ unwinds() bool })
-	return ok && f.unwinds()
+	f, ok := s.(interface{ Unwinds() bool })
+	return ok && f.Unwinds()
 }
 
 // moveLimits is RuleLimitFirst.
@@ -59,8 +60,8 @@ func moveLimits(steps []step) []step {
 // that gives at least one document for each.
 func limitsInput(s, before step) bool {
 	_, isLimit := s.Stage.(*limit)
-	u, isUnwind := before.Stage.(*unwindStage)
-	return isLimit && isUnwind && u.keep
+	u, isUnwind := before.Stage.(*unwind.Stage)
+	return isLimit && isUnwind && u.Keep
 }
 
 // limitSorts is RuleTopK.

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // fuseLookups is RuleFuse: a $lookup takes its array apart itself where the next stage would, and leaves out what a $match
@@ -18,24 +20,24 @@ func fuseLookups(steps []step) []step {
 		if i+1 == len(steps) {
 			continue
 		}
-		u, ok := steps[i+1].Stage.(*unwindStage)
-		if g, is := s.Stage.(*graphLookup); is && ok && g.unwind == nil && takesApart(u, g.as) {
+		u, ok := steps[i+1].Stage.(*unwind.Stage)
+		if g, is := s.Stage.(*foreign.GraphLookup); is && ok && g.Unwind == nil && takesApart(u, g.As) {
 			i++
 			joined := *g
-			joined.unwind = u
+			joined.Unwind = u
 			fused[len(fused)-1].Stage = &joined
 			continue
 		}
-		l, is := s.Stage.(*lookup)
-		if !is || !ok || l.unwind != nil || !takesApart(u, l.as) {
+		l, is := s.Stage.(*foreign.Lookup)
+		if !is || !ok || l.Unwind != nil || !takesApart(u, l.As) {
 			continue
 		}
 		i++
 		joined := *l
-		joined.unwind = u
+		joined.Unwind = u
 		fused[len(fused)-1].Stage = &joined
-		if i+1 < len(steps) && !u.keep && u.index == nil {
-			if rest, ok := joined.absorb(steps[i+1]); ok {
+		if i+1 < len(steps) && !u.Keep && u.Index == nil {
+			if rest, ok := absorb(&joined, steps[i+1]); ok {
 				i++
 				fused = append(fused, rest...)
 			}
@@ -45,17 +47,17 @@ func fuseLookups(steps []step) []step {
 }
 
 // takesApart reports whether a $unwind is of the array that a stage before it sets, and touches that nowhere else.
-func takesApart(u *unwindStage, as []string) bool {
-	return slices.Equal(u.path, as) && (u.index == nil || u.index[0] != as[0])
+func takesApart(u *unwind.Stage, as []string) bool {
+	return slices.Equal(u.Path, as) && (u.Index == nil || u.Index[0] != as[0])
 }
 
 // absorb takes over the predicates of a $match that ask about the documents found, and returns what is left of it.
-func (l *lookup) absorb(s step) (rest []step, ok bool) {
+func absorb(l *foreign.Lookup, s step) (rest []step, ok bool) {
 	m, ok := s.Stage.(*match)
 	if !ok {
 		return nil, false
 	}
-	prefix := strings.Join(l.as, ".") + "."
+	prefix := strings.Join(l.As, ".") + "."
 	var mine, others []predicate
 	for _, p := range m.predicates() {
 		inside, ok := p.through(func(path string, _ *predicate) (string, bool) {
@@ -82,7 +84,7 @@ func (l *lookup) absorb(s step) (rest []step, ok bool) {
 		}
 		rest = []step{left}
 	}
-	l.only = []bsonx.Value{bsonx.Document(bsonx.NewDoc(asked.name, asked.spec))}
+	l.Only = []bsonx.Value{bsonx.Document(bsonx.NewDoc(asked.name, asked.spec))}
 	return rest, true
 }
 
@@ -94,26 +96,26 @@ func startsWithPosition(path string) bool {
 }
 
 // lookupReads tells what a $lookup reads.
-type lookupReads struct{ *lookup }
+type lookupReads struct{ *foreign.Lookup }
 
 func (l lookupReads) narrow(fields []string) parsing.Stage {
-	narrowed := *l.lookup
-	narrowed.wanted = fields
-	if l.unwind != nil {
-		narrowed.unwind = narrowUnwind(l.unwind, fields)
+	narrowed := *l.Lookup
+	narrowed.Wanted = fields
+	if l.Unwind != nil {
+		narrowed.Unwind = narrowUnwind(l.Unwind, fields)
 	}
 	return &narrowed
 }
 
 func (l lookupReads) needs(n *needs) {
-	if l.local != nil {
-		n.field(l.local[0])
+	if l.Local != nil {
+		n.field(l.Local[0])
 	}
-	for _, v := range l.let {
-		n.expr(v.value)
+	for _, v := range l.Let {
+		n.expr(v.Value)
 	}
-	n.define(strings.Join(l.as, "."))
-	if l.unwind != nil && l.unwind.index != nil {
-		n.define(strings.Join(l.unwind.index, "."))
+	n.define(strings.Join(l.As, "."))
+	if l.Unwind != nil && l.Unwind.Index != nil {
+		n.define(strings.Join(l.Unwind.Index, "."))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/limits"
+	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 )
 
 // predicate is one of the predicates that a $match requires together.
@@ -85,8 +86,8 @@ func sinkMatch(steps []step, i int, known passages) []step {
 
 // withMatch returns a stage as it is behind a $match that was moved before it: $unionWith has documents that do not come from there.
 func withMatch(s, match step) (step, bool) {
-	if u, ok := s.Stage.(*unionWith); ok {
-		return u.with("$match", match.spec)
+	if u, ok := s.Stage.(*foreign.UnionWith); ok {
+		return with(u, "$match", match.spec)
 	}
 	return s, true
 }

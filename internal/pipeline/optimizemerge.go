@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // removeNoops is RuleNoop. It removes {$match: {}}, {$skip: 0}, a $sort that repeats the one before it, and a $replaceRoot by the
@@ -62,7 +63,7 @@ func markConstants(steps []step) []step {
 // canFail reports whether a stage may raise an error; of most it is not known that they do not.
 func canFail(s step) bool {
 	switch stage := s.Stage.(type) {
-	case *limit, *skip, *unwindStage:
+	case *limit, *skip, *unwind.Stage:
 		return false
 	case *match:
 		return slices.ContainsFunc(stage.predicates(), func(p predicate) bool { return p.canFail || p.fixed })

@@ -3,7 +3,9 @@ package pipeline
 import (
 	"slices"
 
+	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // narrower is a stage that copies its documents and can leave out fields that nobody reads.
@@ -54,9 +56,9 @@ func readFields(steps []step) ([]string, bool) {
 // narrowerOf returns a stage as a narrower, false where it is none.
 func narrowerOf(s parsing.Stage) (narrower, bool) {
 	switch s := s.(type) {
-	case *unwindStage:
+	case *unwind.Stage:
 		return unwindReads{s}, true
-	case *lookup:
+	case *foreign.Lookup:
 		return lookupReads{s}, true
 	default:
 		n, ok := s.(narrower)
@@ -65,17 +67,17 @@ func narrowerOf(s parsing.Stage) (narrower, bool) {
 }
 
 // unwindReads tells what a $unwind reads.
-type unwindReads struct{ *unwindStage }
+type unwindReads struct{ *unwind.Stage }
 
 func (u unwindReads) narrow(fields []string) parsing.Stage {
-	return narrowUnwind(u.unwindStage, fields)
+	return narrowUnwind(u.Stage, fields)
 }
 
-func narrowUnwind(u *unwindStage, fields []string) *unwindStage {
+func narrowUnwind(u *unwind.Stage, fields []string) *unwind.Stage {
 	narrowed := *u
-	narrowed.wanted = fields
-	if u.index != nil && !slices.Contains(fields, u.index[0]) {
-		narrowed.index = nil
+	narrowed.Wanted = fields
+	if u.Index != nil && !slices.Contains(fields, u.Index[0]) {
+		narrowed.Index = nil
 	}
 	return &narrowed
 }

@@ -5,7 +5,9 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // passFunc tells how a path that a predicate reads behind a stage is called before it; false where the predicate must
@@ -19,10 +21,10 @@ func passage(s step) passFunc {
 		if stage.limit == 0 {
 			return passUnless()
 		}
-	case *unwindStage:
-		tops := []string{stage.path[0]}
-		if len(stage.index) > 0 {
-			tops = append(tops, stage.index[0])
+	case *unwind.Stage:
+		tops := []string{stage.Path[0]}
+		if len(stage.Index) > 0 {
+			tops = append(tops, stage.Index[0])
 		}
 		return whereTotal(passUnless(tops...))
 	case *project:
@@ -32,7 +34,7 @@ func passage(s step) passFunc {
 		}
 	case *group:
 		return passGroup(s)
-	case *unionWith:
+	case *foreign.UnionWith:
 		return passUnless()
 	default:
 		return passNamed(s)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // moveSorts is RuleSortFirst. An index may give the order of the documents, and fewer are sorted.
@@ -29,15 +30,15 @@ func moveSorts(steps []step) []step {
 // RuleFuse makes one of both.
 func (s *sort) passes(before []step) bool {
 	last := len(before) - 1
-	u, ok := before[last].Stage.(*unwindStage)
+	u, ok := before[last].Stage.(*unwind.Stage)
 	if !ok || last > 0 && (before[last-1].name == "$lookup" || before[last-1].name == "$graphLookup") {
 		return false
 	}
 	changed := func(f index.Field) bool {
 		name := top(f.Path)
-		return f.IsMeta() || name == u.path[0] || len(u.index) > 0 && name == u.index[0]
+		return f.IsMeta() || name == u.Path[0] || len(u.Index) > 0 && name == u.Index[0]
 	}
-	return !slices.ContainsFunc(s.keys, changed) && (u.keep || !s.fails())
+	return !slices.ContainsFunc(s.keys, changed) && (u.Keep || !s.fails())
 }
 
 // fails reports whether there are documents that cannot be sorted: those with arrays in several

@@ -5,19 +5,20 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/limits"
+	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 )
 
 // with returns the stage with another one at the end of its pipeline, false where that has no room
 // for it.
-func (u *unionWith) with(name string, arg bsonx.Value) (step, bool) {
-	if len(u.stages) >= limits.PipelineStages {
+func with(u *foreign.UnionWith, name string, arg bsonx.Value) (step, bool) {
+	if len(u.Stages) >= limits.PipelineStages {
 		return step{}, false
 	}
 	out := *u
-	out.stages = append(slices.Clone(u.stages), bsonx.Document(bsonx.NewDoc(name, arg)))
-	spec := bsonx.NewDoc("coll", u.coll, "pipeline", out.stages)
-	if u.coll == "" {
-		spec = bsonx.NewDoc("pipeline", out.stages)
+	out.Stages = append(slices.Clone(u.Stages), bsonx.Document(bsonx.NewDoc(name, arg)))
+	spec := bsonx.NewDoc("coll", u.Coll, "pipeline", out.Stages)
+	if u.Coll == "" {
+		spec = bsonx.NewDoc("pipeline", out.Stages)
 	}
 	return step{"$unionWith", bsonx.Document(spec), &out}, true
 }
@@ -26,13 +27,13 @@ func (u *unionWith) with(name string, arg bsonx.Value) (step, bool) {
 // reads, where their text searches and sorts are known. The order of the documents stays as it is.
 func uniteScores(steps []step) []step {
 	for i := 0; i+1 < len(steps); i++ {
-		u, isUnion := steps[i].Stage.(*unionWith)
+		u, isUnion := steps[i].Stage.(*foreign.UnionWith)
 		next := steps[i+1]
 		p, isProject := next.Stage.(*project)
 		if !isUnion || !isProject || !readsPlanned(p.projection.MetaKinds()) || next.spec.Type != bsonx.TypeDocument || next.name == "$fill" {
 			continue
 		}
-		united, ok := u.with(next.name, next.spec)
+		united, ok := with(u, next.name, next.spec)
 		if !ok {
 			continue
 		}

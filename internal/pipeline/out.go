@@ -79,20 +79,20 @@ func (o *out) read(spec bsonx.Doc) error {
 
 // checkTimeseries refuses what is no specification of a time series.
 func checkTimeseries(v bsonx.Value) error {
-	if err := idlObject("$out.timeseries", v, true); err != nil {
+	if err := parsing.CheckObject("$out.timeseries", v, true); err != nil {
 		return err
 	}
-	spec, err := idlFields("$out.timeseries", v.Doc(), "timeField", "metaField", "granularity", "bucketMaxSpanSeconds", "bucketRoundingSeconds")
+	spec, err := parsing.Fields("$out.timeseries", v.Doc(), "timeField", "metaField", "granularity", "bucketMaxSpanSeconds", "bucketRoundingSeconds")
 	if err != nil {
 		return err
 	}
-	if err := idlString("$out.timeseries.timeField", spec[0], true); err != nil {
+	if err := parsing.CheckString("$out.timeseries.timeField", spec[0], true); err != nil {
 		return err
 	}
-	if err := idlString("$out.timeseries.metaField", spec[1], false); err != nil {
+	if err := parsing.CheckString("$out.timeseries.metaField", spec[1], false); err != nil {
 		return err
 	}
-	if err := idlString("$out.timeseries.granularity", spec[2], false); err != nil || spec[2].IsNull() {
+	if err := parsing.CheckString("$out.timeseries.granularity", spec[2], false); err != nil || spec[2].IsNull() {
 		return err
 	}
 	if !slices.Contains([]string{"seconds", "minutes", "hours"}, spec[2].Str()) {

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // sharedRows is what the steps before a $group make of a shared source. Read with Next it is as any other source.
@@ -14,16 +16,16 @@ type sharedRows struct {
 	shared source.Shared
 	steps  []step
 	env    *source.Env
-	tables []*foreignTables // of the steps
+	tables []*foreign.Tables // of the steps
 }
 
 func newSharedRows(steps []step, shared source.Shared, env *source.Env) *sharedRows {
 	s := &sharedRows{shared: shared, steps: slices.Clone(steps), env: env}
 	for i := range s.steps {
-		if l, ok := s.steps[i].Stage.(*lookup); ok {
+		if l, ok := s.steps[i].Stage.(*foreign.Lookup); ok {
 			own := *l
-			own.tables = new(foreignTables)
-			s.tables = append(s.tables, own.tables)
+			own.Tables = new(foreign.Tables)
+			s.tables = append(s.tables, own.Tables)
 			s.steps[i].Stage = &own
 		}
 	}
@@ -35,7 +37,7 @@ func newSharedRows(steps []step, shared source.Shared, env *source.Env) *sharedR
 func (s *sharedRows) Close() {
 	s.Source.Close()
 	for _, t := range s.tables {
-		t.close()
+		t.Close()
 	}
 }
 
@@ -64,7 +66,7 @@ func share(steps []step, src source.Source, env *source.Env) (source.Source, []s
 	}
 	for i, s := range steps {
 		if g, ok := s.Stage.(*group); ok {
-			if !g.isUnordered() || g.readsMeta || !isRepeatable(s.spec) {
+			if !g.isUnordered() || g.readsMeta || !foreign.IsRepeatable(s.spec) {
 				return src, steps
 			}
 			return g.Open(newSharedRows(steps[:i], shared, env), env.For(s.budgetName())), steps[i+1:]
@@ -79,8 +81,8 @@ func share(steps []step, src source.Source, env *source.Env) (source.Source, []s
 // perDocument reports whether a step makes of each document what it would make of it alone.
 func perDocument(s step) bool {
 	switch s.Stage.(type) {
-	case *match, *project, *absorbed, *replaceRoot, *unwindStage, *redact, *lookup, *unpackBucket:
-		return isRepeatable(s.spec)
+	case *match, *project, *absorbed, *replaceRoot, *unwind.Stage, *redact, *foreign.Lookup, *unpackBucket:
+		return foreign.IsRepeatable(s.spec)
 	default:
 		return false
 	}

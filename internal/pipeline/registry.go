@@ -8,7 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // OperatorInfo describes a stage; see expr.OperatorInfo.
@@ -53,10 +55,10 @@ func supported() []definition {
 		{name: "$facet", parse: parseFacet},
 		{name: "$fill", parse: parseFill},
 		{name: "$geoNear", parse: parseGeoNear},
-		{name: "$graphLookup", parse: parseGraphLookup},
+		{name: "$graphLookup", parse: foreign.ParseGraphLookup},
 		{name: "$group", parse: parseGroup},
 		{name: "$limit", parse: parseLimit},
-		{name: "$lookup", parse: parseLookup},
+		{name: "$lookup", parse: foreign.ParseLookup},
 		{name: "$match", parse: parseMatch},
 		{name: "$merge", parse: parseMerge, writes: true},
 		{name: "$out", parse: parseOut, writes: true},
@@ -71,9 +73,9 @@ func supported() []definition {
 		{name: "$sort", parse: parseSort},
 		{name: "$sortByCount", parse: parseSortByCount},
 		{name: UnpackBucket, parse: parseUnpackBucket, internal: true},
-		{name: "$unionWith", parse: parseUnionWith},
+		{name: "$unionWith", parse: foreign.ParseUnionWith},
 		{name: "$unset", parse: parseUnset, inUpdate: true},
-		{name: "$unwind", parse: parseUnwind},
+		{name: "$unwind", parse: unwind.Parse},
 	}
 }
 

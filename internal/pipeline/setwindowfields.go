@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
@@ -22,15 +23,15 @@ func parseSetWindowFields(arg bsonx.Value, opts parsing.Options) ([]parsing.Stag
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $setWindowFields stage specification must be an object, found %s", arg.Type)
 	}
-	spec, err := idlFields("$setWindowFields", arg.Doc(), "partitionBy", "sortBy", "output")
+	spec, err := parsing.Fields("$setWindowFields", arg.Doc(), "partitionBy", "sortBy", "output")
 	if err != nil {
 		return nil, err
 	}
 	partition, sortBy, output := spec[0], spec[1], spec[2]
-	if err := idlObject("$setWindowFields.output", output, true); err != nil {
+	if err := parsing.CheckObject("$setWindowFields.output", output, true); err != nil {
 		return nil, err
 	}
-	if err := idlObject("$setWindowFields.sortBy", sortBy, false); err != nil {
+	if err := parsing.CheckObject("$setWindowFields.sortBy", sortBy, false); err != nil {
 		return nil, err
 	}
 	w := &setWindowFields{opts: opts, spec: spec}
@@ -57,7 +58,7 @@ func parseWindowSort(sortBy bsonx.Value, opts parsing.Options) (*window.Order, e
 	}
 	var meter interrupt.Meter
 	for it := sortBy.Doc().Iter(); it.Next(); {
-		if err := meter.Did(2*pathWork, opts.Vars.Scripts().Running); err != nil {
+		if err := meter.Did(2*parsing.PathWork, opts.Vars.Scripts().Running); err != nil {
 			return nil, err
 		}
 		key, err := parseSortKey(string(it.Key()), it.Value())
@@ -94,7 +95,7 @@ type setWindowFields struct {
 	partition     expr.Expr     // nil where all documents are one partition
 	computed      bool          // the partition is in partitionField
 	functions     []*window.Function
-	output        *outputNode
+	output        *document.Tree
 	constantArray bool // the partition is, which is refused behind mistakes in the output
 	streams       bool // no function needs other documents than the current one
 }
@@ -134,7 +135,7 @@ const functionWork = 64 * interrupt.Step
 const functionBytes = 1024
 
 func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *window.Order) error {
-	w.output = &outputNode{value: noValue}
+	w.output = &document.Tree{Value: document.NoValue}
 	w.streams = true
 	var meter interrupt.Meter
 	for it := spec.Iter(); it.Next(); {
@@ -153,7 +154,7 @@ func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *window.Order) error
 		if err != nil {
 			return err
 		}
-		if !w.output.add(path, len(w.functions)) {
+		if !w.output.Add(path, len(w.functions)) {
 			return mongoerr.New(6307900, "$setWindowFields 'output' specification contains two conflicting paths")
 		}
 		if err := w.opts.Vars.Hold(functionBytes + int64(len(name))); err != nil {
@@ -163,7 +164,7 @@ func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *window.Order) error
 		w.streams = w.streams && f.Streams
 	}
 	if w.computed {
-		w.output.append(&outputNode{name: partitionField, value: dropValue})
+		w.output.Append(&document.Tree{Name: partitionField, Value: document.DropValue})
 	}
 	return nil
 }
@@ -217,7 +218,7 @@ func wrapped(v bsonx.Value) bsonx.Value {
 
 func (w *setWindowFields) Open(src source.Source, env *source.Env) source.Source {
 	s := &windowSource{
-		Input: source.Input{Src: src}, stage: w, out: newOutputWriter(make([]bsonx.Value, len(w.functions))),
+		Input: source.Input{Src: src}, stage: w, out: document.NewWriter(make([]bsonx.Value, len(w.functions))),
 		execs: make([]window.Exec, len(w.functions)),
 	}
 	s.part = windowPartition{src: src, stage: w, env: env, limit: env.Limit(), held: env.Hold(), docs: spill.NewDeque(env.Hold())}

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
 	"github.com/sheafdb/sheaf/internal/window"
@@ -19,7 +20,7 @@ type windowSource struct {
 	stage  *setWindowFields
 	part   windowPartition
 	execs  []window.Exec
-	out    *outputWriter
+	out    *document.Writer
 	next   int
 	opened bool
 }
@@ -51,18 +52,18 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		if err := lookAt(i, &s.part.running); err != nil {
 			return nil, err
 		}
-		if s.out.values[i], err = e.Value(ctx, &s.part, s.next); err != nil {
+		if s.out.Values[i], err = e.Value(ctx, &s.part, s.next); err != nil {
 			return nil, err
 		}
-		if s.out.values[i].IsMissing() {
-			s.out.values[i] = bsonx.Null
+		if s.out.Values[i].IsMissing() {
+			s.out.Values[i] = bsonx.Null
 		}
 	}
 	doc, err := s.part.Document(s.next)
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.out.document(s.stage.output, doc, &s.part.running)
+	out, err := s.out.Document(s.stage.output, doc, &s.part.running)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // Save implements Source.
 func (s *windowSource) Save() {
-	clear(s.out.values)
+	clear(s.out.Values)
 	source.IdleBuilder(s.out.Builder)
 	s.part.ctx.Rest()
 	s.Input.Save()

@@ -1,4 +1,4 @@
-package pipeline
+package foreign
 
 import (
 	"slices"
@@ -87,7 +87,7 @@ func (t *memoryTable) enter(at int32, v bsonx.Value) {
 
 func (t *memoryTable) doc(at int64, _ []byte) (bsonx.Doc, error) { return t.docs[at], nil }
 
-func (t *memoryTable) close() { t.held.Release() }
+func (t *memoryTable) Close() { t.held.Release() }
 
 // find implements foreignTable.
 func (t *memoryTable) find(dst []int64, values []bsonx.Value) ([]int64, error) {

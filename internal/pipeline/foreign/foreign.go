@@ -1,4 +1,4 @@
-package pipeline
+package foreign
 
 import (
 	"bytes"
@@ -45,7 +45,7 @@ type foreignField struct {
 	before         []bsonx.Value // stages that stand before the search
 	opts           parsing.Options
 	env            *source.Env
-	tables         *foreignTables // of several goroutines together; nil where the field has its own
+	tables         *Tables // of several goroutines together; nil where the field has its own
 
 	searches [2]int       // of scalars the second; see Collections.Indexed
 	tabled   bool         // a table was asked for
@@ -60,19 +60,20 @@ type foreignTable interface {
 	// doc returns the document at a position, in buf if it has to be copied.
 	doc(at int64, buf []byte) (bsonx.Doc, error)
 	// close lets go of files.
-	close()
+	Close()
 }
 
-// foreignTables is a table that the goroutines of one stage have together. The first that needs it makes it.
-type foreignTables struct {
+// Tables is a table that the goroutines of one stage have together. The first that needs it makes it.
+type Tables struct {
 	once  sync.Once
 	table foreignTable
 	err   error
 }
 
-func (t *foreignTables) close() {
+// Close lets go of the table.
+func (t *Tables) Close() {
 	if t.table != nil {
-		t.table.close()
+		t.table.Close()
 	}
 }
 
@@ -117,10 +118,10 @@ func (f *foreignField) kept() int64 {
 	return 0
 }
 
-// close lets go of the field's own table.
-func (f *foreignField) close() {
+// Close lets go of the field's own table.
+func (f *foreignField) Close() {
 	if f.table != nil && f.tables == nil {
-		f.table.close()
+		f.table.Close()
 	}
 	f.table = nil
 }
@@ -223,14 +224,14 @@ func (f *foreignField) build(ctx context.Context) (foreignTable, error) {
 			err = t.add(doc.Clone())
 		}
 		if err != nil {
-			t.close()
+			t.Close()
 			return nil, err
 		}
 		if doc == nil {
 			return t, nil
 		}
 	}
-	t.close()
+	t.Close()
 	if !f.env.AllowDiskUse {
 		return nil, nil
 	}
@@ -287,8 +288,8 @@ func appendExactKey(dst []byte, v bsonx.Value) []byte {
 	return append(dst, v.Data...)
 }
 
-// isRepeatable reports whether stages answer the same when they are run again: they use no chance and no JavaScript.
-func isRepeatable(stages bsonx.Value) bool {
+// IsRepeatable reports whether stages answer the same when they are run again: they use no chance and no JavaScript.
+func IsRepeatable(stages bsonx.Value) bool {
 	for _, name := range []string{"$rand", "$sample", "$function", "$accumulator", "$where"} {
 		if bytes.Contains(stages.Data, []byte(name)) {
 			return false

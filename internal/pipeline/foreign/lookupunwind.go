@@ -1,10 +1,11 @@
-package pipeline
+package foreign
 
 import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -20,7 +21,7 @@ type unwinding struct {
 }
 
 // nextUnwound is Next of a $lookup that takes its array apart.
-func (s *lookupSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
+func (s *LookupSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 	for {
 		found, err := s.nextFound(ctx)
 		if err != nil {
@@ -40,10 +41,10 @@ func (s *lookupSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 		}
 		s.elems, s.count = *array.Doc().Iter(), 0
 		empty := array.Doc().IsEmpty() && s.rest == nil
-		if empty && !s.lookup.unwind.keep {
+		if empty && !s.lookup.Unwind.Keep {
 			continue
 		}
-		s.doc.start(doc)
+		s.doc.Start(doc)
 		if err := s.hold(0); err != nil {
 			return nil, err
 		}
@@ -54,7 +55,7 @@ func (s *lookupSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // nextFound returns the next document that was found for the current one, nil at the end.
-func (s *lookupSource) nextFound(ctx context.Context) (bsonx.Doc, error) {
+func (s *LookupSource) nextFound(ctx context.Context) (bsonx.Doc, error) {
 	if s.elems.Next() {
 		return s.elems.Value().Doc(), nil
 	}
@@ -74,21 +75,21 @@ func (s *lookupSource) nextFound(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // unwound returns the current document with one of those found, the count-th; 0 is none.
-func (s *lookupSource) unwound(v bsonx.Value) bsonx.Doc {
-	return s.lookup.unwind.indexed(s.doc.with(v), s.count)
+func (s *LookupSource) unwound(v bsonx.Value) bsonx.Doc {
+	return s.lookup.Unwind.Indexed(s.doc.With(v), s.count)
 }
 
 // unwoundNone returns the current document without the field. The empty array that would have stood there leaves the
 // documents around it.
-func (s *lookupSource) unwoundNone(empty bsonx.Value) bsonx.Doc {
-	doc := s.doc.with(empty)
-	if s.doc.wanted {
-		doc = setPath(doc, s.lookup.as, bsonx.Missing)
+func (s *LookupSource) unwoundNone(empty bsonx.Value) bsonx.Doc {
+	doc := s.doc.With(empty)
+	if s.doc.Wanted {
+		doc = document.SetPath(doc, s.lookup.As, bsonx.Missing)
 	}
-	return s.lookup.unwind.indexed(doc, 0)
+	return s.lookup.Unwind.Indexed(doc, 0)
 }
 
-func (s *lookupSource) closeRest() {
+func (s *LookupSource) closeRest() {
 	if s.rest != nil {
 		s.rest.Close()
 		s.rest = nil
@@ -96,12 +97,12 @@ func (s *lookupSource) closeRest() {
 }
 
 // Save implements Source. What was found is the stage's own, but for the place where the document had it.
-func (s *lookupSource) Save() {
-	if s.lookup.unwind == nil {
-		s.doc.forget()
+func (s *LookupSource) Save() {
+	if s.lookup.Unwind == nil {
+		s.doc.Forget()
 		source.IdleBuilder(s.out)
 	} else {
-		s.doc.save()
+		s.doc.Save()
 	}
 	// These borrow from documents that are gone.
 	clear(s.locals)
@@ -116,12 +117,12 @@ func (s *lookupSource) Save() {
 }
 
 // Kept implements memory.Keeper.
-func (s *lookupSource) Kept() int64 {
+func (s *LookupSource) Kept() int64 {
 	return s.held.Beyond(s.kept()) + memory.KeptBy(s.rest) + s.foreign.kept() + s.Input.Kept()
 }
 
 // Restore implements Source.
-func (s *lookupSource) Restore(ctx context.Context) error {
+func (s *LookupSource) Restore(ctx context.Context) error {
 	if s.rest != nil {
 		if err := s.rest.Restore(ctx); err != nil {
 			return err
@@ -131,9 +132,9 @@ func (s *lookupSource) Restore(ctx context.Context) error {
 }
 
 // Close implements Source.
-func (s *lookupSource) Close() {
+func (s *LookupSource) Close() {
 	s.closeRest()
-	s.foreign.close()
+	s.foreign.Close()
 	s.held.Release()
 	s.Input.Close()
 }

@@ -1,4 +1,4 @@
-package pipeline
+package document
 
 import (
 	"encoding/binary"
@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// appendGroupKey appends bytes that are equal for values that compare equal: numbers of the four types have one
+// AppendGroupKey appends bytes that are equal for values that compare equal: numbers of the four types have one
 // form. The bytes have no order.
-func appendGroupKey(dst []byte, v bsonx.Value) []byte {
+func AppendGroupKey(dst []byte, v bsonx.Value) []byte {
 	switch {
 	case v.Type.IsNumber():
 		return appendNumberKey(dst, v)
@@ -20,7 +20,7 @@ func appendGroupKey(dst []byte, v bsonx.Value) []byte {
 			if v.Type == bsonx.TypeDocument {
 				dst = append(append(dst, it.Key()...), 0)
 			}
-			dst = appendGroupKey(dst, it.Value())
+			dst = AppendGroupKey(dst, it.Value())
 		}
 		return append(dst, 0)
 	case v.Type == bsonx.TypeSymbol:

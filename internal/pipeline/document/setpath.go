@@ -1,12 +1,12 @@
-package pipeline
+package document
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// setPath returns the document with the value at a path through documents; a missing value removes the field. What is
+// SetPath returns the document with the value at a path through documents; a missing value removes the field. What is
 // no document on the way is replaced by one.
-func setPath(doc bsonx.Doc, path []string, v bsonx.Value) bsonx.Doc {
+func SetPath(doc bsonx.Doc, path []string, v bsonx.Value) bsonx.Doc {
 	b := bsonx.NewBuilder(make([]byte, 0, len(doc)+16))
 	b.StartDoc()
 	found := false
@@ -33,7 +33,7 @@ func childValue(old bsonx.Value, path []string, v bsonx.Value) bsonx.Value {
 		if v.IsMissing() {
 			return old
 		}
-		return bsonx.Document(setPath(bsonx.Empty, path, v))
+		return bsonx.Document(SetPath(bsonx.Empty, path, v))
 	}
-	return bsonx.Document(setPath(old.Doc(), path, v))
+	return bsonx.Document(SetPath(old.Doc(), path, v))
 }

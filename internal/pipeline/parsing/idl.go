@@ -1,4 +1,4 @@
-package pipeline
+package parsing
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func idlString(name string, v bsonx.Value, required bool) error {
+// CheckString refuses a value that is no string; a null is allowed unless it is required.
+func CheckString(name string, v bsonx.Value, required bool) error {
 	switch {
 	case v.Type == bsonx.TypeString, !required && v.IsNull():
 		return nil
@@ -17,11 +18,11 @@ func idlString(name string, v bsonx.Value, required bool) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'string'", name, v.Type)
 }
 
-// pathWork is the work of compiling a path.
-const pathWork = 8 * interrupt.Step
+// PathWork is the work of compiling a path.
+const PathWork = 8 * interrupt.Step
 
-// idlPaths returns the paths of an array of field paths. It fails where the operation ends.
-func idlPaths(at string, v bsonx.Value, running *interrupt.Running) ([][]string, error) {
+// Paths returns the paths of an array of field paths. It fails where the operation ends.
+func Paths(at string, v bsonx.Value, running *interrupt.Running) ([][]string, error) {
 	if v.IsNull() {
 		return nil, nil
 	}
@@ -31,7 +32,7 @@ func idlPaths(at string, v bsonx.Value, running *interrupt.Running) ([][]string,
 	var paths [][]string
 	var meter interrupt.Meter
 	for it := v.Doc().Iter(); it.Next(); {
-		if err := meter.Did(pathWork, running); err != nil {
+		if err := meter.Did(PathWork, running); err != nil {
 			return nil, err
 		}
 		if it.Value().Type != bsonx.TypeString {
@@ -46,8 +47,8 @@ func idlPaths(at string, v bsonx.Value, running *interrupt.Running) ([][]string,
 	return paths, nil
 }
 
-// idlFields returns the values of the named fields, in the order of the names, and refuses other fields.
-func idlFields(at string, doc bsonx.Doc, names ...string) ([]bsonx.Value, error) {
+// Fields returns the values of the named fields, in the order of the names, and refuses other fields.
+func Fields(at string, doc bsonx.Doc, names ...string) ([]bsonx.Value, error) {
 	values := make([]bsonx.Value, len(names))
 next:
 	for it := doc.Iter(); it.Next(); {
@@ -66,8 +67,8 @@ next:
 	return values, nil
 }
 
-// idlObject requires an object; a field that is not required may be absent or null.
-func idlObject(name string, v bsonx.Value, required bool) error {
+// CheckObject requires an object; a field that is not required may be absent or null.
+func CheckObject(name string, v bsonx.Value, required bool) error {
 	switch {
 	case v.Type == bsonx.TypeDocument, !required && v.IsNull():
 		return nil

@@ -1,4 +1,4 @@
-package pipeline
+package unwind
 
 import (
 	"context"
@@ -8,21 +8,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// unwindStage is $unwind: one document per element of an array.
-type unwindStage struct {
-	path  []string
-	index []string // where the element's index goes, nil if nowhere
-	keep  bool     // preserveNullAndEmptyArrays
+// Stage is $unwind: one document per element of an array.
+type Stage struct {
+	Path  []string
+	Index []string // where the element's index goes, nil if nowhere
+	Keep  bool     // preserveNullAndEmptyArrays
 
-	wanted []string // the fields that are read of the results; nil for all
+	Wanted []string // the fields that are read of the results; nil for all
 }
 
-func parseUnwind(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
-	u := &unwindStage{}
+// Parse parses a $unwind.
+func Parse(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+	u := &Stage{}
 	path := arg
 	if arg.Type == bsonx.TypeDocument {
 		path = bsonx.Missing
@@ -38,7 +40,7 @@ func parseUnwind(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 				if v.Type != bsonx.TypeBool {
 					return nil, mongoerr.New(28809, "expected a boolean for the preserveNullAndEmptyArrays option to $unwind stage, got %s", v.Type)
 				}
-				u.keep = v.Bool()
+				u.Keep = v.Bool()
 			case "includeArrayIndex":
 				if err := u.setIndex(v); err != nil {
 					return nil, err
@@ -60,11 +62,11 @@ func parseUnwind(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 		return nil, mongoerr.New(28818, "path option to $unwind stage should be prefixed with a '$': %s", path.Str())
 	}
 	var err error
-	u.path, err = expr.SplitFieldPath(path.Str()[1:])
+	u.Path, err = expr.SplitFieldPath(path.Str()[1:])
 	return []parsing.Stage{u}, err
 }
 
-func (u *unwindStage) setIndex(v bsonx.Value) error {
+func (u *Stage) setIndex(v bsonx.Value) error {
 	if v.Type != bsonx.TypeString || v.Str() == "" {
 		return mongoerr.New(28810, "expected a non-empty string for the includeArrayIndex  option to $unwind stage, got %s", v.Type)
 	}
@@ -72,18 +74,19 @@ func (u *unwindStage) setIndex(v bsonx.Value) error {
 		return mongoerr.New(28822, "includeArrayIndex option to $unwind stage should not be prefixed with a '$': %s", v.Str())
 	}
 	var err error
-	u.index, err = expr.SplitFieldPath(v.Str())
+	u.Index, err = expr.SplitFieldPath(v.Str())
 	return err
 }
 
-func (u *unwindStage) Open(src source.Source, _ *source.Env) source.Source {
-	return &unwindSource{Input: source.Input{Src: src}, stage: u, doc: newSplicer(u.path, u.wanted)}
+// Open implements parsing.Stage.
+func (u *Stage) Open(src source.Source, _ *source.Env) source.Source {
+	return &unwindSource{Input: source.Input{Src: src}, stage: u, doc: document.NewSplicer(u.Path, u.Wanted)}
 }
 
 type unwindSource struct {
 	source.Input
-	stage *unwindStage
-	doc   splicer
+	stage *Stage
+	doc   document.Splicer
 	array bsonx.Doc // what is being unwound; nil between two documents
 	elems bsonx.Iter
 	next  int64
@@ -94,7 +97,7 @@ func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	for {
 		if s.array != nil && s.elems.Next() {
 			// One document can become many, before which nothing else looks at the context, and each copies what is beside the array.
-			if err := s.meter.Passed(ctx, interrupt.Document+len(s.doc.out)); err != nil {
+			if err := s.meter.Passed(ctx, interrupt.Document+len(s.doc.Out)); err != nil {
 				return nil, err
 			}
 			s.next++
@@ -105,21 +108,21 @@ func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		if err != nil || doc == nil {
 			return nil, err
 		}
-		v := doc.LookupPath(s.stage.path...)
+		v := doc.LookupPath(s.stage.Path...)
 		isArray := v.Type == bsonx.TypeArray
 		switch {
 		case isArray && !v.Doc().IsEmpty():
-			s.doc.start(doc)
+			s.doc.Start(doc)
 			s.array, s.elems, s.next = v.Doc(), *v.Doc().Iter(), 0
 			continue
-		case (isArray || v.IsNull() || v.Type == bsonx.TypeUndefined) && !s.stage.keep:
+		case (isArray || v.IsNull() || v.Type == bsonx.TypeUndefined) && !s.stage.Keep:
 			continue
 		case isArray:
 			v = bsonx.Missing
-		case s.stage.index == nil:
+		case s.stage.Index == nil:
 			return doc, nil // as it is
 		}
-		s.doc.start(doc)
+		s.doc.Start(doc)
 		s.next = 0
 		return s.result(v), nil
 	}
@@ -133,28 +136,28 @@ func (s *unwindSource) Save() {
 		for range s.next {
 			s.elems.Next()
 		}
-		s.doc.save()
+		s.doc.Save()
 	} else {
-		s.doc.forget()
+		s.doc.Forget()
 	}
 	s.Input.Save()
 }
 
 // Kept implements memory.Keeper.
-func (s *unwindSource) Kept() int64 { return int64(len(s.array)) + s.doc.kept() + s.Input.Kept() }
+func (s *unwindSource) Kept() int64 { return int64(len(s.array)) + s.doc.Kept() + s.Input.Kept() }
 
 func (s *unwindSource) result(elem bsonx.Value) bsonx.Doc {
-	return s.stage.indexed(s.doc.with(elem), s.next)
+	return s.stage.Indexed(s.doc.With(elem), s.next)
 }
 
-// indexed adds the index of the n-th element to a result, counted from 1; 0 is no element.
-func (u *unwindStage) indexed(doc bsonx.Doc, n int64) bsonx.Doc {
-	if u.index == nil {
+// Indexed adds the index of the n-th element to a result, counted from 1; 0 is no element.
+func (u *Stage) Indexed(doc bsonx.Doc, n int64) bsonx.Doc {
+	if u.Index == nil {
 		return doc
 	}
 	index := bsonx.Null
 	if n > 0 {
 		index = bsonx.Int64(n - 1)
 	}
-	return setPath(doc, u.index, index)
+	return document.SetPath(doc, u.Index, index)
 }

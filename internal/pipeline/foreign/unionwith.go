@@ -1,4 +1,4 @@
-package pipeline
+package foreign
 
 import (
 	"context"
@@ -11,18 +11,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// unionWith is $unionWith: the documents of another collection after those of the input.
-type unionWith struct {
-	db, coll string // coll is empty where the pipeline makes its documents itself
-	stages   []bsonx.Value
-	opts     parsing.Options
+// UnionWith is $unionWith: the documents of another collection after those of the input.
+type UnionWith struct {
+	DB, Coll string // coll is empty where the pipeline makes its documents itself
+	Stages   []bsonx.Value
+	Opts     parsing.Options
 }
 
-func parseUnionWith(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
-	u := &unionWith{db: opts.DB, opts: opts}
+// ParseUnionWith parses a $unionWith.
+func ParseUnionWith(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+	u := &UnionWith{DB: opts.DB, Opts: opts}
 	switch arg.Type {
 	case bsonx.TypeString:
-		u.coll = arg.Str()
+		u.Coll = arg.Str()
 		return []parsing.Stage{u}, u.checkColl()
 	case bsonx.TypeDocument:
 		return []parsing.Stage{u}, u.read(arg.Doc())
@@ -32,14 +33,14 @@ func parseUnionWith(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, err
 }
 
 // checkColl refuses a name that no collection can have.
-func (u *unionWith) checkColl() error {
-	if u.coll == "" {
-		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %sis not a valid collection name", u.db)
+func (u *UnionWith) checkColl() error {
+	if u.Coll == "" {
+		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %sis not a valid collection name", u.DB)
 	}
-	return parsing.CheckCollection(u.coll)
+	return parsing.CheckCollection(u.Coll)
 }
 
-func (u *unionWith) read(spec bsonx.Doc) error {
+func (u *UnionWith) read(spec bsonx.Doc) error {
 	var coll, pipeline bsonx.Value
 	for it := spec.Iter(); it.Next(); {
 		v := it.Value()
@@ -64,7 +65,7 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 			return mongoerr.New(mongoerr.FailedToParse, "$unionWith stage without explicit collection must have a pipeline with $documents as first stage")
 		}
 	} else {
-		u.coll = coll.Str()
+		u.Coll = coll.Str()
 		if err := u.checkColl(); err != nil {
 			return err
 		}
@@ -72,18 +73,19 @@ func (u *unionWith) read(spec bsonx.Doc) error {
 	if pipeline.IsMissing() {
 		return nil
 	}
-	u.stages = pipeline.Clone().Doc().Values()
-	_, err := parsing.ParseSub(pipeline, u.opts, parsing.TopOf(u.coll), parsing.InUnionWith)
+	u.Stages = pipeline.Clone().Doc().Values()
+	_, err := parsing.ParseSub(pipeline, u.Opts, parsing.TopOf(u.Coll), parsing.InUnionWith)
 	return err
 }
 
-func (u *unionWith) Open(src source.Source, env *source.Env) source.Source {
+// Open implements parsing.Stage.
+func (u *UnionWith) Open(src source.Source, env *source.Env) source.Source {
 	return &unionSource{Input: source.Input{Src: src}, union: u, env: env}
 }
 
 type unionSource struct {
 	source.Input
-	union *unionWith
+	union *UnionWith
 	env   *source.Env
 	other source.Source // what is read after the input; nil before its end
 }
@@ -95,7 +97,7 @@ func (s *unionSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		if err != nil || doc != nil {
 			return doc, err
 		}
-		s.other, err = s.env.Open(ctx, s.union.db, s.union.coll, s.union.stages, s.union.opts.Vars)
+		s.other, err = s.env.Open(ctx, s.union.DB, s.union.Coll, s.union.Stages, s.union.Opts.Vars)
 		if err != nil {
 			return nil, err
 		}

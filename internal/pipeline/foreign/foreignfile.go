@@ -1,4 +1,4 @@
-package pipeline
+package foreign
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	sorting "sort" // sort is a stage
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
 )
@@ -40,7 +41,7 @@ const (
 var nullKey = make([]byte, tableKeyBytes)
 
 func tableKey(v bsonx.Value) []byte {
-	sum := sha256.Sum256(appendGroupKey(nil, v))
+	sum := sha256.Sum256(document.AppendGroupKey(nil, v))
 	return sum[:tableKeyBytes]
 }
 
@@ -51,7 +52,7 @@ func (t *memoryTable) spill(ctx context.Context, next bsonx.Doc, src source.Sour
 	defer w.runs.Close()
 	defer func() {
 		if err != nil {
-			f.close()
+			f.Close()
 		}
 	}()
 	if err := f.docs.Create(env.TempDir); err != nil {
@@ -208,7 +209,7 @@ func (f *fileTable) doc(at int64, buf []byte) (bsonx.Doc, error) {
 	return buf, nil
 }
 
-func (f *fileTable) close() {
+func (f *fileTable) Close() {
 	f.docs.Close()
 	f.index.Close()
 }

@@ -1,4 +1,4 @@
-package pipeline
+package document
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -8,87 +8,88 @@ import (
 
 // What a node of the output is that has no value of its own.
 const (
-	noValue   = -1 // it has children
-	dropValue = -2 // the field is taken out
+	NoValue   = -1 // it has children
+	DropValue = -2 // the field is taken out
 )
 
-// outputNode is a field that a stage sets: its value is one of a list, or it has fields of its own.
-type outputNode struct {
-	name     string
-	value    int
-	children []*outputNode
+// Tree is a field that a stage sets: its value is one of a list, or it has fields of its own.
+type Tree struct {
+	Name     string
+	Value    int
+	Children []*Tree
 	index    map[string]int // the positions of the children by name, where there are many
 }
 
 // fewChildren is the largest number of children that are searched one by one.
 const fewChildren = 8
 
-// add puts a path into the tree, and reports false where it conflicts with another.
-func (n *outputNode) add(path []string, value int) bool {
+// Add puts a path into the tree, and reports false where it conflicts with another.
+func (n *Tree) Add(path []string, value int) bool {
 	for i, name := range path {
 		at := n.child([]byte(name))
 		last := i == len(path)-1
-		if at >= 0 && (last || n.children[at].value != noValue) {
+		if at >= 0 && (last || n.Children[at].Value != NoValue) {
 			return false
 		}
 		if at < 0 {
-			at = n.append(&outputNode{name: name, value: noValue})
+			at = n.Append(&Tree{Name: name, Value: NoValue})
 		}
-		n = n.children[at]
+		n = n.Children[at]
 		if last {
-			n.value = value
+			n.Value = value
 		}
 	}
 	return true
 }
 
-// append adds a child with a new name and returns its position.
-func (n *outputNode) append(c *outputNode) int {
-	n.children = append(n.children, c)
-	at := len(n.children) - 1
+// Append adds a child with a new name and returns its position.
+func (n *Tree) Append(c *Tree) int {
+	n.Children = append(n.Children, c)
+	at := len(n.Children) - 1
 	switch {
 	case at == fewChildren:
 		n.index = make(map[string]int, 2*fewChildren)
-		for i, c := range n.children {
-			n.index[c.name] = i
+		for i, c := range n.Children {
+			n.index[c.Name] = i
 		}
 	case at > fewChildren:
-		n.index[c.name] = at
+		n.index[c.Name] = at
 	}
 	return at
 }
 
 // child returns the position of the child with a name, or -1.
-func (n *outputNode) child(key []byte) int {
+func (n *Tree) child(key []byte) int {
 	if n.index != nil {
 		if at, ok := n.index[string(key)]; ok {
 			return at
 		}
 		return -1
 	}
-	for i, c := range n.children {
-		if c.name == string(key) {
+	for i, c := range n.Children {
+		if c.Name == string(key) {
 			return i
 		}
 	}
 	return -1
 }
 
-// outputWriter writes the fields of a tree into documents. Once the operation has ended, or the
+// Writer writes the fields of a tree into documents. Once the operation has ended, or the
 // document is too large, it keeps the error and writes no more.
-type outputWriter struct {
+type Writer struct {
 	*bsonx.Builder
-	values []bsonx.Value
+	Values []bsonx.Value
 	built  expr.Context // counts what is written
 	err    error
 }
 
-func newOutputWriter(values []bsonx.Value) *outputWriter {
-	return &outputWriter{Builder: bsonx.NewBuilder(nil), values: values}
+// NewWriter returns a writer of trees whose nodes have these values.
+func NewWriter(values []bsonx.Value) *Writer {
+	return &Writer{Builder: bsonx.NewBuilder(nil), Values: values}
 }
 
-// document returns doc with the fields of a tree. It is valid until the next call.
-func (w *outputWriter) document(n *outputNode, doc bsonx.Doc, running *interrupt.Running) (bsonx.Doc, error) {
+// Document returns doc with the fields of a tree. It is valid until the next call.
+func (w *Writer) Document(n *Tree, doc bsonx.Doc, running *interrupt.Running) (bsonx.Doc, error) {
 	w.built, w.err = expr.Context{Running: running}, nil
 	w.Reset(w.Bytes()[:0])
 	w.StartDoc()
@@ -98,7 +99,7 @@ func (w *outputWriter) document(n *outputNode, doc bsonx.Doc, running *interrupt
 }
 
 // stopped counts n bytes and reports whether the writer has stopped.
-func (w *outputWriter) stopped(n int) bool {
+func (w *Writer) stopped(n int) bool {
 	if w.err == nil {
 		w.err = w.built.Built(n)
 	}
@@ -107,21 +108,21 @@ func (w *outputWriter) stopped(n int) bool {
 
 // fields appends the fields of a document with those of the tree, as $addFields does: a field that is there keeps its
 // place, and an array has the fields set in each of its elements.
-func (n *outputNode) fields(w *outputWriter, doc bsonx.Doc) {
+func (n *Tree) fields(w *Writer, doc bsonx.Doc) {
 	var few [fewChildren]bool
 	there := few[:]
-	if len(n.children) > fewChildren {
-		there = make([]bool, len(n.children))
+	if len(n.Children) > fewChildren {
+		there = make([]bool, len(n.Children))
 	}
 	for it := doc.Iter(); it.Next() && !w.stopped(2+len(it.Key())+len(it.Value().Data)); {
 		if at := n.child(it.Key()); at >= 0 {
 			there[at] = true
-			n.children[at].write(w, it.Value())
+			n.Children[at].write(w, it.Value())
 		} else {
 			w.ValueBytes(it.Key(), it.Value())
 		}
 	}
-	for i, c := range n.children {
+	for i, c := range n.Children {
 		if !there[i] && !w.stopped(0) {
 			c.write(w, bsonx.Missing)
 		}
@@ -129,25 +130,25 @@ func (n *outputNode) fields(w *outputWriter, doc bsonx.Doc) {
 }
 
 // write appends the field itself, which was old before.
-func (n *outputNode) write(w *outputWriter, old bsonx.Value) {
+func (n *Tree) write(w *Writer, old bsonx.Value) {
 	switch {
-	case n.value == dropValue:
-	case n.value != noValue:
-		if v := w.values[n.value]; !w.stopped(2 + len(n.name) + len(v.Data)) {
-			w.Value(n.name, v)
+	case n.Value == DropValue:
+	case n.Value != NoValue:
+		if v := w.Values[n.Value]; !w.stopped(2 + len(n.Name) + len(v.Data)) {
+			w.Value(n.Name, v)
 		}
 	case old.Type == bsonx.TypeArray:
-		w.StartArrayField(n.name)
+		w.StartArrayField(n.Name)
 		n.elements(w, old.Doc())
 		w.End()
 	default:
-		w.StartDocField(n.name)
+		w.StartDocField(n.Name)
 		n.fields(w, docOrEmpty(old))
 		w.End()
 	}
 }
 
-func (n *outputNode) elements(w *outputWriter, array bsonx.Doc) {
+func (n *Tree) elements(w *Writer, array bsonx.Doc) {
 	for it := array.Iter(); it.Next() && !w.stopped(0); {
 		if it.Value().Type == bsonx.TypeArray {
 			w.StartArrayElem()

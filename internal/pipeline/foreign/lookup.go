@@ -1,4 +1,4 @@
-package pipeline
+package foreign
 
 import (
 	"context"
@@ -10,27 +10,29 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
-// lookup is $lookup: it puts what another collection has for a document into an array.
-type lookup struct {
-	db, from string // from is empty where the pipeline makes its documents itself
-	as       []string
-	local    []string // nil without localField
-	foreign  string
-	let      []letVar
-	stages   []bsonx.Value
-	piped    bool // a pipeline is given
+// Lookup is $lookup: it puts what another collection has for a document into an array.
+type Lookup struct {
+	DB, From string // from is empty where the pipeline makes its documents itself
+	As       []string
+	Local    []string // nil without localField
+	Foreign  string
+	Let      []parsing.Let
+	Stages   []bsonx.Value
+	Piped    bool // a pipeline is given
 	cached   bool // results may be used again for the same values
-	opts     parsing.Options
+	Opts     parsing.Options
 
-	unwind *unwindStage  // of the array, done at once; nil leaves the array
-	only   []bsonx.Value // the $match of the documents that are wanted, if any
-	wanted []string      // the fields that are read of the results; nil for all
+	Unwind *unwind.Stage // of the array, done at once; nil leaves the array
+	Only   []bsonx.Value // the $match of the documents that are wanted, if any
+	Wanted []string      // the fields that are read of the results; nil for all
 
-	tables *foreignTables // of the goroutines of one run
+	Tables *Tables // of the goroutines of one run
 }
 
 // lookupArgs are the arguments as they were written.
@@ -38,7 +40,8 @@ type lookupArgs struct {
 	from, as, local, foreign, let, pipeline bsonx.Value
 }
 
-func parseLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+// ParseLookup parses a $lookup.
+func ParseLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $lookup stage specification must be an object, but found %s", arg.Type)
 	}
@@ -49,26 +52,26 @@ func parseLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error)
 	if err := args.check(); err != nil {
 		return nil, err
 	}
-	l := &lookup{db: opts.DB, opts: opts, piped: !args.pipeline.IsMissing(), cached: isRepeatable(args.pipeline)}
+	l := &Lookup{DB: opts.DB, Opts: opts, Piped: !args.pipeline.IsMissing(), cached: IsRepeatable(args.pipeline)}
 	if !args.from.IsMissing() {
-		l.from = args.from.Str()
-		if l.from == "" {
+		l.From = args.from.Str()
+		if l.From == "" {
 			return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $lookup namespace: %s", opts.DB)
 		}
-		if err := parsing.CheckCollection(l.from); err != nil {
+		if err := parsing.CheckCollection(l.From); err != nil {
 			return nil, err
 		}
 	}
 	var err error
-	if l.as, err = expr.SplitFieldPath(args.as.Str()); err != nil {
+	if l.As, err = expr.SplitFieldPath(args.as.Str()); err != nil {
 		return nil, err
 	}
 	if !args.local.IsMissing() {
-		if l.local, err = expr.SplitFieldPath(args.local.Str()); err != nil {
+		if l.Local, err = expr.SplitFieldPath(args.local.Str()); err != nil {
 			return nil, err
 		}
-		l.foreign = args.foreign.Str()
-		if _, err = expr.SplitFieldPath(l.foreign); err != nil {
+		l.Foreign = args.foreign.Str()
+		if _, err = expr.SplitFieldPath(l.Foreign); err != nil {
 			return nil, err
 		}
 	}
@@ -143,38 +146,39 @@ func (a *lookupArgs) check() error {
 }
 
 // setPipeline checks the sub-pipeline, in which the variables have no values yet.
-func (l *lookup) setPipeline(let, stages bsonx.Value) error {
-	if !l.piped {
+func (l *Lookup) setPipeline(let, stages bsonx.Value) error {
+	if !l.Piped {
 		return nil
 	}
 	// Expressions of constants that fail do so when the pipeline is parsed with the values of its variables.
 	var ignored expr.Failures
 	var err error
-	inner := l.opts
-	l.let, inner.Vars, err = parseLetVars(let.Doc(), l.opts.Vars.WithFailures(&ignored))
+	inner := l.Opts
+	l.Let, inner.Vars, err = parsing.ParseLets(let.Doc(), l.Opts.Vars.WithFailures(&ignored))
 	if err != nil {
 		return err
 	}
-	l.stages = stages.Clone().Doc().Values()
-	_, err = parsing.ParseSub(stages, inner, parsing.TopOf(l.from), parsing.InLookup)
+	l.Stages = stages.Clone().Doc().Values()
+	_, err = parsing.ParseSub(stages, inner, parsing.TopOf(l.From), parsing.InLookup)
 	return err
 }
 
-func (l *lookup) Open(src source.Source, env *source.Env) source.Source {
-	s := &lookupSource{
+// Open implements parsing.Stage.
+func (l *Lookup) Open(src source.Source, env *source.Env) source.Source {
+	s := &LookupSource{
 		Input: source.Input{Src: src}, lookup: l, env: env, held: env.Hold(), limit: env.Limit(), out: bsonx.NewBuilder(nil),
-		letValues: make([]bsonx.Value, len(l.let)), ctx: expr.Context{Now: l.opts.Now}, doc: newSplicer(l.as, l.wanted),
+		letValues: make([]bsonx.Value, len(l.Let)), ctx: expr.Context{Now: l.Opts.Now}, doc: document.NewSplicer(l.As, l.Wanted),
 	}
 	s.cache.limit = min(s.limit, maxLookupCache)
 	s.cache.off = !l.cached
-	s.foreign = foreignField{db: l.db, name: l.from, path: l.foreign, before: l.only, opts: l.opts, env: env, tables: l.tables}
+	s.foreign = foreignField{db: l.DB, name: l.From, path: l.Foreign, before: l.Only, opts: l.Opts, env: env, tables: l.Tables}
 	return s
 }
 
-// lookupSource is $lookup over a source.
-type lookupSource struct {
+// LookupSource is $lookup over a source.
+type LookupSource struct {
 	source.Input
-	lookup    *lookup
+	lookup    *Lookup
 	env       *source.Env
 	held      memory.Holding // of the results and the cache
 	limit     int
@@ -185,13 +189,13 @@ type lookupSource struct {
 	cache     resultCache
 	foreign   foreignField
 	out       *bsonx.Builder
-	doc       splicer
+	doc       document.Splicer
 	unwinding
 }
 
 // Next implements Source.
-func (s *lookupSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	if s.lookup.unwind != nil {
+func (s *LookupSource) Next(ctx context.Context) (bsonx.Doc, error) {
+	if s.lookup.Unwind != nil {
 		return s.nextUnwound(ctx)
 	}
 	doc, err := s.Src.Next(ctx)
@@ -202,23 +206,23 @@ func (s *lookupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.doc.start(doc)
-	if err := s.hold(s.doc.room(found)); err != nil {
+	s.doc.Start(doc)
+	if err := s.hold(s.doc.Room(found)); err != nil {
 		return nil, err
 	}
-	return s.doc.with(found), nil
+	return s.doc.With(found), nil
 }
 
 // hold counts what the stage has, and n bytes more.
-func (s *lookupSource) hold(n int64) error { return s.held.Hold(s.kept() + n) }
+func (s *LookupSource) hold(n int64) error { return s.held.Hold(s.kept() + n) }
 
 // kept returns what the stage has beside its table.
-func (s *lookupSource) kept() int64 {
-	return s.doc.kept() + int64(cap(s.out.Bytes())+len(s.next)+s.cache.bytes)
+func (s *LookupSource) kept() int64 {
+	return s.doc.Kept() + int64(cap(s.out.Bytes())+len(s.next)+s.cache.bytes)
 }
 
 // find returns the array of the documents that belong to doc, borrowed until it is called again.
-func (s *lookupSource) find(ctx context.Context, doc bsonx.Doc) (bsonx.Value, error) {
+func (s *LookupSource) find(ctx context.Context, doc bsonx.Doc) (bsonx.Value, error) {
 	if err := s.evaluate(ctx, doc); err != nil {
 		return bsonx.Missing, err
 	}
@@ -246,15 +250,15 @@ func (s *lookupSource) find(ctx context.Context, doc bsonx.Doc) (bsonx.Value, er
 	return v, nil
 }
 
-func (s *lookupSource) search(ctx context.Context) (source.Source, error) {
-	if s.lookup.piped {
+func (s *LookupSource) search(ctx context.Context) (source.Source, error) {
+	if s.lookup.Piped {
 		return s.runPipeline(ctx)
 	}
 	return s.foreign.Open(ctx, s.locals)
 }
 
 // gather reads what was found. Where an array of it would be too long and none is wanted, it leaves the rest to be read on.
-func (s *lookupSource) gather(ctx context.Context, src source.Source) (whole bool, err error) {
+func (s *LookupSource) gather(ctx context.Context, src source.Source) (whole bool, err error) {
 	for {
 		doc, err := src.Next(ctx)
 		if err != nil || doc == nil {
@@ -269,9 +273,9 @@ func (s *lookupSource) gather(ctx context.Context, src source.Source) (whole boo
 			s.out.Elem(bsonx.Document(doc))
 			continue
 		}
-		if s.lookup.unwind == nil {
+		if s.lookup.Unwind == nil {
 			src.Close()
-			return false, mongoerr.New(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", s.lookup.from, limits.DocumentBytes)
+			return false, mongoerr.New(4568, "Total size of documents in %s matching pipeline's $lookup stage exceeds %d bytes", s.lookup.From, limits.DocumentBytes)
 		}
 		s.next, s.rest = doc.Clone(), src
 		return false, nil
@@ -280,7 +284,7 @@ func (s *lookupSource) gather(ctx context.Context, src source.Source) (whole boo
 
 // makeRoom makes room for a document of n bytes in the array, and counts it. While it moves, the
 // array is there twice.
-func (s *lookupSource) makeRoom(n int) error {
+func (s *LookupSource) makeRoom(n int) error {
 	n += arrayKeyRoom
 	have, room := s.out.Len(), cap(s.out.Bytes())
 	if have+n <= room {
@@ -303,10 +307,10 @@ const arrayKeyRoom = 16
 
 // evaluate computes what the results depend on, and the key of that for the cache. A key that is
 // too long for the cache ends early.
-func (s *lookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
+func (s *LookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
 	s.key, s.locals = s.key[:0], s.locals[:0]
-	if s.lookup.local != nil {
-		visitValues(bsonx.Document(doc), s.lookup.local, func(v bsonx.Value) {
+	if s.lookup.Local != nil {
+		visitValues(bsonx.Document(doc), s.lookup.Local, func(v bsonx.Value) {
 			s.locals = append(s.locals, v)
 			s.extendKey(v)
 		})
@@ -314,13 +318,13 @@ func (s *lookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
 	}
 	s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), source.MetaOf(s.Src)
 	var made int64 // bytes of values that are not the document's
-	for i, v := range s.lookup.let {
+	for i, v := range s.lookup.Let {
 		var err error
-		if s.letValues[i], err = v.value.Eval(&s.ctx); err != nil {
+		if s.letValues[i], err = v.Value.Eval(&s.ctx); err != nil {
 			return err
 		}
 		s.extendKey(s.letValues[i])
-		if _, borrowed := expr.FieldPath(v.value); !borrowed {
+		if _, borrowed := expr.FieldPath(v.Value); !borrowed {
 			made += int64(len(s.letValues[i].Data))
 		}
 		if i%varsPerLook != 0 && made < memory.LargeValue {
@@ -337,30 +341,30 @@ func (s *lookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
 }
 
 // extendKey adds a value to the key, unless that is too long already.
-func (s *lookupSource) extendKey(v bsonx.Value) {
+func (s *LookupSource) extendKey(v bsonx.Value) {
 	if !s.cache.off && len(s.key) <= s.cache.limit {
 		s.key = appendExactKey(s.key, v)
 	}
 }
 
-func (s *lookupSource) runPipeline(ctx context.Context) (source.Source, error) {
-	vars := s.lookup.opts.Vars
-	for i, v := range s.lookup.let {
-		vars = vars.WithConst(v.name, s.letValues[i])
+func (s *LookupSource) runPipeline(ctx context.Context) (source.Source, error) {
+	vars := s.lookup.Opts.Vars
+	for i, v := range s.lookup.Let {
+		vars = vars.WithConst(v.Name, s.letValues[i])
 	}
-	return s.env.Open(ctx, s.lookup.db, s.lookup.from, s.lookup.joined(s.locals), vars)
+	return s.env.Open(ctx, s.lookup.DB, s.lookup.From, s.lookup.joined(s.locals), vars)
 }
 
 // joined returns the sub-pipeline with the condition on the joined fields before it: after a $documents.
-func (l *lookup) joined(locals []bsonx.Value) []bsonx.Value {
-	if l.local == nil {
-		return slices.Concat(l.stages, l.only)
+func (l *Lookup) joined(locals []bsonx.Value) []bsonx.Value {
+	if l.Local == nil {
+		return slices.Concat(l.Stages, l.Only)
 	}
 	at := 0
-	if l.from == "" {
+	if l.From == "" {
 		at = 1
 	}
-	return slices.Concat(l.stages[:at], []bsonx.Value{matchAny(l.foreign, locals)}, l.stages[at:], l.only)
+	return slices.Concat(l.Stages[:at], []bsonx.Value{matchAny(l.Foreign, locals)}, l.Stages[at:], l.Only)
 }
 
 // visitValues calls f for the values at a path, through arrays of documents; of an array at its end for the elements.

@@ -1,4 +1,4 @@
-package pipeline
+package document
 
 import (
 	"encoding/binary"
@@ -8,25 +8,26 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// splicer gives a document's value at a path several values in turn, as setPath does, and keeps the fields that are wanted.
+// Splicer gives a document's value at a path several values in turn, as setPath does, and keeps the fields that are wanted.
 // What stays the same is put together once; the results share one buffer.
-type splicer struct {
+type Splicer struct {
 	path []string
 	// keep names the fields that are wanted; nil wants all of them.
 	keep []string
 
 	head, tail []byte // the elements before and behind that of path[0]
 	old        bsonx.Value
-	wanted     bool // path[0] is
-	out        []byte
+	Wanted     bool // path[0] is
+	Out        []byte
 }
 
-func newSplicer(path, keep []string) splicer {
-	return splicer{path: path, keep: keep, wanted: keep == nil || slices.Contains(keep, path[0])}
+// NewSplicer returns a splicer for a path that keeps the named fields, all of them if keep is nil.
+func NewSplicer(path, keep []string) Splicer {
+	return Splicer{path: path, keep: keep, Wanted: keep == nil || slices.Contains(keep, path[0])}
 }
 
-// start takes a document, of whose bytes it keeps none unless the path is dotted: then it borrows the value.
-func (s *splicer) start(doc bsonx.Doc) {
+// Start takes a document, of whose bytes it keeps none unless the path is dotted: then it borrows the value.
+func (s *Splicer) Start(doc bsonx.Doc) {
 	s.head, s.tail, s.old = s.head[:0], s.tail[:0], bsonx.Missing
 	found := false
 	missing := len(s.keep)
@@ -38,7 +39,7 @@ func (s *splicer) start(doc bsonx.Doc) {
 			if len(s.path) > 1 {
 				s.old = it.Value()
 			}
-			if s.wanted {
+			if s.Wanted {
 				missing--
 			}
 		case s.keep != nil && !s.wants(key):
@@ -56,7 +57,7 @@ func (s *splicer) start(doc bsonx.Doc) {
 	}
 }
 
-func (s *splicer) wants(key []byte) bool {
+func (s *Splicer) wants(key []byte) bool {
 	for _, name := range s.keep {
 		if len(name) == len(key) && name == string(key) {
 			return true
@@ -65,10 +66,10 @@ func (s *splicer) wants(key []byte) bool {
 	return false
 }
 
-// with returns the document with a value, or without one where it is missing. The result is borrowed until the next call.
-func (s *splicer) with(v bsonx.Value) bsonx.Doc {
-	out := append(append(s.out[:0], 0, 0, 0, 0), s.head...)
-	if s.wanted {
+// With returns the document with a value, or without one where it is missing. The result is borrowed until the next call.
+func (s *Splicer) With(v bsonx.Value) bsonx.Doc {
+	out := append(append(s.Out[:0], 0, 0, 0, 0), s.head...)
+	if s.Wanted {
 		if v = childValue(s.old, s.path[1:], v); !v.IsMissing() {
 			out = append(append(append(out, byte(v.Type)), s.path[0]...), 0)
 			out = append(out, v.Data...)
@@ -76,27 +77,27 @@ func (s *splicer) with(v bsonx.Value) bsonx.Doc {
 	}
 	out = append(append(out, s.tail...), 0)
 	binary.LittleEndian.PutUint32(out, uint32(len(out)))
-	s.out = out
+	s.Out = out
 	return out
 }
 
-// room returns how much memory with needs beside what the splicer has, for a value.
-func (s *splicer) room(v bsonx.Value) int64 {
+// Room returns how much memory with needs beside what the splicer has, for a value.
+func (s *Splicer) Room(v bsonx.Value) int64 {
 	n := len(s.head) + len(s.tail) + len(s.old.Data) + len(v.Data)
-	return int64(max(0, n-cap(s.out)))
+	return int64(max(0, n-cap(s.Out)))
 }
 
-// save keeps what is borrowed.
-func (s *splicer) save() { s.old, s.out = s.old.Clone(), source.Idle(s.out) }
+// Save keeps what is borrowed.
+func (s *Splicer) Save() { s.old, s.Out = s.old.Clone(), source.Idle(s.Out) }
 
-// kept returns how many bytes the splicer keeps after save.
-func (s *splicer) kept() int64 {
-	return int64(cap(s.head) + cap(s.tail) + len(s.old.Data) + cap(s.out))
+// Kept returns how many bytes the splicer keeps after save.
+func (s *Splicer) Kept() int64 {
+	return int64(cap(s.head) + cap(s.tail) + len(s.old.Data) + cap(s.Out))
 }
 
-// forget gives up the document that was taken last: nothing will be made of it any more.
-func (s *splicer) forget() {
-	s.head, s.tail, s.out, s.old = source.Idle(s.head), source.Idle(s.tail), source.Idle(s.out), bsonx.Missing
+// Forget gives up the document that was taken last: nothing will be made of it any more.
+func (s *Splicer) Forget() {
+	s.head, s.tail, s.Out, s.old = source.Idle(s.head), source.Idle(s.tail), source.Idle(s.Out), bsonx.Missing
 }
 
 func appendElement(dst []byte, key []byte, v bsonx.Value) []byte {

@@ -1,4 +1,4 @@
-package pipeline
+package foreign
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -6,23 +6,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
-// graphLookup is $graphLookup: it follows references from document to document, breadth first.
-type graphLookup struct {
+// GraphLookup is $graphLookup: it follows references from document to document, breadth first.
+type GraphLookup struct {
 	db, from   string
-	as         []string
+	As         []string
 	start      expr.Expr
 	connect    []string // connectFromField
 	connectTo  string
 	depthField []string // nil where none is asked for
 	maxDepth   int64    // negative without a limit
 	restrict   bsonx.Doc
-	unwind     *unwindStage // of the array, done at once; nil leaves the array
+	Unwind     *unwind.Stage // of the array, done at once; nil leaves the array
 	opts       parsing.Options
 }
 
-func parseGraphLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+// ParseGraphLookup parses a $graphLookup.
+func ParseGraphLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $graphLookup stage specification must be an object, but found %s", arg.Type)
 	}
@@ -33,7 +35,7 @@ func parseGraphLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, e
 	if from.Type != bsonx.TypeString {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$graphLookup 'from' field must be a string, but found %s", from.Type)
 	}
-	g := &graphLookup{db: opts.DB, from: from.Str(), maxDepth: -1, opts: opts}
+	g := &GraphLookup{db: opts.DB, from: from.Str(), maxDepth: -1, opts: opts}
 	if g.from == "" {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $graphLookup namespace: %s", opts.DB)
 	}
@@ -45,13 +47,13 @@ func parseGraphLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, e
 			return nil, err
 		}
 	}
-	if g.as == nil || g.start == nil || g.connect == nil || g.connectTo == "" {
+	if g.As == nil || g.start == nil || g.connect == nil || g.connectTo == "" {
 		return nil, mongoerr.New(40105, "$graphLookup requires 'from', 'as', 'startWith', 'connectFromField', and 'connectToField' to be specified.")
 	}
 	return []parsing.Stage{g}, nil
 }
 
-func (g *graphLookup) set(name string, v bsonx.Value) (err error) {
+func (g *GraphLookup) set(name string, v bsonx.Value) (err error) {
 	switch name {
 	case "startWith":
 		g.start, err = expr.Parse(v.Clone(), g.opts.Vars.WithFailures(nil))
@@ -77,7 +79,7 @@ func (g *graphLookup) set(name string, v bsonx.Value) (err error) {
 	path, err := expr.SplitFieldPath(v.Str())
 	switch name {
 	case "as":
-		g.as = path
+		g.As = path
 	case "connectFromField":
 		g.connect = path
 	case "connectToField":
@@ -88,7 +90,7 @@ func (g *graphLookup) set(name string, v bsonx.Value) (err error) {
 	return err
 }
 
-func (g *graphLookup) setMaxDepth(v bsonx.Value) error {
+func (g *GraphLookup) setMaxDepth(v bsonx.Value) error {
 	if !v.Type.IsNumber() {
 		return mongoerr.New(40100, "maxDepth requires numeric argument, found type: %s", v.Type)
 	}

@@ -1,4 +1,4 @@
-package pipeline
+package foreign
 
 import (
 	"context"
@@ -8,14 +8,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
 )
 
-func (g *graphLookup) Open(src source.Source, env *source.Env) source.Source {
+// Open implements parsing.Stage.
+func (g *GraphLookup) Open(src source.Source, env *source.Env) source.Source {
 	s := &graphSource{
 		Input: source.Input{Src: src}, graph: g, env: env, limit: env.Limit(), held: env.Hold(), ctx: expr.Context{Now: g.opts.Now},
-		pair: bsonx.NewBuilder(nil), array: bsonx.NewBuilder(nil), doc: newSplicer(g.as, nil),
+		pair: bsonx.NewBuilder(nil), array: bsonx.NewBuilder(nil), doc: document.NewSplicer(g.As, nil),
 	}
 	// Null finds documents with a null, not those without the field.
 	predicates := []bsonx.Value{bsonx.Document(bsonx.NewDoc(g.connectTo, bsonx.NewDoc("$exists", true)))}
@@ -30,20 +32,20 @@ func (g *graphLookup) Open(src source.Source, env *source.Env) source.Source {
 	return s
 }
 
-// unwinds reports whether the stage takes its array apart.
-func (g *graphLookup) unwinds() bool { return g.unwind != nil }
+// Unwinds reports whether the stage takes its array apart.
+func (g *GraphLookup) Unwinds() bool { return g.Unwind != nil }
 
 // graphSource is $graphLookup. What a search has seen, what it will search for, and what it found where that is taken apart, goes
 // to files beyond the memory limit.
 type graphSource struct {
 	source.Input
-	graph   *graphLookup
+	graph   *GraphLookup
 	env     *source.Env
 	limit   int
 	held    memory.Holding
 	ctx     expr.Context
 	foreign foreignField
-	doc     splicer
+	doc     document.Splicer
 
 	visited  spill.Set   // the _ids of the documents that were found
 	seen     spill.Set   // the values that were searched for, or will be
@@ -60,7 +62,7 @@ type graphSource struct {
 
 // Next implements Source.
 func (s *graphSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	if s.graph.unwind != nil {
+	if s.graph.Unwind != nil {
 		return s.nextUnwound(ctx)
 	}
 	doc, err := s.Src.Next(ctx)
@@ -73,13 +75,13 @@ func (s *graphSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		return nil, err
 	}
 	s.array.End()
-	s.doc.start(doc)
-	return s.doc.with(bsonx.Array(s.array.Bytes())), nil
+	s.doc.Start(doc)
+	return s.doc.With(bsonx.Array(s.array.Bytes())), nil
 }
 
 // nextUnwound is Next of a stage that takes its array apart.
 func (s *graphSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
-	u := s.graph.unwind
+	u := s.graph.Unwind
 	for {
 		if s.found.First() < s.found.End() {
 			found, err := s.found.Doc(s.found.First())
@@ -88,7 +90,7 @@ func (s *graphSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 			}
 			s.found.Release()
 			s.count++
-			return u.indexed(s.doc.with(bsonx.Document(found)), s.count), nil
+			return u.Indexed(s.doc.With(bsonx.Document(found)), s.count), nil
 		}
 		doc, err := s.Src.Next(ctx)
 		if err != nil || doc == nil {
@@ -99,10 +101,10 @@ func (s *graphSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 		if err := s.search(ctx, doc); err != nil {
 			return nil, err
 		}
-		if empty := s.found.End() == 0; !empty || u.keep {
-			s.doc.start(doc)
+		if empty := s.found.End() == 0; !empty || u.Keep {
+			s.doc.Start(doc)
 			if empty {
-				return u.indexed(setPath(s.doc.with(bsonx.Array(bsonx.Empty)), s.graph.as, bsonx.Missing), 0), nil
+				return u.Indexed(document.SetPath(s.doc.With(bsonx.Array(bsonx.Empty)), s.graph.As, bsonx.Missing), 0), nil
 			}
 		}
 	}
@@ -150,7 +152,7 @@ func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
 	if id.IsMissing() {
 		return mongoerr.New(40271, "Documents in the '%s.%s' namespace must contain an _id for de-duplication in $graphLookup", s.graph.db, s.graph.from)
 	}
-	s.key = appendGroupKey(s.key[:0], id) // whatever the collation says, these are documents
+	s.key = document.AppendGroupKey(s.key[:0], id) // whatever the collation says, these are documents
 	fresh, err := s.visited.Add(s.key)
 	if err != nil || !fresh {
 		return err
@@ -162,9 +164,9 @@ func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
 		return err
 	}
 	if s.graph.depthField != nil {
-		doc = setPath(doc, s.graph.depthField, bsonx.Int64(depth))
+		doc = document.SetPath(doc, s.graph.depthField, bsonx.Int64(depth))
 	}
-	if s.graph.unwind != nil {
+	if s.graph.Unwind != nil {
 		s.found.Push(s.found.Copy(doc))
 	} else {
 		s.array.Elem(bsonx.Document(doc))
@@ -188,7 +190,7 @@ func (s *graphSource) reach(v bsonx.Value) {
 		s.err = err
 		return
 	}
-	s.key = appendGroupKey(s.key[:0], folded)
+	s.key = document.AppendGroupKey(s.key[:0], folded)
 	fresh, err := s.seen.Add(s.key)
 	if err != nil || !fresh {
 		s.err = err
@@ -211,7 +213,7 @@ func (s *graphSource) reserve(n int) error {
 	if s.graph.depthField != nil {
 		room += n
 	}
-	if array := s.array.Bytes(); s.graph.unwind == nil && len(array)+n > cap(array) {
+	if array := s.array.Bytes(); s.graph.Unwind == nil && len(array)+n > cap(array) {
 		room += len(array) + (len(array)+n)/4 // the array moves to a larger place
 	}
 	spills := s.env != nil && s.env.AllowDiskUse
@@ -263,11 +265,11 @@ func (s *graphSource) spill() error {
 
 // Save implements Source. What was found is the stage's own, but for the place where the document had it.
 func (s *graphSource) Save() {
-	if s.graph.unwind == nil {
-		s.doc.forget()
+	if s.graph.Unwind == nil {
+		s.doc.Forget()
 		source.IdleBuilder(s.array)
 	} else {
-		s.doc.save()
+		s.doc.Save()
 	}
 	s.ctx.Rest()
 	s.Input.Save()
@@ -276,7 +278,7 @@ func (s *graphSource) Save() {
 // Kept implements memory.Keeper.
 func (s *graphSource) Kept() int64 {
 	lists := s.frontier.Held() + s.found.Held()
-	return s.held.Beyond(int64(cap(s.array.Bytes())+s.visited.Bytes()+s.seen.Bytes())+lists) + s.doc.kept() + s.foreign.kept() + s.Input.Kept()
+	return s.held.Beyond(int64(cap(s.array.Bytes())+s.visited.Bytes()+s.seen.Bytes())+lists) + s.doc.Kept() + s.foreign.kept() + s.Input.Kept()
 }
 
 // Close implements Source.
@@ -285,7 +287,7 @@ func (s *graphSource) Close() {
 	s.seen.Close()
 	s.frontier.Close()
 	s.found.Close()
-	s.foreign.close()
+	s.foreign.Close()
 	s.held.Release()
 	s.Input.Close()
 }
