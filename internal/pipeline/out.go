@@ -127,8 +127,3 @@ func (s *writerSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 	return nil, s.write(ctx, s.env.Writer)
 }
-
-// Writes reports whether the pipeline ends with a stage that writes.
-func (p *Pipeline) Writes() bool {
-	return len(p.steps) > 0 && parsing.IsWriter(p.steps[len(p.steps)-1].name)
-}

@@ -17,3 +17,8 @@ type Pipeline struct {
 	steps []step
 	opts  parsing.Options
 }
+
+// Writes reports whether the pipeline ends with a stage that writes.
+func (p *Pipeline) Writes() bool {
+	return len(p.steps) > 0 && parsing.IsWriter(p.steps[len(p.steps)-1].name)
+}
