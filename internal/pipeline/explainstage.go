@@ -8,6 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
+	"github.com/sheafdb/sheaf/internal/pipeline/output"
+	"github.com/sheafdb/sheaf/internal/pipeline/serverinfo"
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
@@ -21,7 +23,7 @@ func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, 
 		return x.unionForm(ctx, stage)
 	case *facet:
 		return x.facetForm(ctx, s, stage)
-	case *merge:
+	case *output.Merge:
 		return x.mergeForm(ctx, stage, e)
 	case *count:
 		grouped := bsonx.NewDoc("_id", e.Expression(bsonx.Null), stage.field, e.Accumulator("$count", bsonx.Missing), "$willBeMerged", false)
@@ -82,13 +84,13 @@ func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
 		}, "from", "as", "connectToField", "connectFromField", "startWith", "depthField", "maxDepth", "restrictSearchWithMatch"))
 	case *densify:
 		return bsonx.NewDoc("$_internalDensify", densifyForm(spec))
-	case *out:
+	case *output.Out:
 		return bsonx.NewDoc("$out", bsonx.NewDoc("coll", stage.Coll, "db", stage.DB))
-	case *diagnostics:
-		if stage.name == "$planCacheStats" {
-			return bsonx.NewDoc(stage.name, bsonx.NewDoc("allHosts", false))
+	case *serverinfo.Stage:
+		if stage.Name == "$planCacheStats" {
+			return bsonx.NewDoc(stage.Name, bsonx.NewDoc("allHosts", false))
 		}
-		return bsonx.NewDoc(stage.name, stage.arg)
+		return bsonx.NewDoc(stage.Name, stage.Arg)
 	default:
 		return bsonx.NewDoc(s.name, s.spec)
 	}

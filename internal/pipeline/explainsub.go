@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
+	"github.com/sheafdb/sheaf/internal/pipeline/output"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
@@ -126,7 +127,7 @@ func (x *Explained) facetForm(ctx context.Context, s *explainedStage, f *facet) 
 	return []bsonx.Doc{bsonx.NewDoc("$facet", bsonx.Doc(b.Bytes()))}, nil
 }
 
-func (x *Explained) mergeForm(ctx context.Context, m *merge, e expr.Serializer) ([]bsonx.Doc, error) {
+func (x *Explained) mergeForm(ctx context.Context, m *output.Merge, e expr.Serializer) ([]bsonx.Doc, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Doc("into", bsonx.NewDoc("db", m.DB, "coll", m.Coll))
@@ -144,8 +145,8 @@ func (x *Explained) mergeForm(ctx context.Context, m *merge, e expr.Serializer) 
 	}
 	if m.WhenMatched == "pipeline" {
 		b.StartDocField("let")
-		vars := m.opts.Vars
-		for it := m.rawLet.Doc().Iter(); it.Next(); {
+		vars := m.Opts.Vars
+		for it := m.RawLet.Doc().Iter(); it.Next(); {
 			if string(it.Key()) != "new" {
 				b.ValueBytes(it.Key(), e.Expression(it.Value()))
 				vars, _ = vars.WithSlot(string(it.Key()))

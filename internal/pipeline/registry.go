@@ -9,7 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
+	"github.com/sheafdb/sheaf/internal/pipeline/output"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/serverinfo"
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
@@ -43,13 +45,13 @@ func supported() []definition {
 		{name: "$bucketAuto", parse: parseBucketAuto},
 		{name: "$changeStream", parse: parseChangeStream},
 		{name: parsing.SplitStage, parse: parseSplitLargeEvent},
-		{name: "$collStats", parse: parseCollStats},
+		{name: "$collStats", parse: serverinfo.ParseCollStats},
 		{name: "$count", parse: parseCount},
-		{name: "$currentOp", parse: parseCurrentOp},
-		{name: "$indexStats", parse: parseIndexStats},
-		{name: "$listLocalSessions", parse: parseListLocalSessions},
-		{name: "$listSessions", parse: parseListSessions},
-		{name: "$planCacheStats", parse: parsePlanCacheStats},
+		{name: "$currentOp", parse: serverinfo.ParseCurrentOp},
+		{name: "$indexStats", parse: serverinfo.ParseIndexStats},
+		{name: "$listLocalSessions", parse: serverinfo.ParseListLocalSessions},
+		{name: "$listSessions", parse: serverinfo.ParseListSessions},
+		{name: "$planCacheStats", parse: serverinfo.ParsePlanCacheStats},
 		{name: "$densify", parse: parseDensify},
 		{name: "$documents", parse: parseDocuments},
 		{name: "$facet", parse: parseFacet},
@@ -60,8 +62,8 @@ func supported() []definition {
 		{name: "$limit", parse: parseLimit},
 		{name: "$lookup", parse: foreign.ParseLookup},
 		{name: "$match", parse: parseMatch},
-		{name: "$merge", parse: parseMerge, writes: true},
-		{name: "$out", parse: parseOut, writes: true},
+		{name: "$merge", parse: output.ParseMerge, writes: true},
+		{name: "$out", parse: output.ParseOut, writes: true},
 		{name: "$project", parse: parseProject, inUpdate: true},
 		{name: "$redact", parse: parseRedact},
 		{name: "$replaceRoot", parse: parseReplaceRoot, inUpdate: true},

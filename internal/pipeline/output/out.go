@@ -1,4 +1,4 @@
-package pipeline
+package output
 
 import (
 	"context"
@@ -11,11 +11,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// out is $out.
-type out struct{ source.Out }
+// Out is $out.
+type Out struct{ source.Out }
 
-func parseOut(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
-	o := &out{source.Out{DB: opts.DB}}
+// ParseOut parses an $out.
+func ParseOut(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+	o := &Out{source.Out{DB: opts.DB}}
 	switch arg.Type {
 	case bsonx.TypeString:
 		o.Coll = arg.Str()
@@ -41,7 +42,7 @@ func parseOut(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	return []parsing.Stage{o}, nil
 }
 
-func (o *out) read(spec bsonx.Doc) error {
+func (o *Out) read(spec bsonx.Doc) error {
 	fields := map[string]*string{"db": &o.DB, "coll": &o.Coll}
 	for it := spec.Iter(); it.Next(); {
 		name, v := string(it.Key()), it.Value()
@@ -104,7 +105,8 @@ func checkTimeseries(v bsonx.Value) error {
 // isInternal reports whether a database is the server's own, in which pipelines may not write.
 func isInternal(db string) bool { return db == "admin" || db == "config" || db == "local" }
 
-func (o *out) Open(src source.Source, env *source.Env) source.Source {
+// Open implements parsing.Stage.
+func (o *Out) Open(src source.Source, env *source.Env) source.Source {
 	return &writerSource{Input: source.Input{Src: src}, write: func(ctx context.Context, w source.Writer) error { return w.Out(ctx, &o.Out, src) }, env: env}
 }
 

@@ -1,4 +1,4 @@
-package pipeline
+package serverinfo
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// parsePlanCacheStats compiles $planCacheStats, which lists the cached plans of the pipeline's collection.
-func parsePlanCacheStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// ParsePlanCacheStats compiles $planCacheStats, which lists the cached plans of the pipeline's collection.
+func ParsePlanCacheStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s", arg.Type)
 	}
@@ -23,5 +23,5 @@ func parsePlanCacheStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, e
 	if arg.Doc().Lookup("allHosts").Truthy() {
 		return nil, mongoerr.New(4503200, "$planCacheStats stage supports allHosts parameter only for sharded clusters")
 	}
-	return []parsing.Stage{&diagnostics{"$planCacheStats", bsonx.Empty}}, nil
+	return []parsing.Stage{&Stage{"$planCacheStats", bsonx.Empty}}, nil
 }

@@ -1,4 +1,4 @@
-package pipeline
+package serverinfo
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// diagnostics is a stage whose documents come from the server.
-type diagnostics struct {
-	name string
-	arg  bsonx.Doc
+// Stage is a stage whose documents come from the server.
+type Stage struct {
+	Name string
+	Arg  bsonx.Doc
 }
 
-func (d *diagnostics) Open(src source.Source, env *source.Env) source.Source {
+// Open implements parsing.Stage.
+func (d *Stage) Open(src source.Source, env *source.Env) source.Source {
 	s := &diagnosticsSource{Input: source.Input{Src: src}, stage: d}
 	if env != nil {
 		s.from = env.Diagnostics
@@ -25,7 +26,7 @@ func (d *diagnostics) Open(src source.Source, env *source.Env) source.Source {
 
 type diagnosticsSource struct {
 	source.Input
-	stage *diagnostics
+	stage *Stage
 	from  source.Diagnostics // nil where the server tells nothing
 	asked bool
 	docs  []bsonx.Doc
@@ -38,7 +39,7 @@ func (s *diagnosticsSource) Kept() int64 { return source.BytesOf(s.docs) + s.Inp
 func (s *diagnosticsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if !s.asked && s.from != nil {
 		var err error
-		if s.docs, err = s.from.Report(ctx, s.stage.name, s.stage.arg); err != nil {
+		if s.docs, err = s.from.Report(ctx, s.stage.Name, s.stage.Arg); err != nil {
 			return nil, err
 		}
 	}

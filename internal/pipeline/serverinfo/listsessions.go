@@ -1,4 +1,4 @@
-package pipeline
+package serverinfo
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -6,13 +6,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// parseListSessions compiles $listSessions, which lists the sessions of config.system.sessions.
-func parseListSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// ParseListSessions compiles $listSessions, which lists the sessions of config.system.sessions.
+func ParseListSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	return parseSessionList("$listSessions", arg)
 }
 
-// parseListLocalSessions compiles $listLocalSessions, which lists the sessions that the server keeps in memory.
-func parseListLocalSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// ParseListLocalSessions compiles $listLocalSessions, which lists the sessions that the server keeps in memory.
+func ParseListLocalSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	return parseSessionList("$listLocalSessions", arg)
 }
 
@@ -51,5 +51,5 @@ func parseSessionList(name string, arg bsonx.Value) ([]parsing.Stage, error) {
 	if spec.Lookup("allUsers").Truthy() && len(users.Doc().Values()) > 0 {
 		return nil, mongoerr.New(mongoerr.UnsupportedFormat, "%s may not specify {allUsers:true} and {users:[...]} at the same time", name)
 	}
-	return []parsing.Stage{&diagnostics{name, spec}}, nil
+	return []parsing.Stage{&Stage{name, spec}}, nil
 }

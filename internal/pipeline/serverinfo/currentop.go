@@ -1,4 +1,4 @@
-package pipeline
+package serverinfo
 
 import (
 	"slices"
@@ -10,8 +10,8 @@ import (
 
 var currentOpOptions = []string{"idleConnections", "idleSessions", "allUsers", "localOps", "truncateOps", "idleCursors", "backtrace", "targetAllNodes"}
 
-// parseCurrentOp compiles $currentOp, which lists the running operations.
-func parseCurrentOp(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// ParseCurrentOp compiles $currentOp, which lists the running operations.
+func ParseCurrentOp(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "$currentOp options must be specified in an object, but found: %s", arg.Type)
 	}
@@ -28,5 +28,5 @@ func parseCurrentOp(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error)
 			return nil, mongoerr.New(code, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", name, v.Type)
 		}
 	}
-	return []parsing.Stage{&diagnostics{"$currentOp", arg.Doc().Clone()}}, nil
+	return []parsing.Stage{&Stage{"$currentOp", arg.Doc().Clone()}}, nil
 }

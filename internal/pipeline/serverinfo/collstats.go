@@ -1,4 +1,4 @@
-package pipeline
+package serverinfo
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// parseCollStats compiles $collStats, which describes the pipeline's collection.
-func parseCollStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// ParseCollStats compiles $collStats, which describes the pipeline's collection.
+func ParseCollStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(codeCollStats, "$collStats must take a nested object but found: $collStats: %s", bsonx.FormatShell(arg))
 	}
@@ -32,7 +32,7 @@ func parseCollStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error)
 	if scale, ok := storage.Lookup("scale").AsFloat64(); ok && scale < 1 {
 		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be >= 1, actual value '%d'", int64(scale))
 	}
-	return []parsing.Stage{&diagnostics{"$collStats", spec}}, nil
+	return []parsing.Stage{&Stage{"$collStats", spec}}, nil
 }
 
 // withoutNulls returns an argument without the fields that are null, in its documents, too: they

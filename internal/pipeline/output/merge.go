@@ -1,4 +1,4 @@
-package pipeline
+package output
 
 import (
 	"context"
@@ -13,16 +13,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// merge is $merge.
-type merge struct {
+// Merge is $merge.
+type Merge struct {
 	source.Merge
 	let    []parsing.Let
-	rawLet bsonx.Value
-	opts   parsing.Options
+	RawLet bsonx.Value
+	Opts   parsing.Options
 }
 
-func parseMerge(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
-	m := &merge{Merge: source.Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert"}, opts: opts}
+// ParseMerge parses a $merge.
+func ParseMerge(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+	m := &Merge{Merge: source.Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert"}, Opts: opts}
 	m.Vars = m.scope
 	switch arg.Type {
 	case bsonx.TypeString:
@@ -46,7 +47,7 @@ func parseMerge(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) 
 	return []parsing.Stage{m}, nil
 }
 
-func (m *merge) read(spec bsonx.Doc) error {
+func (m *Merge) read(spec bsonx.Doc) error {
 	for it := spec.Iter(); it.Next(); {
 		var err error
 		v := it.Value()
@@ -59,7 +60,7 @@ func (m *merge) read(spec bsonx.Doc) error {
 			if v.IsNull() {
 				break
 			}
-			m.rawLet = v
+			m.RawLet = v
 			if v.Type != bsonx.TypeDocument {
 				err = mongoerr.New(mongoerr.TypeMismatch, "BSON field '$merge.let' is the wrong type '%s', expected type 'object'", v.Type)
 			}
@@ -83,7 +84,7 @@ func (m *merge) read(spec bsonx.Doc) error {
 	return nil
 }
 
-func (m *merge) readInto(v bsonx.Value) error {
+func (m *Merge) readInto(v bsonx.Value) error {
 	switch v.Type {
 	case bsonx.TypeString:
 		if m.Coll = v.Str(); m.Coll == "" {
@@ -114,7 +115,7 @@ func (m *merge) readInto(v bsonx.Value) error {
 	return nil
 }
 
-func (m *merge) readOn(v bsonx.Value) error {
+func (m *Merge) readOn(v bsonx.Value) error {
 	switch v.Type {
 	case bsonx.TypeString:
 		m.On = []string{v.Str()}
@@ -128,9 +129,9 @@ func (m *merge) readOn(v bsonx.Value) error {
 }
 
 // readOnList looks for duplicates among all names before it looks whether each is a path.
-func (m *merge) readOnList(list bsonx.Doc) error {
+func (m *Merge) readOnList(list bsonx.Doc) error {
 	var meter interrupt.Meter
-	running := m.opts.Vars.Scripts().Running
+	running := m.Opts.Vars.Scripts().Running
 	seen := map[string]bool{}
 	for it := list.Iter(); it.Next(); {
 		if it.Value().Type != bsonx.TypeString {
@@ -160,7 +161,7 @@ func (m *merge) readOnList(list bsonx.Doc) error {
 	return nil
 }
 
-func (m *merge) readWhenMatched(v bsonx.Value) error {
+func (m *Merge) readWhenMatched(v bsonx.Value) error {
 	if v.Type == bsonx.TypeArray {
 		m.WhenMatched, m.Stages = "pipeline", v.Clone()
 		return nil
@@ -188,7 +189,7 @@ func mergeMode(field string, v bsonx.Value, modes ...string) (string, error) {
 }
 
 // check refuses combinations, and targets that no pipeline may write to, and compiles what the stage computes.
-func (m *merge) check() error {
+func (m *Merge) check() error {
 	if m.WhenNotMatched != "insert" && (m.WhenMatched == "keepExisting" || m.WhenMatched == "fail") {
 		return mongoerr.New(51181, "Combination of $merge modes 'whenMatched: %s' and 'whenNotMatched: %s' is not supported", m.WhenMatched, m.WhenNotMatched)
 	}
@@ -199,20 +200,20 @@ func (m *merge) check() error {
 		return mongoerr.New(31319, "Cannot $merge to special collection: %s", m.Coll)
 	}
 	if m.WhenMatched != "pipeline" {
-		if !m.rawLet.IsMissing() {
+		if !m.RawLet.IsMissing() {
 			return mongoerr.New(51199, "Cannot use 'let' variables with 'whenMatched: %s' mode", m.WhenMatched)
 		}
 		return nil
 	}
-	if v := m.rawLet.Doc(); v != nil && !isRoot(v.Lookup("new")) {
+	if v := m.RawLet.Doc(); v != nil && !isRoot(v.Lookup("new")) {
 		return mongoerr.New(51273, "'let' may not define a value for the reserved 'new' variable other than '$$ROOT'")
 	}
 	var ignored expr.Failures // an update pipeline is not optimised
 	var err error
-	if m.let, _, err = parsing.ParseLets(m.rawLet.Doc(), m.opts.Vars.WithFailures(&ignored)); err != nil {
+	if m.let, _, err = parsing.ParseLets(m.RawLet.Doc(), m.Opts.Vars.WithFailures(&ignored)); err != nil {
 		return err
 	}
-	return m.opts.CheckNames(m.Stages) // as in MongoDB, it is compiled for each document that is merged
+	return m.Opts.CheckNames(m.Stages) // as in MongoDB, it is compiled for each document that is merged
 }
 
 // isRoot reports whether a value is absent or $$ROOT.
@@ -221,9 +222,9 @@ func isRoot(v bsonx.Value) bool {
 }
 
 // scope returns the scope of the pipeline for one document.
-func (m *merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
-	ctx := &expr.Context{Root: bsonx.Document(doc), Now: m.opts.Now}
-	vars := m.opts.Vars.WithConst("new", bsonx.Document(doc))
+func (m *Merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
+	ctx := &expr.Context{Root: bsonx.Document(doc), Now: m.Opts.Now}
+	vars := m.Opts.Vars.WithConst("new", bsonx.Document(doc))
 	for _, l := range m.let {
 		v, err := l.Value.Eval(ctx)
 		if err != nil {
@@ -234,6 +235,7 @@ func (m *merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
 	return vars, nil
 }
 
-func (m *merge) Open(src source.Source, env *source.Env) source.Source {
+// Open implements parsing.Stage.
+func (m *Merge) Open(src source.Source, env *source.Env) source.Source {
 	return &writerSource{Input: source.Input{Src: src}, write: func(ctx context.Context, w source.Writer) error { return w.Merge(ctx, &m.Merge, src) }, env: env}
 }

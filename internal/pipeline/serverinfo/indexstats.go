@@ -1,4 +1,4 @@
-package pipeline
+package serverinfo
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -6,10 +6,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// parseIndexStats compiles $indexStats, which tells how often each index was used.
-func parseIndexStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// ParseIndexStats compiles $indexStats, which tells how often each index was used.
+func ParseIndexStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {
 		return nil, mongoerr.New(codeIndexStats, "The $indexStats stage specification must be an empty object")
 	}
-	return []parsing.Stage{&diagnostics{"$indexStats", bsonx.Empty}}, nil
+	return []parsing.Stage{&Stage{"$indexStats", bsonx.Empty}}, nil
 }
