@@ -7,7 +7,9 @@
 //
 //   - A stage is a definition in one table (registry.go): name, parser, whether an update may use it, and status. A stage
 //     that MongoDB has and Sheaf does not have yet is in the table and answers NotImplemented.
-//   - A Source yields documents until it returns a nil document. A document is borrowed until the following Next.
+//   - Stages are parsed with what package parsing has, and run on what package source has. Some have
+//     packages of their own: foreign (they read other collections), output (they write), serverinfo
+//     (the server makes their documents), unwind.
 //   - The leading $match, $sort, $skip and $limit can be taken off for a planner: see Leading. Needs tells which fields
 //     the rest reads, so that an index may cover them.
 //   - Parse optimises: a Rule rewrites the steps, and Options.Disable switches rules off. optimize.go has the table, and a
@@ -25,12 +27,12 @@
 //     fewer documents reach a stage, and raises none.
 //  5. $sort orders by the keys that the planner's sorts have, so that it does not matter which of them runs.
 //
-// The package knows no collections: stages that read others get them through an interface when they are built.
+// The package knows no collections: stages that read others get them through source.Collections when they are opened.
 //
-// To add a rule: give it a bit, a line in the table and a function from steps to steps; the matrix tests run every pipeline
-// of testdata, and random ones, with each rule switched off.
+// To add a rule: give it a bit in package parsing, a line in the table and a function from steps to
+// steps; the matrix tests run every pipeline of testdata, and random ones, with each rule switched off.
 //
 // To add a stage: write its file, named for the stage, put its definition into registry.go, and add
-// testdata/stage/<name>. If it is a needer, tell in needs what it reads; if predicates or limits may pass it, say so in
-// optimizepassage.go or oneToOne.
+// testdata/stage/<name>. If it is a needer, tell in needs what it reads (in readerOf, if the stage is
+// of another package); if predicates or limits may pass it, say so in optimizepassage.go or oneToOne.
 package pipeline
