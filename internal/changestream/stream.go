@@ -97,7 +97,7 @@ func errHistoryLost() error {
 		"Resume of change stream was not possible, as the resume point may no longer be in the oplog.")
 }
 
-// Next implements pipeline.Source. nil means that there is no event yet.
+// Next implements source.Source. nil means that there is no event yet.
 func (s *Stream) Next(ctx context.Context) (bsonx.Doc, error) {
 	for n := 0; ; n++ {
 		if len(s.pending) > 0 {
@@ -285,7 +285,7 @@ func (s *Stream) BatchToken() bsonx.Doc {
 // stream.
 func (s *Stream) Arrival() <-chan struct{} { return s.watch.Arrival(s.scanned) }
 
-// Save implements pipeline.Source.
+// Save implements source.Source.
 func (s *Stream) Save() {
 	s.keepRest()
 	s.closeLog()
@@ -308,10 +308,10 @@ func (s *Stream) Kept() (bytes int64) {
 	return bytes
 }
 
-// Restore implements pipeline.Source.
+// Restore implements source.Source.
 func (s *Stream) Restore(context.Context) error { return nil }
 
-// Close implements pipeline.Source.
+// Close implements source.Source.
 func (s *Stream) Close() {
 	s.closeLog()
 	s.held.Release()

@@ -96,7 +96,7 @@ func (s *Service) readVirtual(c *table.Collection, local string) *virtualReader 
 	panic(fmt.Sprintf("command: %s is no virtual collection", c.Namespace()))
 }
 
-// Next implements pipeline.Source.
+// Next implements source.Source.
 func (v *virtualReader) Next(ctx context.Context) (bsonx.Doc, error) {
 	for {
 		doc, err := v.Slice.Next(ctx)

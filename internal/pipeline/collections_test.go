@@ -23,7 +23,7 @@ type fakeCollections map[string][]bsonx.Doc
 
 func (c fakeCollections) env() *source.Env { return &source.Env{Collections: c, Writer: c} }
 
-// Open implements pipeline.Collections.
+// Open implements source.Collections.
 func (c fakeCollections) Open(_ context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (source.Source, error) {
 	p, err := pipeline.Parse(bsonx.ValueOf(stages), parsing.Options{Vars: vars, DB: db})
 	if err != nil {
@@ -32,12 +32,12 @@ func (c fakeCollections) Open(_ context.Context, db, name string, stages []bsonx
 	return p.Run(&source.Slice{Docs: c[name]}, c.env()), nil
 }
 
-// Indexed implements pipeline.Collections.
+// Indexed implements source.Collections.
 func (c fakeCollections) Indexed(_, name, _ string, _ bool) bool {
 	return strings.HasPrefix(name, "indexed")
 }
 
-// Out implements pipeline.Writer.
+// Out implements source.Writer.
 func (c fakeCollections) Out(ctx context.Context, target *source.Out, src source.Source) error {
 	c[target.Coll] = nil
 	return source.Drain(ctx, src, func(doc bsonx.Doc) error {
@@ -46,7 +46,7 @@ func (c fakeCollections) Out(ctx context.Context, target *source.Out, src source
 	})
 }
 
-// Merge implements pipeline.Writer: it adds what it would merge, with the stage's modes and variables.
+// Merge implements source.Writer: it adds what it would merge, with the stage's modes and variables.
 func (c fakeCollections) Merge(ctx context.Context, target *source.Merge, src source.Source) error {
 	return source.Drain(ctx, src, func(doc bsonx.Doc) error {
 		if _, err := target.Vars(doc); err != nil {

@@ -23,7 +23,7 @@ type sharedSource struct {
 	shares int
 }
 
-// Share implements pipeline.Shared.
+// Share implements source.Shared.
 func (s *sharedSource) Share(ctx context.Context, work func(context.Context, source.Source) error) (int, error) {
 	s.shares++
 	var wg sync.WaitGroup

@@ -77,7 +77,7 @@ func (v Reads) Pipelines(sc Scope, opts PipelineOptions) *Pipelines {
 	}
 }
 
-// Open implements pipeline.Collections.
+// Open implements source.Collections.
 func (p *Pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (source.Source, error) {
 	inner := *p
 	inner.depth++
@@ -99,7 +99,7 @@ func (p *Pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 	return src, nil
 }
 
-// Indexed implements pipeline.Collections.
+// Indexed implements source.Collections.
 func (p *Pipelines) Indexed(db, name, path string, scalars bool) bool {
 	_, c, _, err := p.resolveView(db, name, nil)
 	if err != nil || c == nil || c.Kind != catalog.KindCollection {
@@ -352,7 +352,7 @@ func (s *StageSource) Close() {
 // Kept implements memory.Keeper.
 func (s *StageSource) Kept() int64 { return s.views + s.kept + memory.KeptBy(s.Source) }
 
-// Meta implements pipeline.MetaSource.
+// Meta implements source.MetaSource.
 func (s *StageSource) Meta() *expr.Meta {
 	if m, ok := s.Source.(source.MetaSource); ok {
 		return m.Meta()
@@ -378,7 +378,7 @@ type examinedSource struct {
 	examined *pipeline.Examined
 }
 
-// Close implements pipeline.Source.
+// Close implements source.Source.
 func (s *examinedSource) Close() {
 	keys, docs := s.Run.Examined()
 	scans, indexes := s.Run.Access()

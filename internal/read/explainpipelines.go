@@ -178,5 +178,5 @@ type rowSource struct {
 	next func(ctx context.Context) (bsonx.Doc, error)
 }
 
-// Next implements pipeline.Source.
+// Next implements source.Source.
 func (s *rowSource) Next(ctx context.Context) (bsonx.Doc, error) { return s.next(ctx) }

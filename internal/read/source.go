@@ -143,10 +143,10 @@ func (s *PlanSource) noteIndexKey(row *exec.Row) (err error) {
 	return err
 }
 
-// Meta implements pipeline.MetaSource.
+// Meta implements source.MetaSource.
 func (s *PlanSource) Meta() *expr.Meta { return &s.meta }
 
-// Share implements pipeline.Shared.
+// Share implements source.Shared.
 func (s *PlanSource) Share(ctx context.Context, work func(ctx context.Context, in source.Source) error) (workers int, err error) {
 	workers, err = s.Run.Share(ctx, func(ctx context.Context, in exec.Node) error { return work(ctx, nodeSource{in}) })
 	if err != nil && workers > 1 && ctx.Err() == nil {
@@ -162,7 +162,7 @@ func (s *PlanSource) Share(ctx context.Context, work func(ctx context.Context, i
 // nodeSource yields the documents of a node that Share has made, and closes.
 type nodeSource struct{ node exec.Node }
 
-// Next implements pipeline.Source.
+// Next implements source.Source.
 func (s nodeSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	row, err := s.node.Next(ctx)
 	if err != nil || row == nil {
@@ -171,13 +171,13 @@ func (s nodeSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return row.Doc, nil
 }
 
-// Save implements pipeline.Source; Share is over before it would be asked.
+// Save implements source.Source; Share is over before it would be asked.
 func (nodeSource) Save() {}
 
-// Restore implements pipeline.Source.
+// Restore implements source.Source.
 func (nodeSource) Restore(context.Context) error { return nil }
 
-// Close implements pipeline.Source.
+// Close implements source.Source.
 func (nodeSource) Close() {}
 
 func (s *PlanSource) reopen(ctx context.Context) (bsonx.Doc, error) {

@@ -147,7 +147,7 @@ type mapReduceSource struct {
 	x *explainedMapReduce
 }
 
-// Next implements pipeline.Source.
+// Next implements source.Source.
 func (s *mapReduceSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	x := s.x
 	if x.ran {
@@ -186,7 +186,7 @@ type mappedSource struct {
 	x *explainedMapReduce
 }
 
-// Next implements pipeline.Source.
+// Next implements source.Source.
 func (s *mappedSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	start := s.x.clock.Now()
 	doc, err := s.Source.Next(ctx)

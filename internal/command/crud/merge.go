@@ -48,7 +48,7 @@ type merger struct {
 	held  memory.Holding // of the batch
 }
 
-// Merge implements pipeline.Writer.
+// Merge implements source.Writer.
 func (p *stageWriter) Merge(ctx context.Context, target *source.Merge, src source.Source) error {
 	m := &merger{Merge: target, req: p.request(), opts: p.writes, on: target.On, collation: p.Collation, held: p.service.Memory.Hold()}
 	defer m.held.Release()

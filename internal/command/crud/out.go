@@ -24,7 +24,7 @@ import (
 // $out writes the results of a pipeline to a new collection that then takes the target's place in one step: readers see
 // the old collection or the whole new one.
 
-// Out implements pipeline.Writer.
+// Out implements source.Writer.
 func (p *stageWriter) Out(ctx context.Context, target *source.Out, src source.Source) error {
 	existing, err := unchangedTarget(p.service, p.Begun, target.DB, target.Coll)
 	if err != nil {
