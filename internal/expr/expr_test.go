@@ -11,6 +11,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/errortext"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
@@ -135,6 +136,31 @@ func TestNestedLet(t *testing.T) {
 		"in": {"$map": {"input": [1, 2], "in": {"$add": ["$$this", "$$a", "$$b"]}}}}}}`).Lookup("v")
 	if got := evaluate(t, v, bsonxtest.Parse(t, `{"x": 10}`)); got != `[{"$numberInt":"19"},{"$numberInt":"20"}]` {
 		t.Error(got)
+	}
+}
+
+// TestLetComparesByCollation pins that the value of each variable of $let is computed by the
+// collation of the scope, also after a variable that is not constant.
+func TestLetComparesByCollation(t *testing.T) {
+	t.Parallel()
+	fold, err := collation.Parse(bsonx.NewDoc("locale", "en", "strength", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := expressions.Scope().WithCollation(fold)
+	for _, text := range []string{
+		`{"$let": {"vars": {"b": {"$eq": ["$s", "FOO"]}}, "in": "$$b"}}`,
+		`{"$let": {"vars": {"a": "$s", "b": {"$eq": ["$s", "FOO"]}}, "in": {"$and": ["$$a", "$$b"]}}}`,
+		`{"$let": {"vars": {"a": "$s", "b": {"$in": ["FOO", ["$s"]]}}, "in": {"$and": ["$$a", "$$b"]}}}`,
+	} {
+		e, err := expr.Parse(bsonx.Document(bsonxtest.Parse(t, text)), vars)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := e.Eval(&expr.Context{Root: bsonx.Document(bsonx.NewDoc("s", "Foo"))})
+		if err != nil || !got.Truthy() {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
 	}
 }
 

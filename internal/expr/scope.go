@@ -128,6 +128,6 @@ func (v *Vars) above(other *Vars) *Vars {
 		return v
 	}
 	scope := v.child()
-	scope.next, scope.collation = other.nextSlot(), nil
+	scope.next = other.nextSlot()
 	return scope
 }
