@@ -101,6 +101,11 @@ func Parse(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error)
 	if !ok {
 		return nil, mongoerr.New(15952, "unknown group operator '%s'", name)
 	}
+	if def.StableAPI != expr.Yes {
+		if err := vars.CheckStable(name); err != nil {
+			return nil, err
+		}
+	}
 	if def.Parse != nil {
 		return def.Parse(name, arg, vars)
 	}
@@ -113,4 +118,18 @@ func Parse(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error)
 		Name: name, Arg: e, Collation: c, FixedSize: def.FixedSize, Unordered: def.Unordered, Once: def.Once,
 		plain: func() Accumulator { return def.New(c) },
 	}, nil
+}
+
+// Serialize writes the use of an accumulator as explain shows it: {$sum: "$a"}.
+func Serialize(s expr.Serializer, name string, arg bsonx.Value) bsonx.Value {
+	def, scope := table()[name], expr.SerialScope{Serializer: s}
+	switch {
+	case def.Form != nil:
+		return def.Form(scope, arg)
+	case def.Arguments != nil && arg.Type == bsonx.TypeDocument:
+		form, _ := scope.Arguments(arg.Doc(), def.Arguments)
+		return bsonx.Document(bsonx.NewDoc(name, form))
+	default:
+		return bsonx.Document(bsonx.NewDoc(name, scope.Operand(expr.Sole(arg)).Value()))
+	}
 }

@@ -11,7 +11,11 @@ import (
 )
 
 func accumulatorDefinition() Definition {
-	return Definition{Name: "$accumulator", Parse: parseScripted}
+	return Definition{
+		Name: "$accumulator", Parse: parseScripted,
+		Arguments: []string{"=init", "initArgs", "=accumulate", "accumulateArgs", "=merge", "=finalize", "=lang"},
+		Depends:   expr.OnCode, StableAPI: expr.Yes,
+	}
 }
 
 // scripted is a compiled $accumulator. It has engines for as many goroutines as use it at once.

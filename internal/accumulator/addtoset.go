@@ -3,11 +3,13 @@ package accumulator
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
 )
 
 func addToSetDefinition() Definition {
 	return Definition{
 		Name: "$addToSet", New: func(c *collation.Collator) Accumulator { return &setAccumulator{collation: c} },
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
 	}
 }
 

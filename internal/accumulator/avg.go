@@ -3,12 +3,15 @@ package accumulator
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
 )
 
 func avgDefinition() Definition {
 	return Definition{
 		Name: "$avg", New: func(*collation.Collator) Accumulator { return &avgAccumulator{} },
-		FixedSize: true, Unordered: true, Expression: true,
+		FixedSize: true, Unordered: true,
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Expression: overOperands(expr.AssocNone),
 	}
 }
 

@@ -7,7 +7,11 @@ import (
 )
 
 func countDefinition() Definition {
-	return Definition{Name: "$count", Parse: parseCount}
+	return Definition{
+		Name: "$count", Parse: parseCount,
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Form: countForm,
+	}
 }
 
 // parseCount compiles {$count: {}}, which is {$sum: 1}.
@@ -19,4 +23,10 @@ func parseCount(name string, arg bsonx.Value, _ *expr.Vars) (*Accumulation, erro
 		Name: name, Arg: &expr.Const{Value: bsonx.Int32(1)}, FixedSize: true, Unordered: true,
 		plain: func() Accumulator { return &sumAccumulator{} },
 	}, nil
+}
+
+// countForm shows what MongoDB makes of $count.
+func countForm(expr.SerialScope, bsonx.Value) bsonx.Value {
+	one := expr.Serial{Form: bsonx.Int32(1), Constant: true}
+	return bsonx.Document(bsonx.NewDoc("$sum", one.Value()))
 }

@@ -3,18 +3,21 @@ package accumulator
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
 )
 
 func firstDefinition() Definition {
 	return Definition{
 		Name: "$first", New: func(*collation.Collator) Accumulator { return &endAccumulator{first: true} },
-		Once: true,
+		Once:    true,
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
 	}
 }
 
 func lastDefinition() Definition {
 	return Definition{
 		Name: "$last", New: func(*collation.Collator) Accumulator { return &endAccumulator{} },
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
 	}
 }
 

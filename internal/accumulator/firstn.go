@@ -4,15 +4,24 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 func firstNDefinition() Definition {
-	return Definition{Name: "$firstN", Parse: parseN}
+	return Definition{
+		Name: "$firstN", Parse: parseN, Arguments: []string{"n", "input"},
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Expression: pickExpression(),
+	}
 }
 
 func lastNDefinition() Definition {
-	return Definition{Name: "$lastN", Parse: parseN}
+	return Definition{
+		Name: "$lastN", Parse: parseN, Arguments: []string{"n", "input"},
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Expression: pickExpression(),
+	}
 }
 
 // endsN is what $firstN and $lastN keep. A missing value counts as null.

@@ -9,14 +9,18 @@ import (
 func minDefinition() Definition {
 	return Definition{
 		Name: "$min", New: func(c *collation.Collator) Accumulator { return &extreme{sign: -1, collation: c} },
-		Unordered: true, Expression: true, Association: expr.Commutable,
+		Unordered: true,
+		Depends:   expr.OnOperands, StableAPI: expr.Yes,
+		Expression: overOperands(expr.Commutable),
 	}
 }
 
 func maxDefinition() Definition {
 	return Definition{
 		Name: "$max", New: func(c *collation.Collator) Accumulator { return &extreme{sign: 1, collation: c} },
-		Unordered: true, Expression: true, Association: expr.Commutable,
+		Unordered: true,
+		Depends:   expr.OnOperands, StableAPI: expr.Yes,
+		Expression: overOperands(expr.Commutable),
 	}
 }
 

@@ -11,11 +11,19 @@ import (
 )
 
 func minNDefinition() Definition {
-	return Definition{Name: "$minN", Parse: parseN}
+	return Definition{
+		Name: "$minN", Parse: parseN, Arguments: []string{"n", "input"},
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Expression: pickExpression(),
+	}
 }
 
 func maxNDefinition() Definition {
-	return Definition{Name: "$maxN", Parse: parseN}
+	return Definition{
+		Name: "$maxN", Parse: parseN, Arguments: []string{"n", "input"},
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Expression: pickExpression(),
+	}
 }
 
 // $firstN, $lastN, $minN and $maxN as accumulators; the expressions of these names are in pick.go.

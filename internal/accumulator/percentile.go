@@ -12,11 +12,19 @@ import (
 )
 
 func percentileDefinition() Definition {
-	return Definition{Name: "$percentile", Parse: parsePercentiles}
+	return Definition{
+		Name: "$percentile", Parse: parsePercentiles, Arguments: []string{"input", "=p", "=method"},
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Expression: percentileExpression("input", "=p", "=method"),
+	}
 }
 
 func medianDefinition() Definition {
-	return Definition{Name: "$median", Parse: parsePercentiles}
+	return Definition{
+		Name: "$median", Parse: parsePercentiles, Arguments: []string{"input", "=method"},
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Expression: percentileExpression("input", "=method"),
+	}
 }
 
 // $percentile and $median as accumulators.

@@ -9,10 +9,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-func percentileOperators() []expr.Definition {
-	return []expr.Definition{
-		{Name: "$percentile", Family: "accumulator", Parse: parsePercentile, Late: true},
-		{Name: "$median", Family: "accumulator", Parse: parsePercentile, Late: true},
+func percentileExpression(arguments ...string) *expr.Definition {
+	return &expr.Definition{
+		Family: "accumulator", Parse: parsePercentile, Arguments: arguments,
+		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
 	}
 }
 

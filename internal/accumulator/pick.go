@@ -9,12 +9,10 @@ import (
 
 // The operators here pick some elements of one array. Their twins that gather over a group are accumulators.
 
-func pickOperators() []expr.Definition {
-	return []expr.Definition{
-		{Name: "$firstN", Family: "array", Parse: parsePick, Late: true},
-		{Name: "$lastN", Family: "array", Parse: parsePick, Late: true},
-		{Name: "$minN", Family: "array", Parse: parsePick, Late: true},
-		{Name: "$maxN", Family: "array", Parse: parsePick, Late: true},
+func pickExpression() *expr.Definition {
+	return &expr.Definition{
+		Family: "array", Parse: parsePick, Arguments: []string{"n", "input"},
+		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
 	}
 }
 

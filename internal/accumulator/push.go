@@ -3,6 +3,7 @@ package accumulator
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -10,6 +11,7 @@ import (
 func pushDefinition() Definition {
 	return Definition{
 		Name: "$push", New: func(*collation.Collator) Accumulator { return &pushAccumulator{} },
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
 	}
 }
 

@@ -5,19 +5,24 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/expr"
 )
 
 func stdDevPopDefinition() Definition {
 	return Definition{
 		Name: "$stdDevPop", New: func(*collation.Collator) Accumulator { return &deviation{} },
-		FixedSize: true, Expression: true,
+		FixedSize: true,
+		Depends:   expr.OnOperands, StableAPI: expr.Yes,
+		Expression: overOperands(expr.AssocNone),
 	}
 }
 
 func stdDevSampDefinition() Definition {
 	return Definition{
 		Name: "$stdDevSamp", New: func(*collation.Collator) Accumulator { return &deviation{sample: true} },
-		FixedSize: true, Expression: true,
+		FixedSize: true,
+		Depends:   expr.OnOperands, StableAPI: expr.Yes,
+		Expression: overOperands(expr.AssocNone),
 	}
 }
 

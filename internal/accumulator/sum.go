@@ -9,7 +9,9 @@ import (
 func sumDefinition() Definition {
 	return Definition{
 		Name: "$sum", New: func(*collation.Collator) Accumulator { return &sumAccumulator{} },
-		FixedSize: true, Unordered: true, Expression: true, Association: expr.Commutable,
+		FixedSize: true, Unordered: true,
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Expression: overOperands(expr.Commutable),
 	}
 }
 

@@ -22,11 +22,18 @@ type Definition struct {
 	// The properties of its Accumulation, where it has New.
 	FixedSize, Unordered, Once bool
 
-	// Expression says that an accumulator with New is an expression too, over its operands or over
-	// the elements of one operand that is an array.
-	Expression bool
-	// Association says which operands of the expression may be combined when it is compiled.
-	Association expr.Association
+	// Depends says what decides the result apart from the values. It has no default.
+	Depends expr.Dependence
+	// StableAPI says that the stable API has the accumulator. It has no default.
+	StableAPI expr.Answer
+
+	// Arguments and Form are what explain shows, as those of expr.Definition.
+	Arguments []string
+	Form      func(s expr.SerialScope, arg bsonx.Value) bsonx.Value
+
+	// Expression defines the expression of the same name; nil if there is none here. It has no
+	// name of its own.
+	Expression *expr.Definition
 }
 
 // definitions lists the definition of every accumulator.
@@ -61,17 +68,42 @@ func List() []expr.OperatorInfo {
 
 // Operators returns the definitions of the accumulators that are expressions too.
 func Operators() []expr.Definition {
-	defs := append(pickOperators(), percentileOperators()...)
+	var defs []expr.Definition
 	for _, def := range definitions() {
-		if def.Expression {
-			defs = append(defs, expr.CollateAssociative(def.Name, "accumulator", def.Association, def.over))
+		if def.Expression == nil {
+			continue
 		}
+		e := *def.Expression
+		e.Name = def.Name
+		if e.Parse == nil {
+			e.Parse = expr.CollateN(def.over)
+		}
+		defs = append(defs, e)
 	}
 	return defs
 }
 
-// over returns the accumulator as a function of its operands, or of the elements of one that is an
-// array.
+// Unrepeatable returns the names of the accumulators that give another result the next time.
+func Unrepeatable() []string {
+	var names []string
+	for _, def := range definitions() {
+		if !def.Depends.Repeatable() {
+			names = append(names, def.Name)
+		}
+	}
+	return names
+}
+
+// overOperands defines an accumulator with New as an expression over its operands, or over the
+// elements of one operand that is an array.
+func overOperands(how expr.Association) *expr.Definition {
+	return &expr.Definition{
+		Family: "accumulator", Max: -1, Association: how,
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+// over returns the accumulator as a function of its operands, or of the elements of one that is an array.
 func (d *Definition) over(c *collation.Collator) expr.WatchingN {
 	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		list := args

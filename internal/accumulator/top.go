@@ -17,19 +17,31 @@ import (
 )
 
 func topDefinition() Definition {
-	return Definition{Name: "$top", Parse: parseTop}
+	return Definition{
+		Name: "$top", Parse: parseTop, Arguments: []string{"output", "=sortBy"},
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }
 
 func topNDefinition() Definition {
-	return Definition{Name: "$topN", Parse: parseTop}
+	return Definition{
+		Name: "$topN", Parse: parseTop, Arguments: []string{"n", "output", "=sortBy"},
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }
 
 func bottomDefinition() Definition {
-	return Definition{Name: "$bottom", Parse: parseTop}
+	return Definition{
+		Name: "$bottom", Parse: parseTop, Arguments: []string{"output", "=sortBy"},
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }
 
 func bottomNDefinition() Definition {
-	return Definition{Name: "$bottomN", Parse: parseTop}
+	return Definition{
+		Name: "$bottomN", Parse: parseTop, Arguments: []string{"n", "output", "=sortBy"},
+		Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }
 
 // $top, $topN, $bottom and $bottomN.

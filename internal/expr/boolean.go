@@ -22,6 +22,9 @@ func (a *And) Eval(ctx *Context) (bsonx.Value, error) {
 // Children returns the operands.
 func (a *And) Children() []Expr { return a.Args }
 
+// Total returns true.
+func (a *And) Total() bool { return true }
+
 // Or is true if one operand is; it stops there.
 type Or struct{ Args []Expr }
 
@@ -42,19 +45,31 @@ func (o *Or) Eval(ctx *Context) (bsonx.Value, error) {
 // Children returns the operands.
 func (o *Or) Children() []Expr { return o.Args }
 
-func booleanOperators() []Definition {
-	return []Definition{
-		logical("$and", false, func(args []Expr) Expr { return &And{args} }),
-		logical("$or", true, func(args []Expr) Expr { return &Or{args} }),
-		Total(Op1("$not", "boolean", func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(!v.Truthy()), nil })),
+// Total returns true.
+func (o *Or) Total() bool { return true }
+
+func andDefinition() Definition {
+	return logical("$and", false, func(args []Expr) Expr { return &And{args} })
+}
+
+func orDefinition() Definition {
+	return logical("$or", true, func(args []Expr) Expr { return &Or{args} })
+}
+
+func notDefinition() Definition {
+	return Definition{
+		Name: "$not", Family: "boolean",
+		Parse: Op1(func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(!v.Truthy()), nil }),
+		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
 	}
 }
 
-// logical defines $and or $or. A constant that decides the result makes the whole a constant, whatever the others do, where MongoDB
-// optimises; those that do not are left out.
+// logical defines $and or $or. A constant that decides the result makes the whole a constant,
+// whatever the others do, if MongoDB optimises; those that do not decide are left out.
 func logical(name string, decides bool, node func(args []Expr) Expr) Definition {
 	return Definition{
-		Name: name, Family: "boolean", Max: -1,
+		Name: name, Family: "boolean", Max: -1, Form: logicalForm(decides),
+		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {
@@ -75,5 +90,24 @@ func logical(name string, decides bool, node func(args []Expr) Expr) Definition 
 			}
 			return node(open), nil
 		},
+	}
+}
+
+// logicalForm leaves out constants that do not decide.
+func logicalForm(decides bool) FormFunc {
+	return func(s SerialScope, def *Definition, arg bsonx.Value) Serial {
+		var open []Serial
+		for _, v := range s.Operands(operandsOf(arg)) {
+			switch {
+			case !v.Constant:
+				open = append(open, v)
+			case v.Form.Truthy() == decides:
+				return constant(bsonx.Bool(decides))
+			}
+		}
+		if len(open) == 0 {
+			return constant(bsonx.Bool(!decides))
+		}
+		return Use(def.Name, Forms(open))
 	}
 }

@@ -75,6 +75,9 @@ func (b *bucket) Children() []Expr {
 	return []Expr{b.input, b.otherwise}
 }
 
+// Total reports whether there is a value for every input.
+func (b *bucket) Total() bool { return b.otherwise != nil }
+
 func errNoBranch() error {
 	return mongoerr.New(40066, "$switch could not find a matching branch for an input, and no default was specified.")
 }

@@ -38,7 +38,7 @@ func PlainN(fn func([]bsonx.Value) (bsonx.Value, error)) FuncN {
 type call1 struct {
 	arg     Expr
 	fn      Func1
-	total   bool               // fn returns no error
+	total   bool               // of the definition
 	running *interrupt.Running // the operation; nil never ends
 }
 
@@ -56,12 +56,14 @@ func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
 
 func (c *call1) Children() []Expr { return []Expr{c.arg} }
 
+// Total reports whether the operator is.
+func (c *call1) Total() bool { return c.total }
+
 type call2 struct {
-	a, b  Expr
-	fn    Func2
-	total bool // fn returns no error
-	// swapped says that the second operand is evaluated first: where both fail it is its error.
-	swapped bool
+	a, b    Expr
+	fn      Func2
+	total   bool               // of the definition
+	swapped bool               // of the definition
 	running *interrupt.Running // the operation; nil never ends
 }
 
@@ -102,12 +104,14 @@ func (c *call2) of(ctx *Context, a, b bsonx.Value) (bsonx.Value, error) {
 
 func (c *call2) Children() []Expr { return []Expr{c.a, c.b} }
 
+// Total reports whether the operator is.
+func (c *call2) Total() bool { return c.total }
+
 // CallN calls a function with the values of several operands, of which some may be absent.
 type CallN struct {
-	Op   string
+	Def  *Definition
 	Args []Expr
 	Fn   FuncN
-	Lazy *Laziness // nil where all operands are evaluated before the first is looked at
 
 	Running *interrupt.Running // the operation; nil never ends
 }
@@ -116,7 +120,7 @@ type CallN struct {
 // or null, counts before the error of a later one.
 type Laziness struct {
 	From int           // the first operand that is evaluated after those before it were looked at
-	rest []bsonx.Value // stand for the operands that were not evaluated; nil where there may be any number
+	Rest []bsonx.Value // stand for the operands that were not evaluated; nil where there may be any number
 	// Refutes says that a false result for the first operands is one for all.
 	Refutes bool
 }
@@ -149,15 +153,15 @@ func (c *CallN) Eval(ctx *Context) (bsonx.Value, error) {
 // decided returns the result that the operands before one that failed have already decided, else
 // the failure.
 func (c *CallN) decided(ctx *Context, base int, failure error) (bsonx.Value, error) {
-	n := len(ctx.stack) - base
-	if c.Lazy == nil || n < c.Lazy.From {
+	n, lazy := len(ctx.stack)-base, c.Def.Lazy
+	if lazy == nil || n < lazy.From {
 		return bsonx.Missing, failure
 	}
-	if c.Lazy.rest != nil {
-		ctx.stack = append(ctx.stack, c.Lazy.rest[n:len(c.Args)]...)
+	if lazy.Rest != nil {
+		ctx.stack = append(ctx.stack, lazy.Rest[n:len(c.Args)]...)
 	}
 	v, err := c.Fn(&ctx.Arena, ctx.stack[base:])
-	if err != nil || v.Type == bsonx.TypeNull || c.Lazy.Refutes && !v.Truthy() {
+	if err != nil || v.Type == bsonx.TypeNull || lazy.Refutes && !v.Truthy() {
 		return v, err
 	}
 	return bsonx.Missing, failure
@@ -166,18 +170,8 @@ func (c *CallN) decided(ctx *Context, base int, failure error) (bsonx.Value, err
 // Children returns the operands that are present.
 func (c *CallN) Children() []Expr { return Present(c.Args) }
 
-// Lazily makes an operator of callN lazy.
-func Lazily(def Definition, from int, rest ...bsonx.Value) Definition {
-	parse, lazy := def.Parse, &Laziness{From: from, rest: rest}
-	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-		e, err := parse(p, def, arg, vars)
-		if call, ok := e.(*CallN); ok {
-			call.Lazy = lazy
-		}
-		return e, err
-	}
-	return def
-}
+// Total reports whether the operator is.
+func (c *CallN) Total() bool { return c.Def.Total == Yes }
 
 // EvalOptional evaluates an optional argument: nil is missing.
 func EvalOptional(ctx *Context, e Expr) (bsonx.Value, error) {
@@ -204,111 +198,80 @@ func Present(list []Expr) []Expr {
 	return list
 }
 
-// Op1 defines an operator of exactly one operand.
-func Op1(name, family string, fn func(bsonx.Value) (bsonx.Value, error)) Definition {
-	return Make1(name, family, Plain1(fn))
-}
+// Op1 compiles an operator of exactly one operand.
+func Op1(fn func(bsonx.Value) (bsonx.Value, error)) ParseFunc { return Make1(Plain1(fn)) }
 
-// Make1 is op1 for a function that makes its result in an arena.
-func Make1(name, family string, fn Func1) Definition {
-	return Definition{
-		Name: name, Family: family, Min: 1, Max: 1,
-		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-			args, err := p.arguments(def, arg, vars)
-			if err != nil {
-				return nil, err
-			}
-			return &call1{arg: args[0], fn: fn, running: vars.Scripts().Running}, nil
-		},
-	}
-}
+// Make1 is Op1 for a function that makes its result in an arena.
+func Make1(fn Func1) ParseFunc { return make1(func(*Vars) Func1 { return fn }) }
 
-// Op2 defines an operator of exactly two operands.
-func Op2(name, family string, fn func(a, b bsonx.Value) (bsonx.Value, error)) Definition {
-	return Make2(name, family, plain2(fn))
-}
-
-// Make2 is op2 for a function that makes its result in an arena.
-func Make2(name, family string, fn Func2) Definition {
-	return Definition{
-		Name: name, Family: family, Min: 2, Max: 2,
-		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-			args, err := p.arguments(def, arg, vars)
-			if err != nil {
-				return nil, err
-			}
-			return &call2{a: args[0], b: args[1], fn: fn, running: vars.Scripts().Running}, nil
-		},
-	}
-}
-
-// Swapped makes an operator of call2 evaluate its second operand first.
-func Swapped(def Definition) Definition {
-	parse := def.Parse
-	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-		e, err := parse(p, def, arg, vars)
-		if call, ok := e.(*call2); ok {
-			call.swapped = true
+// make1 is Make1 for a function that depends on the scope.
+func make1(in func(vars *Vars) Func1) ParseFunc {
+	return func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+		args, err := p.counted(def, 1, 1, arg, vars)
+		if err != nil {
+			return nil, err
 		}
-		return e, err
-	}
-	return def
-}
-
-// OpN defines an operator of min to max operands; max -1 is no limit.
-func OpN(name, family string, minArgs, maxArgs int, fn func(args []bsonx.Value) (bsonx.Value, error)) Definition {
-	return MakeN(name, family, minArgs, maxArgs, PlainN(fn))
-}
-
-// MakeN is opN for a function that makes its result in an arena.
-func MakeN(name, family string, minArgs, maxArgs int, fn FuncN) Definition {
-	return Definition{
-		Name: name, Family: family, Min: minArgs, Max: maxArgs,
-		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-			args, err := p.arguments(def, arg, vars)
-			if err != nil {
-				return nil, err
-			}
-			return &CallN{Op: def.Name, Args: args, Running: vars.Scripts().Running, Fn: fn}, nil
-		},
+		return &call1{arg: args[0], fn: in(vars), total: def.Total == Yes, running: vars.Scripts().Running}, nil
 	}
 }
 
-// OpAssociative defines an operator of any number of operands, runs of which may be combined.
-func OpAssociative(name, family string, how Association, fn FuncN) Definition {
-	return associative(name, family, how, func(*Vars) FuncN { return fn })
-}
+// Make2 compiles an operator of exactly two operands whose function makes its result in an arena.
+func Make2(fn Func2) ParseFunc { return make2(func(*Vars) Func2 { return fn }) }
 
-// associative is opAssociative for a function that depends on the scope.
-func associative(name, family string, how Association, in func(vars *Vars) FuncN) Definition {
-	return Definition{
-		Name: name, Family: family, Max: -1,
-		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-			args, err := p.arguments(def, arg, vars)
-			if err != nil {
-				return nil, err
-			}
-			call := &CallN{Op: def.Name, Args: args, Running: vars.Scripts().Running, Fn: in(vars)}
-			return call, call.combine(how, vars)
-		},
+// Op2 is Make2 for a function that needs no arena.
+func Op2(fn func(a, b bsonx.Value) (bsonx.Value, error)) ParseFunc { return Make2(plain2(fn)) }
+
+// make2 is Make2 for a function that depends on the scope.
+func make2(in func(vars *Vars) Func2) ParseFunc {
+	return func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+		args, err := p.counted(def, 2, 2, arg, vars)
+		if err != nil {
+			return nil, err
+		}
+		return &call2{
+			a: args[0], b: args[1], fn: in(vars), total: def.Total == Yes, swapped: def.Swapped, running: vars.Scripts().Running,
+		}, nil
 	}
 }
 
-// OpNamed defines an operator with a document of named arguments. The function gets them in the
+// OpN compiles an operator of Min to Max operands.
+func OpN(fn func(args []bsonx.Value) (bsonx.Value, error)) ParseFunc { return MakeN(PlainN(fn)) }
+
+// MakeN is OpN for a function that makes its result in an arena.
+func MakeN(fn FuncN) ParseFunc { return makeN(func(*Vars, *interrupt.Running) FuncN { return fn }) }
+
+// makeN is MakeN for a function that depends on the scope and looks at its operation. It looks at
+// none while constant operands are combined.
+func makeN(in func(vars *Vars, running *interrupt.Running) FuncN) ParseFunc {
+	return func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+		args, err := p.arguments(def, arg, vars)
+		if err != nil {
+			return nil, err
+		}
+		call := &CallN{Def: def, Args: args, Running: vars.Scripts().Running}
+		if def.Association != AssocNone {
+			call.Fn = in(vars, nil)
+			err = call.combine(vars)
+		}
+		call.Fn = in(vars, call.Running)
+		return call, err
+	}
+}
+
+// OpNamed compiles an operator with a document of named arguments. The function gets them in the
 // order of names, missing where absent. The codes are for an argument that is no document, an
 // unknown name, and a required name that is absent.
-func OpNamed(name, family string, codes NamedCodes, required int, names []string,
-	fn func(args []bsonx.Value) (bsonx.Value, error),
-) Definition {
-	return Definition{
-		Name: name, Family: family, Min: 1, Max: 1,
-		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-			args, err := p.parseNamed(def, arg, vars, codes, required, names)
-			if err != nil {
-				return nil, err
-			}
-			return &CallN{Op: def.Name, Args: args, Running: vars.Scripts().Running, Fn: PlainN(fn)}, nil
-		},
+func OpNamed(codes NamedCodes, required int, names []string, fn func(args []bsonx.Value) (bsonx.Value, error)) ParseFunc {
+	return makeNamed(codes, required, names, func(*Vars) FuncN { return PlainN(fn) })
+}
+
+func makeNamed(codes NamedCodes, required int, names []string, in func(vars *Vars) FuncN) ParseFunc {
+	return func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
+		args, err := p.parseNamed(def, arg, vars, codes, required, names)
+		if err != nil {
+			return nil, err
+		}
+		return &CallN{Def: def, Args: args, Running: vars.Scripts().Running, Fn: in(vars)}, nil
 	}
 }
 

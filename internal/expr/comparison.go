@@ -48,6 +48,9 @@ func (c *Comparison) Eval(ctx *Context) (bsonx.Value, error) {
 // Children returns the operands.
 func (c *Comparison) Children() []Expr { return []Expr{c.Left, c.Right} }
 
+// Total returns true.
+func (c *Comparison) Total() bool { return true }
+
 func (op CompareOp) holds(c int) bool {
 	switch op {
 	case Eq:
@@ -87,23 +90,33 @@ func missingRank(v bsonx.Value) int {
 	}
 }
 
-func comparisonOperators() []Definition {
-	return []Definition{
-		comparison("$eq", Eq), comparison("$ne", Ne), comparison("$gt", Gt),
-		comparison("$gte", Gte), comparison("$lt", Lt), comparison("$lte", Lte),
-		Swapped(Total(Watched(Make2("$cmp", "comparison", nil), func(call *call2, vars *Vars) {
-			c := vars.Collation()
-			call.fn = func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
-				order := Compare(c, a, b)
-				return out.Int32(int32(sign(order))), c.Ended(a, b)
-			}
-		}))),
+func eqDefinition() Definition  { return comparison("$eq", Eq) }
+func neDefinition() Definition  { return comparison("$ne", Ne) }
+func gtDefinition() Definition  { return comparison("$gt", Gt) }
+func gteDefinition() Definition { return comparison("$gte", Gte) }
+func ltDefinition() Definition  { return comparison("$lt", Lt) }
+func lteDefinition() Definition { return comparison("$lte", Lte) }
+
+func cmpDefinition() Definition {
+	return Definition{
+		Name: "$cmp", Family: "comparison", Swapped: true, Parse: make2(compareIn),
+		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+	}
+}
+
+// compareIn returns $cmp by the collation of a scope.
+func compareIn(vars *Vars) Func2 {
+	c := vars.Collation()
+	return func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
+		order := Compare(c, a, b)
+		return out.Int32(int32(sign(order))), c.Ended(a, b)
 	}
 }
 
 func comparison(name string, op CompareOp) Definition {
 	return Definition{
 		Name: name, Family: "comparison", Min: 2, Max: 2,
+		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {

@@ -5,11 +5,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func conditionalOperators() []Definition {
-	return []Definition{
-		{Name: "$cond", Family: "conditional", Min: 3, Max: 3, Parse: parseCond},
-		{Name: "$ifNull", Family: "conditional", Min: 2, Max: -1, Parse: parseIfNull},
-		{Name: "$switch", Family: "conditional", Min: 1, Max: 1, Parse: parseSwitch},
+func condDefinition() Definition {
+	return Definition{
+		Name: "$cond", Family: "conditional", Min: 3, Max: 3, Parse: parseCond, Form: condForm,
+		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+	}
+}
+
+func ifNullDefinition() Definition {
+	return Definition{
+		Name: "$ifNull", Family: "conditional", Parse: parseIfNull, Form: ifNullForm,
+		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+	}
+}
+
+// switchDefinition defines $switch, which is total only with a default: its node knows.
+func switchDefinition() Definition {
+	return Definition{
+		Name: "$switch", Family: "conditional", Parse: parseSwitch, Form: switchForm,
+		Total: No, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
 	}
 }
 
@@ -42,6 +56,9 @@ func (s *switchExpr) Children() []Expr {
 	}
 	return all
 }
+
+// Total reports whether there is a branch for every document.
+func (s *switchExpr) Total() bool { return s.otherwise != nil }
 
 func parseCond(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	var args []Expr
@@ -193,6 +210,9 @@ func (n *ifNull) Eval(ctx *Context) (bsonx.Value, error) {
 
 func (n *ifNull) Children() []Expr { return n.args }
 
+// Total returns true.
+func (n *ifNull) Total() bool { return true }
+
 // simplified drops the constants that are null, and what follows one that is not. The last operand stays.
 func (n *ifNull) simplified() Expr {
 	var kept []Expr
@@ -221,4 +241,63 @@ func parseIfNull(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, e
 		return nil, mongoerr.New(1257300, "$ifNull needs at least two arguments, had: %d", len(args))
 	}
 	return (&ifNull{args}).simplified(), nil
+}
+
+func condForm(s SerialScope, _ *Definition, arg bsonx.Value) Serial {
+	list := arg.Doc().Values()
+	if arg.Type == bsonx.TypeDocument {
+		d := arg.Doc()
+		list = []bsonx.Value{d.Lookup("if"), d.Lookup("then"), d.Lookup("else")}
+	}
+	args := s.Operands(list)
+	if len(args) != 3 || !args[0].Constant {
+		return Use("$cond", Forms(args))
+	}
+	if args[0].Form.Truthy() {
+		return args[1]
+	}
+	return args[2]
+}
+
+// ifNullForm leaves out constants that are null, and what stands after one that is not.
+func ifNullForm(s SerialScope, _ *Definition, arg bsonx.Value) Serial {
+	args := s.Operands(arg.Doc().Values())
+	var open []Serial
+	for i, v := range args {
+		last := i == len(args)-1
+		if v.Constant && Nullish(v.Form) && !last {
+			continue
+		}
+		open = append(open, v)
+		if v.Constant {
+			break
+		}
+	}
+	if len(open) == 1 {
+		return open[0]
+	}
+	return Use("$ifNull", Forms(open))
+}
+
+func switchForm(s SerialScope, _ *Definition, arg bsonx.Value) Serial {
+	var branches []bsonx.Value
+	for _, branch := range arg.Doc().Lookup("branches").Doc().Values() {
+		when, then := s.Operand(branch.Doc().Lookup("case")), s.Operand(branch.Doc().Lookup("then"))
+		switch {
+		case when.Constant && !when.Form.Truthy():
+			continue
+		case when.Constant && len(branches) == 0:
+			return then
+		}
+		branches = append(branches, bsonx.Document(bsonx.NewDoc("case", when.Value(), "then", then.Value())))
+	}
+	args := bsonx.NewDoc("branches", branches)
+	if v := arg.Doc().Lookup("default"); !v.IsMissing() {
+		otherwise := s.Operand(v)
+		if len(branches) == 0 {
+			return otherwise
+		}
+		args = bsonx.NewDoc("branches", branches, "default", otherwise.Value())
+	}
+	return Use("$switch", bsonx.Document(args))
 }

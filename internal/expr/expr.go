@@ -115,6 +115,9 @@ func (c *Const) Eval(*Context) (bsonx.Value, error) { return c.Value, nil }
 // Children returns nothing.
 func (c *Const) Children() []Expr { return nil }
 
+// Total returns true.
+func (c *Const) Total() bool { return true }
+
 // ConstValue returns the value of an expression that is constant.
 func ConstValue(e Expr) (bsonx.Value, bool) {
 	if c, ok := e.(*Const); ok {

@@ -83,6 +83,9 @@ func eval(t *testing.T, v bsonx.Value, doc bsonx.Doc) (string, error) {
 		return "", err
 	}
 	got, err := e.Eval(&expr.Context{Root: bsonx.Document(doc), Now: time.Unix(0, 0)})
+	if err != nil && expr.CannotFail(e) {
+		t.Errorf("%s cannot fail, and does: %v", bsonx.FormatShell(v), err)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -149,12 +149,13 @@ const (
 	Commutable             // all constants, which are moved to the end
 )
 
-// combine evaluates runs of two and more constants among the operands of a call, as far as its
-// operator is associative. It changes the call. A run that fails is noted, and stays. Where nothing
-// is noted MongoDB does not optimise: no constant is moved, since the first operand that is null or
-// wrong decides. It fails where a value exceeds the memory that the operation may hold.
-func (c *CallN) combine(how Association, vars *Vars) error {
-	if how == AssocNone || how == Commutable && vars.Failures() == nil || AllConst(c.Args) {
+// combine evaluates runs of two and more constants among the operands of a call, as far as its operator is associative. It
+// changes the call. A run that fails is noted, and stays. Where nothing is noted MongoDB does not optimise: no constant is moved, since the
+// first operand that is null or wrong decides.
+// It fails where a value exceeds the memory that the operation may hold.
+func (c *CallN) combine(vars *Vars) error {
+	how := c.Def.Association
+	if how == Commutable && vars.Failures() == nil || AllConst(c.Args) {
 		return nil
 	}
 	var out, run []Expr
@@ -190,7 +191,7 @@ func (c *CallN) flattened(how Association) []Expr {
 	}
 	var out []Expr
 	for _, e := range c.Args {
-		if nested, ok := e.(*CallN); ok && nested.Op == c.Op && len(nested.Args) > 1 {
+		if nested, ok := e.(*CallN); ok && nested.Def == c.Def && len(nested.Args) > 1 {
 			out = append(out, nested.Args...)
 			continue
 		}

@@ -6,8 +6,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func functionOperators() []Definition {
-	return []Definition{{Name: "$function", Family: "miscellaneous", Min: 1, Max: 1, Parse: parseFunction}}
+func functionDefinition() Definition {
+	return Definition{
+		Name: "$function", Family: "miscellaneous", Parse: parseFunction, Arguments: []string{"=body", "args", "=lang"},
+		Total: No, Folds: No, Depends: OnCode, StableAPI: Yes,
+		NotInValidator: mongoerr.New(4660800, "$function cannot be used inside a validator."),
+	}
 }
 
 // functionExpr is $function: a JavaScript function of arguments.
@@ -28,16 +32,8 @@ func (f *functionExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	return f.fn.Call(bsonx.Missing, args.Doc().Values()...)
 }
 
-// Children has more than the arguments: two calls of a function may differ, so that none is folded.
-func (f *functionExpr) Children() []Expr { return []Expr{f.args, notConstant{}} }
-
-// notConstant keeps the expression that it belongs to from being folded.
-type notConstant struct{}
-
-// Eval is never called.
-func (notConstant) Eval(*Context) (bsonx.Value, error) { return bsonx.Missing, nil }
-
-func (notConstant) Children() []Expr { return nil }
+// Children returns the arguments.
+func (f *functionExpr) Children() []Expr { return []Expr{f.args} }
 
 func parseFunction(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {

@@ -5,8 +5,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-func hashOperators() []Definition {
-	return []Definition{{Name: "$toHashedIndexKey", Family: "miscellaneous", Parse: parseHashedKey, Late: true}}
+func toHashedIndexKeyDefinition() Definition {
+	return Definition{
+		Name: "$toHashedIndexKey", Family: "miscellaneous", Parse: parseHashedKey,
+		Total: No, Folds: No, Depends: OnOperands, StableAPI: Yes,
+	}
 }
 
 // parseHashedKey takes an array as it stands: it is the value, not a list of operands.

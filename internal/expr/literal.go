@@ -44,6 +44,9 @@ func (o *objectExpr) eval(ctx *Context) (bsonx.Value, error) {
 
 func (o *objectExpr) Children() []Expr { return o.values }
 
+// Total returns true.
+func (o *objectExpr) Total() bool { return true }
+
 // arrayExpr builds an array; elements whose value is missing become null.
 type arrayExpr struct {
 	elems   []Expr
@@ -81,6 +84,24 @@ func (a *arrayExpr) eval(ctx *Context) (bsonx.Value, error) {
 }
 
 func (a *arrayExpr) Children() []Expr { return a.elems }
+
+// Total returns true.
+func (a *arrayExpr) Total() bool { return true }
+
+func literalDefinition() Definition {
+	return Definition{
+		Name: "$literal", Family: "literal", Parse: parseLiteral, Form: literalForm,
+		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+	}
+}
+
+func constDefinition() Definition {
+	def := literalDefinition()
+	def.Name, def.Note = "$const", "internal alias of $literal"
+	return def
+}
+
+func literalForm(_ SerialScope, _ *Definition, arg bsonx.Value) Serial { return constant(arg) }
 
 func parseLiteral(_ *Parser, _ *Definition, arg bsonx.Value, _ *Vars) (Expr, error) {
 	return &Const{arg.Clone()}, nil

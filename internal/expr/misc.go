@@ -5,10 +5,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func miscOperators() []Definition {
-	return []Definition{
-		{Name: "$rand", Family: "miscellaneous", Parse: parseRand},
-		{Name: "$meta", Family: "miscellaneous", Min: 1, Max: 1, Parse: parseMeta},
+// randDefinition defines $rand. It is not total: an evaluation more or less changes the numbers of
+// the documents that follow.
+func randDefinition() Definition {
+	return Definition{
+		Name: "$rand", Family: "miscellaneous", Parse: parseRand, Form: writtenForm,
+		Total: No, Folds: No, Depends: OnChance, StableAPI: Yes,
+		NotInValidator: mongoerr.New(3040500, "$rand not allowed inside collection validators"),
+	}
+}
+
+// metaDefinition defines $meta. The stable API has it, but not all kinds of metadata; see CheckMeta.
+func metaDefinition() Definition {
+	return Definition{
+		Name: "$meta", Family: "miscellaneous", Parse: parseMeta, Form: writtenForm,
+		Total: No, Folds: No, Depends: OnMetadata, StableAPI: Yes,
 	}
 }
 

@@ -132,11 +132,16 @@ func (p *Parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 	if def.Parse == nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the expression %s is not implemented", name)
 	}
+	if def.StableAPI != Yes {
+		if err := vars.CheckStable(name); err != nil {
+			return nil, err
+		}
+	}
 	e, err := def.Parse(p, def, arg, vars)
 	if err != nil {
 		return nil, err
 	}
-	if def.Late {
+	if def.Folds != Yes {
 		return e, nil
 	}
 	return fold(e, vars)
@@ -144,21 +149,26 @@ func (p *Parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 
 // arguments compiles the operands of def and checks how many there are.
 func (p *Parser) arguments(def *Definition, arg bsonx.Value, vars *Vars) ([]Expr, error) {
+	return p.counted(def, def.Min, def.Max, arg, vars)
+}
+
+// counted compiles the operands of def and checks that they are minArgs to maxArgs.
+func (p *Parser) counted(def *Definition, minArgs, maxArgs int, arg bsonx.Value, vars *Vars) ([]Expr, error) {
 	args, err := p.Operands(arg, vars)
 	if err != nil {
 		return nil, err
 	}
-	return args, def.checkArity(len(args))
+	return args, def.checkArity(len(args), minArgs, maxArgs)
 }
 
-func (d *Definition) checkArity(n int) error {
+func (d *Definition) checkArity(n, minArgs, maxArgs int) error {
 	name := cmp.Or(d.Called, d.Name)
 	switch {
-	case d.Max == d.Min && n != d.Min:
-		return mongoerr.New(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, d.Min, n)
-	case n < d.Min || d.Max >= 0 && n > d.Max:
+	case maxArgs == minArgs && n != minArgs:
+		return mongoerr.New(16020, "Expression %s takes exactly %d arguments. %d were passed in.", name, minArgs, n)
+	case n < minArgs || maxArgs >= 0 && n > maxArgs:
 		return mongoerr.New(28667, "Expression %s takes at least %d arguments, and at most %d, but %d were passed in.",
-			name, d.Min, d.Max, n)
+			name, minArgs, maxArgs, n)
 	}
 	return nil
 }

@@ -75,6 +75,9 @@ func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {
 // Children returns nothing.
 func (p *Path) Children() []Expr { return nil }
 
+// Total returns true.
+func (p *Path) Total() bool { return true }
+
 // walk returns the value at a path, and counts the documents and arrays on the way. It counts the
 // fields behind the value too, because one look more costs less than knowing where the value is.
 func (c *Context) walk(v bsonx.Value, parts []string, running *interrupt.Running) (bsonx.Value, error) {

@@ -3,8 +3,6 @@ package expr
 import (
 	"slices"
 	"strings"
-
-	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
 // Status says what happens to a use of an operator.
@@ -35,17 +33,6 @@ type OperatorInfo struct {
 	Family string
 	Status Status
 	Note   string
-}
-
-// Definition is one operator. A nil parse means that it is known and not implemented.
-type Definition struct {
-	Name     string
-	Family   string
-	Min, Max int // operands; max is -1 where there is no limit
-	Parse    func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error)
-	note     string
-	Called   string // its name in MongoDB's messages, where that is another
-	Late     bool   // MongoDB does not evaluate it before the first document, even if its operands are constant
 }
 
 // Table has the operators that expressions may use. It is immutable.
@@ -96,7 +83,7 @@ func (t *Table) List() []OperatorInfo {
 		if def.Parse == nil {
 			status = Known
 		}
-		out = append(out, OperatorInfo{Name: def.Name, Family: def.Family, Status: status, Note: def.note})
+		out = append(out, OperatorInfo{Name: def.Name, Family: def.Family, Status: status, Note: def.Note})
 	}
 	slices.SortFunc(out, func(a, b OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out
@@ -104,15 +91,13 @@ func (t *Table) List() []OperatorInfo {
 
 // Operators returns the definitions of the language itself.
 func Operators() []Definition {
-	return slices.Concat(
-		booleanOperators(), comparisonOperators(), conditionalOperators(), functionOperators(), hashOperators(),
-		literalOperators(), miscOperators(), scopeOperators(), typeOperators(),
-	)
-}
-
-func literalOperators() []Definition {
 	return []Definition{
-		{Name: "$literal", Family: "literal", Parse: parseLiteral},
-		{Name: "$const", Family: "literal", Parse: parseLiteral, note: "internal alias of $literal"},
+		andDefinition(), orDefinition(), notDefinition(),
+		eqDefinition(), neDefinition(), gtDefinition(), gteDefinition(), ltDefinition(), lteDefinition(),
+		cmpDefinition(),
+		condDefinition(), ifNullDefinition(), switchDefinition(),
+		functionDefinition(), toHashedIndexKeyDefinition(), letDefinition(), literalDefinition(), constDefinition(),
+		metaDefinition(), randDefinition(),
+		typeDefinition(), isNumberDefinition(),
 	}
 }

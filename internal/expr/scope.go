@@ -6,12 +6,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// The operators here bind variables for a sub-expression.
-
-func scopeOperators() []Definition {
-	return []Definition{
-		// what is constant in it is folded already
-		{Name: "$let", Family: "variable", Min: 1, Max: 1, Parse: parseLet, Late: true},
+// letDefinition defines $let. What is constant in it is folded already.
+func letDefinition() Definition {
+	return Definition{
+		Name: "$let", Family: "variable", Parse: parseLet, Form: letForm,
+		Total: Yes, Folds: No, Depends: OnOperands, StableAPI: Yes,
 	}
 }
 
@@ -49,6 +48,9 @@ func (l *letExpr) eval(ctx *Context) (bsonx.Value, error) {
 }
 
 func (l *letExpr) Children() []Expr { return append(append([]Expr(nil), l.values...), l.in) }
+
+// Total returns true.
+func (l *letExpr) Total() bool { return true }
 
 func parseLet(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
@@ -130,4 +132,26 @@ func (v *Vars) above(other *Vars) *Vars {
 	scope := v.child()
 	scope.next = other.nextSlot()
 	return scope
+}
+
+// letForm puts variables that are constant into the expression.
+func letForm(s SerialScope, _ *Definition, arg bsonx.Value) Serial {
+	inner := s
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	n := 0
+	for it := arg.Doc().Lookup("vars").Doc().Iter(); it.Next(); {
+		v := s.Operand(it.Value())
+		inner = inner.Bind(string(it.Key()), v)
+		if !v.Constant {
+			b.Value(string(it.Key()), v.Value())
+			n++
+		}
+	}
+	b.End()
+	in := inner.Operand(arg.Doc().Lookup("in"))
+	if n == 0 || in.Constant {
+		return in
+	}
+	return Use("$let", bsonx.Document(bsonx.NewDoc("vars", bsonx.Doc(b.Bytes()), "in", in.Value())))
 }

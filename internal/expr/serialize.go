@@ -26,28 +26,31 @@ const expressionWork = 8 * interrupt.Step
 
 // Expression returns the serialised form of an expression.
 func (s Serializer) Expression(v bsonx.Value) bsonx.Value {
-	return serialScope{Serializer: s}.expression(v).value()
+	return SerialScope{Serializer: s}.Operand(v).Value()
 }
 
-// serial is a serialised expression: the form of explain, or the value of a constant.
-type serial struct {
-	form     bsonx.Value
-	constant bool
+// Serial is a serialised expression: the form of explain, or the value of a constant.
+type Serial struct {
+	Form     bsonx.Value
+	Constant bool
 }
 
-func constant(v bsonx.Value) serial { return serial{v, true} }
+func constant(v bsonx.Value) Serial { return Serial{v, true} }
 
-func shown(v bsonx.Value) serial { return serial{v, false} }
+func shown(v bsonx.Value) Serial { return Serial{v, false} }
 
-// value returns the form, with a constant wrapped.
-func (s serial) value() bsonx.Value {
+// Use returns the form of the use of an operator.
+func Use(name string, arg bsonx.Value) Serial { return shown(operation(name, arg)) }
+
+// Value returns the form, with a constant wrapped.
+func (s Serial) Value() bsonx.Value {
 	switch {
-	case !s.constant:
-		return s.form
-	case s.form.IsMissing():
+	case !s.Constant:
+		return s.Form
+	case s.Form.IsMissing():
 		return bsonx.String("$$REMOVE")
 	default:
-		return operation("$const", s.form)
+		return operation("$const", s.Form)
 	}
 }
 
@@ -55,25 +58,27 @@ func operation(name string, arg bsonx.Value) bsonx.Value {
 	return bsonx.Document(bsonx.NewDoc(name, arg))
 }
 
-// serialScope is a Serializer inside operators that bind variables.
-type serialScope struct {
+// SerialScope is a Serializer inside operators that bind variables.
+type SerialScope struct {
 	Serializer
 	bound *boundName
 }
 
-// boundName is a variable that an operator binds; value is its value where that is a constant.
+// boundName is a variable that an operator binds; value is its value if that is a constant.
 type boundName struct {
 	outer *boundName
 	name  string
-	value serial
+	value Serial
 }
 
-func (s serialScope) bind(name string, value serial) serialScope {
+// Bind returns the scope with a variable. value is its value if that is a constant.
+func (s SerialScope) Bind(name string, value Serial) SerialScope {
 	s.bound = &boundName{s.bound, name, value}
 	return s
 }
 
-func (s serialScope) expression(v bsonx.Value) serial {
+// Operand serialises an expression within another one.
+func (s SerialScope) Operand(v bsonx.Value) Serial {
 	if s.Stopped != nil && s.Stopped(expressionWork) {
 		return constant(v)
 	}
@@ -83,7 +88,7 @@ func (s serialScope) expression(v bsonx.Value) serial {
 			return s.path(text)
 		}
 	case bsonx.TypeArray:
-		return listed(s.all(v.Doc().Values()))
+		return listed(s.Operands(v.Doc().Values()))
 	case bsonx.TypeDocument:
 		if first := v.Doc().First(); strings.HasPrefix(string(first.Key), "$") {
 			return s.operator(string(first.Key), first.Value)
@@ -94,66 +99,69 @@ func (s serialScope) expression(v bsonx.Value) serial {
 	return constant(v)
 }
 
-func (s serialScope) all(list []bsonx.Value) []serial {
-	out := make([]serial, len(list))
+// Operands serialises several expressions within another one.
+func (s SerialScope) Operands(list []bsonx.Value) []Serial {
+	out := make([]Serial, len(list))
 	for i, v := range list {
-		out[i] = s.expression(v)
+		out[i] = s.Operand(v)
 	}
 	return out
 }
 
-func allConstant(list []serial) bool {
+// AllConstant reports whether all expressions are constant.
+func AllConstant(list []Serial) bool {
 	for _, v := range list {
-		if !v.constant {
+		if !v.Constant {
 			return false
 		}
 	}
 	return true
 }
 
-func forms(list []serial) bsonx.Value {
+// Forms returns the forms of several expressions as an array.
+func Forms(list []Serial) bsonx.Value {
 	out := make([]bsonx.Value, len(list))
 	for i, v := range list {
-		out[i] = v.value()
+		out[i] = v.Value()
 	}
 	return bsonx.ValueOf(out)
 }
 
 // listed is an array of expressions.
-func listed(list []serial) serial {
-	if !allConstant(list) {
-		return shown(forms(list))
+func listed(list []Serial) Serial {
+	if !AllConstant(list) {
+		return shown(Forms(list))
 	}
 	out := make([]bsonx.Value, len(list))
 	for i, v := range list {
-		out[i] = v.form
+		out[i] = v.Form
 	}
 	return constant(bsonx.ValueOf(out))
 }
 
-func (s serialScope) object(d bsonx.Doc) serial {
+func (s SerialScope) object(d bsonx.Doc) Serial {
 	var names []string
-	var values []serial
+	var values []Serial
 	for it := d.Iter(); it.Next(); {
 		names = append(names, string(it.Key()))
-		values = append(values, s.expression(it.Value()))
+		values = append(values, s.Operand(it.Value()))
 	}
-	constants := allConstant(values)
+	constants := AllConstant(values)
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	for i, name := range names {
 		if constants {
-			b.Value(name, values[i].form)
+			b.Value(name, values[i].Form)
 		} else {
-			b.Value(name, values[i].value())
+			b.Value(name, values[i].Value())
 		}
 	}
 	b.End()
-	return serial{bsonx.Document(b.Bytes()), constants}
+	return Serial{bsonx.Document(b.Bytes()), constants}
 }
 
 // path serialises a field path or variable.
-func (s serialScope) path(text string) serial {
+func (s SerialScope) path(text string) Serial {
 	if !strings.HasPrefix(text, "$$") {
 		return shown(bsonx.String(text))
 	}
@@ -162,8 +170,8 @@ func (s serialScope) path(text string) serial {
 		if b.name != name {
 			continue
 		}
-		if b.value.constant {
-			return constant(walkPath(b.value.form, strings.FieldsFunc(rest, func(r rune) bool { return r == '.' })))
+		if b.value.Constant {
+			return constant(walkPath(b.value.Form, strings.FieldsFunc(rest, func(r rune) bool { return r == '.' })))
 		}
 		return shown(bsonx.String(text))
 	}
@@ -184,18 +192,18 @@ func (s serialScope) path(text string) serial {
 	return shown(bsonx.String(text))
 }
 
-// folded is an operator whose operands are known; it is computed where all of them are constants.
-func (s serialScope) folded(name string, arg bsonx.Value, constants bool) serial {
-	op := operation(name, arg)
+// Folded returns the form of an operator whose operands are serialised, or its value if all of
+// them are constants.
+func (s SerialScope) Folded(name string, arg bsonx.Value, constants bool) Serial {
 	if !constants {
-		return shown(op)
+		return Use(name, arg)
 	}
-	e, err := Parse(op, s.Vars.Operators().Scope())
+	e, err := Parse(operation(name, arg), s.Vars.Operators().Scope())
 	if err != nil {
-		return shown(op)
+		return Use(name, arg)
 	}
 	if v, ok := ConstValue(e); ok {
 		return constant(v)
 	}
-	return shown(op)
+	return Use(name, arg)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -25,7 +26,7 @@ func TestSerialize(t *testing.T) {
 			v := bsonxtest.Parse(t, `{"v":`+strings.TrimSpace(line)+`}`).Lookup("v")
 			if d.Cmd == "accumulator" {
 				use := v.Doc().First()
-				v = s.Accumulator(string(use.Key), use.Value)
+				v = accumulator.Serialize(s, string(use.Key), use.Value)
 			} else {
 				if _, err := expr.Parse(v, vars); err != nil {
 					t.Fatalf("%s: %v", line, err)

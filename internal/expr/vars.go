@@ -174,15 +174,28 @@ func (v *Vars) WithStableAPI() *Vars {
 
 // CheckMeta refuses metadata that the stable API does not have, where the scope is limited to it.
 func (v *Vars) CheckMeta(kind string) error {
-	if !unstableMeta[kind] {
-		return nil
-	}
-	for s := v; s != nil; s = s.parent {
-		if s.stable {
-			return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict is true with an unstable meta field \"%s\"", kind)
-		}
+	if unstableMeta[kind] && v.isStable() {
+		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict is true with an unstable meta field \"%s\"", kind)
 	}
 	return nil
+}
+
+// CheckStable refuses an operator that the stable API does not have, where the scope is limited to it.
+func (v *Vars) CheckStable(name string) error {
+	if v.isStable() {
+		return mongoerr.New(mongoerr.APIStrictError, "%s is not allowed with 'apiStrict: true' in API Version 1", name)
+	}
+	return nil
+}
+
+// isStable reports whether the scope is limited to the stable API.
+func (v *Vars) isStable() bool {
+	for s := v; s != nil; s = s.parent {
+		if s.stable {
+			return true
+		}
+	}
+	return false
 }
 
 // clusterTimeNow returns the time of the replica set; missing outside of one.

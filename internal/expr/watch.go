@@ -18,82 +18,45 @@ type (
 	WatchingN func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
 )
 
-// Watched calls set for each parsed call of an operator. set gives the call its function, which
-// looks at the operation of the scope and compares by its collation.
-func Watched[C Expr](def Definition, set func(call C, vars *Vars)) Definition {
-	parse := def.Parse
-	def.Parse = func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-		e, err := parse(p, def, arg, vars)
-		if call, ok := e.(C); ok {
-			set(call, vars)
-		}
-		return e, err
-	}
-	return def
-}
-
-// Watch1 is op1 for a function that looks at its operation.
-func Watch1(name, family string, fn Watching1) Definition {
-	return Watched(Make1(name, family, nil), func(call *call1, vars *Vars) {
+// Watch1 is Op1 for a function that looks at its operation.
+func Watch1(fn Watching1) ParseFunc {
+	return make1(func(vars *Vars) Func1 {
 		running := vars.Scripts().Running
-		call.fn = Plain1(func(v bsonx.Value) (bsonx.Value, error) { return fn(v, running) })
+		return Plain1(func(v bsonx.Value) (bsonx.Value, error) { return fn(v, running) })
 	})
 }
 
-// Watch2 is op2 for a function that looks at its operation.
-func Watch2(name, family string, fn Watching2) Definition {
-	return Collate2(name, family, func(*collation.Collator) Watching2 { return fn })
+// Watch2 is Op2 for a function that looks at its operation.
+func Watch2(fn Watching2) ParseFunc {
+	return Collate2(func(*collation.Collator) Watching2 { return fn })
 }
 
-// Collate2 is watch2 for a function that compares by the collation of the scope.
-func Collate2(name, family string, collated func(c *collation.Collator) Watching2) Definition {
-	return Watched(Make2(name, family, nil), func(call *call2, vars *Vars) {
+// Collate2 is Watch2 for a function that compares by the collation of the scope.
+func Collate2(collated func(c *collation.Collator) Watching2) ParseFunc {
+	return make2(func(vars *Vars) Func2 {
 		fn, running := collated(vars.Collation()), vars.Scripts().Running
-		call.fn = plain2(func(a, b bsonx.Value) (bsonx.Value, error) { return fn(a, b, running) })
+		return plain2(func(a, b bsonx.Value) (bsonx.Value, error) { return fn(a, b, running) })
 	})
 }
 
-// WatchN is opN for a function that looks at its operation.
-func WatchN(name, family string, minArgs, maxArgs int, fn WatchingN) Definition {
-	return watchedN(MakeN(name, family, minArgs, maxArgs, nil), fn)
+// WatchN is OpN for a function that looks at its operation.
+func WatchN(fn WatchingN) ParseFunc {
+	return CollateN(func(*collation.Collator) WatchingN { return fn })
 }
 
-// CollateN is watchN for a function that compares by the collation of the scope.
-func CollateN(name, family string, minArgs, maxArgs int, collated func(c *collation.Collator) WatchingN) Definition {
-	return collatedN(MakeN(name, family, minArgs, maxArgs, nil), collated)
-}
-
-// WatchAssociative is opAssociative for a function that looks at its operation. There is no
-// operation while the expression is compiled and constant operands are combined.
-func WatchAssociative(name, family string, how Association, fn WatchingN) Definition {
-	return CollateAssociative(name, family, how, func(*collation.Collator) WatchingN { return fn })
-}
-
-// CollateAssociative is watchAssociative for a function that compares by the collation of the
-// scope.
-func CollateAssociative(name, family string, how Association,
-	collated func(c *collation.Collator) WatchingN,
-) Definition {
-	def := associative(name, family, how, func(vars *Vars) FuncN {
+// CollateN is WatchN for a function that compares by the collation of the scope.
+func CollateN(collated func(c *collation.Collator) WatchingN) ParseFunc {
+	return makeN(func(vars *Vars, running *interrupt.Running) FuncN {
 		fn := collated(vars.Collation())
-		return PlainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, nil) })
+		return PlainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, running) })
 	})
-	return collatedN(def, collated)
 }
 
-// WatchNamed is opNamed for a function that looks at its operation.
-func WatchNamed(name, family string, codes NamedCodes, required int, names []string, fn WatchingN) Definition {
-	return watchedN(OpNamed(name, family, codes, required, names, nil), fn)
-}
-
-func watchedN(def Definition, fn WatchingN) Definition {
-	return collatedN(def, func(*collation.Collator) WatchingN { return fn })
-}
-
-func collatedN(def Definition, collated func(c *collation.Collator) WatchingN) Definition {
-	return Watched(def, func(call *CallN, vars *Vars) {
-		fn, running := collated(vars.Collation()), vars.Scripts().Running
-		call.Fn = PlainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, running) })
+// WatchNamed is OpNamed for a function that looks at its operation.
+func WatchNamed(codes NamedCodes, required int, names []string, fn WatchingN) ParseFunc {
+	return makeNamed(codes, required, names, func(vars *Vars) FuncN {
+		running := vars.Scripts().Running
+		return PlainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, running) })
 	})
 }
 

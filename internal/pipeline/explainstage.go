@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -26,7 +27,7 @@ func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, 
 	case *output.Merge:
 		return x.mergeForm(ctx, stage, e)
 	case *count:
-		grouped := bsonx.NewDoc("_id", e.Expression(bsonx.Null), stage.field, e.Accumulator("$count", bsonx.Missing), "$willBeMerged", false)
+		grouped := bsonx.NewDoc("_id", e.Expression(bsonx.Null), stage.field, accumulator.Serialize(e, "$count", bsonx.Missing), "$willBeMerged", false)
 		return []bsonx.Doc{bsonx.NewDoc("$group", grouped), bsonx.NewDoc("$project", bsonx.NewDoc(stage.field, true, "_id", false))}, nil
 	case *documents:
 		return documentsForms(e.Expression(s.spec)), nil
@@ -135,7 +136,7 @@ func (g *group) form(e expr.Serializer) bsonx.Doc {
 	for it := g.spec.Iter(); it.Next(); {
 		if name := string(it.Key()); name != "_id" && !strings.HasPrefix(name, "$") {
 			use := it.Value().Doc().First()
-			b.Value(name, e.Accumulator(string(use.Key), use.Value))
+			b.Value(name, accumulator.Serialize(e, string(use.Key), use.Value))
 		}
 	}
 	b.Bool("$willBeMerged", false)
@@ -168,7 +169,7 @@ func bucketAutoForm(spec bsonx.Doc, e expr.Serializer) bsonx.Doc {
 	b.StartDocField("output")
 	for it := output.Doc().Iter(); it.Next(); {
 		use := it.Value().Doc().First()
-		b.ValueBytes(it.Key(), e.Accumulator(string(use.Key), use.Value))
+		b.ValueBytes(it.Key(), accumulator.Serialize(e, string(use.Key), use.Value))
 	}
 	b.End()
 	b.End()
@@ -258,7 +259,7 @@ func windowForm(spec bsonx.Doc, e expr.Serializer) bsonx.Doc {
 	case "$derivative", "$integral":
 		form = named("input", "unit")
 	default:
-		form = e.Accumulator(name, arg).Doc()
+		form = accumulator.Serialize(e, name, arg).Doc()
 	}
 	if window.IsMissing() {
 		window = bsonx.Document(bsonx.NewDoc("documents", bsonx.NewArray("unbounded", "unbounded")))

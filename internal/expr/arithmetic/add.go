@@ -7,8 +7,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// add sums numbers from left to right. One operand may be a date, to which each number behind it is
-// added as a whole one; null anywhere makes the result null.
+func addDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$add", Family: family, Parse: expr.MakeN(add),
+		Max: -1, Association: expr.AssocLeft, Lazy: &expr.Laziness{From: 1},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+// add sums numbers from left to right. One operand may be a date, to which each number behind it is added as a whole one; null
+// anywhere makes the result null.
 func add(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	var sum numeric.Total
 	date := bsonx.Missing

@@ -9,6 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func atan2Definition() expr.Definition {
+	return expr.Definition{
+		Name: "$atan2", Family: "trigonometry", Parse: expr.OpN(atan2),
+		Min: 2, Max: 2, Lazy: &expr.Laziness{From: 1, Rest: []bsonx.Value{bsonx.Missing, one}},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func atan2(args []bsonx.Value) (bsonx.Value, error) {
 	for i, v := range args {
 		if expr.Nullish(v) {

@@ -7,9 +7,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// bitwise combines int32 and int64 values, beginning with the operation's neutral element.
+func bitAndDefinition() expr.Definition { return bitwise("$bitAnd", numeric.And, -1) }
+func bitOrDefinition() expr.Definition  { return bitwise("$bitOr", numeric.Or, 0) }
+func bitXorDefinition() expr.Definition { return bitwise("$bitXor", numeric.Xor, 0) }
+
 func bitwise(name string, op numeric.BitOp, neutral int32) expr.Definition {
-	def := expr.OpAssociative(name, "arithmetic", expr.Commutable, func(_ *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+	return expr.Definition{
+		Name: name, Family: family, Parse: expr.OpN(combined(name, op, neutral)),
+		Max: -1, Association: expr.Commutable, Lazy: &expr.Laziness{From: 1},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+// combined combines int32 and int64 values, beginning with the neutral element of the operation.
+func combined(name string, op numeric.BitOp, neutral int32) func(args []bsonx.Value) (bsonx.Value, error) {
+	return func(args []bsonx.Value) (bsonx.Value, error) {
 		result := bsonx.Int32(neutral)
 		for _, v := range args {
 			switch v.Type {
@@ -26,8 +38,14 @@ func bitwise(name string, op numeric.BitOp, neutral int32) expr.Definition {
 			}
 		}
 		return result, nil
-	})
-	return expr.Lazily(def, 1)
+	}
+}
+
+func bitNotDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$bitNot", Family: family, Parse: expr.Op1(bitNot),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }
 
 func bitNot(v bsonx.Value) (bsonx.Value, error) {

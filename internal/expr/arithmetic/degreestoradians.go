@@ -1,20 +1,29 @@
 package arithmetic
 
 import (
+	"math"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// scaled makes an operator that multiplies by a constant, which is given as a double and as a
-// decimal.
+func degreesToRadiansDefinition() expr.Definition {
+	return scaled("$degreesToRadians", math.Pi/180, "0.01745329251994329576923690768488613")
+}
+
+func radiansToDegreesDefinition() expr.Definition {
+	return scaled("$radiansToDegrees", 180/math.Pi, "57.29577951308232087679815481410517")
+}
+
+// scaled defines an operator that multiplies by a constant, which is given as a double and as a decimal.
 func scaled(name string, factor float64, decimal string) expr.Definition {
 	exact, err := bsonx.ParseDecimal(decimal)
 	if err != nil {
 		panic(err) // the text is ours
 	}
-	return expr.Op1(name, "trigonometry", func(v bsonx.Value) (bsonx.Value, error) {
+	fn := func(v bsonx.Value) (bsonx.Value, error) {
 		switch {
 		case expr.Nullish(v):
 			return bsonx.Null, nil
@@ -25,5 +34,9 @@ func scaled(name string, factor float64, decimal string) expr.Definition {
 		}
 		f, _ := v.AsFloat64()
 		return bsonx.Double(f * factor), nil
-	})
+	}
+	return expr.Definition{
+		Name: name, Family: "trigonometry", Parse: expr.Op1(fn),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }

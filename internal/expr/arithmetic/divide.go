@@ -7,6 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func divideDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$divide", Family: family, Parse: expr.Make2(divide),
+		Swapped: true,
+		Total:   expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func divide(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	switch {
 	case a.Type.IsNumber() && b.Type.IsNumber():

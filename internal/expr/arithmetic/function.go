@@ -4,13 +4,29 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
 var one = bsonx.Int32(1)
 
-// function makes an operator of one number: null stays null, other types are an error.
+func absDefinition() expr.Definition   { return function("$abs", numeric.AbsIn) }
+func ceilDefinition() expr.Definition  { return function("$ceil", numeric.CeilIn) }
+func floorDefinition() expr.Definition { return function("$floor", numeric.FloorIn) }
+func sqrtDefinition() expr.Definition  { return function("$sqrt", expr.Plain1(numeric.Sqrt)) }
+func expDefinition() expr.Definition   { return function("$exp", expr.Plain1(numeric.Exp)) }
+func lnDefinition() expr.Definition    { return function("$ln", expr.Plain1(numeric.Ln)) }
+func log10Definition() expr.Definition { return function("$log10", expr.Plain1(numeric.Log10)) }
+
+// function defines an operator of one number: null stays null, other types are an error.
 func function(name string, fn expr.Func1) expr.Definition {
-	return expr.Make1(name, "arithmetic", func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
+	return expr.Definition{
+		Name: name, Family: family, Parse: expr.Make1(ofNumber(name, fn)),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+func ofNumber(name string, fn expr.Func1) expr.Func1 {
+	return func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 		if expr.Nullish(v) {
 			return bsonx.Null, nil
 		}
@@ -18,5 +34,5 @@ func function(name string, fn expr.Func1) expr.Definition {
 			return bsonx.Missing, mongoerr.New(28765, "%s only supports numeric types, not %s", name, v.Type)
 		}
 		return fn(out, v)
-	})
+	}
 }

@@ -7,6 +7,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func logDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$log", Family: family, Parse: expr.Op2(logarithm),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func logarithm(v, base bsonx.Value) (bsonx.Value, error) {
 	switch {
 	case expr.Nullish(v) || expr.Nullish(base):

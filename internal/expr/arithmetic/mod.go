@@ -7,6 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func modDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$mod", Family: family, Parse: expr.Make2(mod),
+		Swapped: true,
+		Total:   expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func mod(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	switch {
 	case a.Type.IsNumber() && b.Type.IsNumber():

@@ -7,6 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func multiplyDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$multiply", Family: family, Parse: expr.MakeN(multiply),
+		Max: -1, Association: expr.AssocLeft, Lazy: &expr.Laziness{From: 1},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func multiply(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	product := one
 	for i, v := range args {

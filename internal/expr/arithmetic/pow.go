@@ -7,6 +7,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func powDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$pow", Family: family, Parse: expr.Op2(power),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func power(base, exponent bsonx.Value) (bsonx.Value, error) {
 	switch {
 	case expr.Nullish(base) || expr.Nullish(exponent):

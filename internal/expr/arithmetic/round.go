@@ -4,11 +4,26 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// atPlace makes $round and $trunc: the second operand is a decimal place from -20 to 100.
-func atPlace(name string, fn func(out *bsonx.Arena, v bsonx.Value, place int) (bsonx.Value, error)) expr.Definition {
-	def := expr.MakeN(name, "arithmetic", 1, 2, func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
+func roundDefinition() expr.Definition { return atPlace("$round", numeric.RoundIn) }
+func truncDefinition() expr.Definition { return atPlace("$trunc", numeric.TruncIn) }
+
+type placeFunc func(out *bsonx.Arena, v bsonx.Value, place int) (bsonx.Value, error)
+
+// atPlace defines $round or $trunc.
+func atPlace(name string, fn placeFunc) expr.Definition {
+	return expr.Definition{
+		Name: name, Family: family, Parse: expr.MakeN(placed(name, fn)),
+		Min: 1, Max: 2, Lazy: &expr.Laziness{From: 1, Rest: []bsonx.Value{bsonx.Missing, one}},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+// placed calls fn with a number and a decimal place, the second operand, from -20 to 100.
+func placed(name string, fn placeFunc) expr.FuncN {
+	return func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		v, place := args[0], 0
 		if expr.Nullish(v) {
 			return bsonx.Null, nil
@@ -26,8 +41,7 @@ func atPlace(name string, fn func(out *bsonx.Arena, v bsonx.Value, place int) (b
 			}
 		}
 		return fn(out, v, place)
-	})
-	return expr.Lazily(def, 1, bsonx.Missing, one)
+	}
 }
 
 func placeOf(name string, v bsonx.Value) (int, error) {

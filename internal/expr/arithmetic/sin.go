@@ -1,17 +1,38 @@
 package arithmetic
 
 import (
+	"math"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// bounded makes an operator that is defined between two bounds. It computes doubles and decimals
-// each in their precision.
-func bounded(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value,
-	low, high float64,
-) expr.Definition {
+var inf = math.Inf(1)
+
+func sinDefinition() expr.Definition  { return finite("$sin", math.Sin, numeric.Sin) }
+func cosDefinition() expr.Definition  { return finite("$cos", math.Cos, numeric.Cos) }
+func tanDefinition() expr.Definition  { return finite("$tan", math.Tan, numeric.Tan) }
+func sinhDefinition() expr.Definition { return bounded("$sinh", math.Sinh, numeric.Sinh, -inf, inf) }
+
+func coshDefinition() expr.Definition { return bounded("$cosh", math.Cosh, numeric.Cosh, -inf, inf) }
+
+func tanhDefinition() expr.Definition { return bounded("$tanh", math.Tanh, numeric.Tanh, -inf, inf) }
+func asinDefinition() expr.Definition { return bounded("$asin", math.Asin, numeric.Asin, -1, 1) }
+func acosDefinition() expr.Definition { return bounded("$acos", math.Acos, numeric.Acos, -1, 1) }
+func atanDefinition() expr.Definition { return bounded("$atan", math.Atan, numeric.Atan, -inf, inf) }
+
+func asinhDefinition() expr.Definition {
+	return bounded("$asinh", math.Asinh, numeric.Asinh, -inf, inf)
+}
+
+func acoshDefinition() expr.Definition { return bounded("$acosh", math.Acosh, numeric.Acosh, 1, inf) }
+
+func atanhDefinition() expr.Definition { return bounded("$atanh", math.Atanh, numeric.Atanh, -1, 1) }
+
+// bounded defines an operator that is defined between two bounds. It computes doubles and decimals each in their precision.
+func bounded(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value, low, high float64) expr.Definition {
 	least, most := bsonx.Double(low), bsonx.Double(high)
 	domain := "[" + numeric.FormatDouble(low) + "," + numeric.FormatDouble(high) + "]"
 	return trigonometric(name, domain, double, decimal, func(v bsonx.Value) bool {
@@ -19,16 +40,16 @@ func bounded(name string, double func(float64) float64, decimal func(bsonx.Value
 	})
 }
 
-// finite makes an operator that is not defined for infinities.
+// finite defines an operator that is not defined for infinities.
 func finite(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value) expr.Definition {
 	return trigonometric(name, "(-inf,inf)", double, decimal,
 		func(v bsonx.Value) bool { return !numeric.IsInfinite(v) })
 }
 
-func trigonometric(name, domain string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value,
-	defined func(bsonx.Value) bool,
+func trigonometric(
+	name, domain string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value, defined func(bsonx.Value) bool,
 ) expr.Definition {
-	return expr.Op1(name, "trigonometry", func(v bsonx.Value) (bsonx.Value, error) {
+	fn := func(v bsonx.Value) (bsonx.Value, error) {
 		if expr.Nullish(v) {
 			return bsonx.Null, nil
 		}
@@ -44,7 +65,11 @@ func trigonometric(name, domain string, double func(float64) float64, decimal fu
 		}
 		f, _ := v.AsFloat64()
 		return bsonx.Double(double(f)), nil
-	})
+	}
+	return expr.Definition{
+		Name: name, Family: "trigonometry", Parse: expr.Op1(fn),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }
 
 // showDomain prints a number: whole ones are shown as doubles.

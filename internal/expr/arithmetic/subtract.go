@@ -7,6 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+func subtractDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$subtract", Family: family, Parse: expr.Make2(subtract),
+		Swapped: true,
+		Total:   expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func subtract(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	switch {
 	case expr.Nullish(a) || expr.Nullish(b):

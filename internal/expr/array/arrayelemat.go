@@ -6,6 +6,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func arrayElemAtDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$arrayElemAt", Family: family, Parse: expr.OpN(arrayElemAt),
+		Min: 2, Max: 2,
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func arrayElemAt(args []bsonx.Value) (bsonx.Value, error) {
 	array, at := args[0], args[1]
 	if expr.Nullish(array) || expr.Nullish(at) {
@@ -33,6 +41,25 @@ func elementAt(array bsonx.Doc, i int) bsonx.Value {
 		return bsonx.Missing
 	}
 	return array.Index(i)
+}
+
+func firstDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$first", Family: family, Parse: expr.Op1(end("$first", 0)),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+func lastDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$last", Family: family, Parse: expr.Op1(end("$last", -1)),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+// end returns $first or $last.
+func end(name string, i int) func(v bsonx.Value) (bsonx.Value, error) {
+	return func(v bsonx.Value) (bsonx.Value, error) { return elementOf(name, v, i) }
 }
 
 func elementOf(name string, v bsonx.Value, i int) (bsonx.Value, error) {

@@ -7,6 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func concatArraysDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$concatArrays", Family: family, Parse: expr.WatchN(concatArrays),
+		Max: -1, Association: expr.AssocFull, Lazy: &expr.Laziness{From: 1},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func concatArrays(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if err := expr.CheckBytes("$concatArrays", expr.TotalBytes(args)); err != nil {
 		return bsonx.Missing, err

@@ -6,6 +6,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func filterDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$filter", Family: family, Parse: parseFilter,
+		Form:  iterationForm("cond"),
+		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 type filterExpr struct {
 	iterate
 	limit expr.Expr // nil if there is none

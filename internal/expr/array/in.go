@@ -8,6 +8,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func inDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$in", Family: family, Parse: expr.Collate2(in),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func in(c *collation.Collator) expr.Watching2 {
 	return func(v, array bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		if array.Type != bsonx.TypeArray {

@@ -11,34 +11,41 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// indexOfArrayOperator defines $indexOfArray. An array that is constant is looked at when it is
-// compiled. What is sought is evaluated after the bounds, as within MongoDB: where both fail it is
-// their error.
-func indexOfArrayOperator() expr.Definition {
-	def := expr.CollateN("$indexOfArray", "array", 2, 4, indexOfArray)
-	parse := def.Parse
-	def.Parse = func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
-		e, err := parse(p, def, arg, vars)
-		if err != nil {
-			return e, err
-		}
-		if call, isCall := e.(*expr.CallN); isCall {
-			sought := call.Args[1]
-			call.Args = append(slices.Delete(call.Args, 1, 2), sought)
-		}
-		if expr.AllConst(e.Children()) {
-			return e, nil
-		}
-		c, ok := e.Children()[0].(*expr.Const)
-		switch {
-		case ok && expr.Nullish(c.Value):
-			return &expr.Const{Value: bsonx.Null}, nil
-		case ok && c.Value.Type != bsonx.TypeArray:
-			vars.Failures().Add(mongoerr.New(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s", c.Value.Type))
-		}
+func indexOfArrayDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$indexOfArray", Family: family, Parse: parseIndexOfArray,
+		Min: 2, Max: 4,
+		Lazy: &expr.Laziness{
+			From: 1, Rest: []bsonx.Value{bsonx.Missing, bsonx.Int32(0), bsonx.Int32(0), bsonx.Int32(0)},
+		},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+var parseSearch = expr.CollateN(indexOfArray)
+
+// parseIndexOfArray looks at an array that is constant. What is sought is evaluated after the
+// bounds, as within MongoDB: if both fail, the error is that of the bounds.
+func parseIndexOfArray(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
+	e, err := parseSearch(p, def, arg, vars)
+	if err != nil {
+		return e, err
+	}
+	if call, isCall := e.(*expr.CallN); isCall {
+		sought := call.Args[1]
+		call.Args = append(slices.Delete(call.Args, 1, 2), sought)
+	}
+	if expr.AllConst(e.Children()) {
 		return e, nil
 	}
-	return def
+	c, ok := e.Children()[0].(*expr.Const)
+	switch {
+	case ok && expr.Nullish(c.Value):
+		return &expr.Const{Value: bsonx.Null}, nil
+	case ok && c.Value.Type != bsonx.TypeArray:
+		vars.Failures().Add(mongoerr.New(50809, "First operand of $indexOfArray must be an array. First argument is of type: %s", c.Value.Type))
+	}
+	return e, nil
 }
 
 // indexOfArray searches an array, the first operand, between bounds that may follow it for the last

@@ -54,3 +54,29 @@ func iteration(p *expr.Parser, input, body, limit, as bsonx.Value, vars *expr.Va
 	}
 	return iterate{args[0], args[1], slot, vars.Scripts().Running}, args[2], nil
 }
+
+// iterationForm writes $map or $filter as explain shows it. body is the name of the expression that
+// is evaluated for each element.
+func iterationForm(body string) expr.FormFunc {
+	return func(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
+		args, name := arg.Doc(), "this"
+		if v := args.Lookup("as"); v.Type == bsonx.TypeString {
+			name = v.Str()
+		}
+		b := bsonx.NewBuilder(nil)
+		b.StartDoc()
+		input := s.Operand(args.Lookup("input"))
+		b.Value("input", input.Value())
+		b.String("as", name)
+		result := s.Bind(name, expr.Serial{}).Operand(args.Lookup(body))
+		b.Value(body, result.Value())
+		constants := input.Constant && result.Constant
+		if v := args.Lookup("limit"); !v.IsMissing() {
+			limit := s.Operand(v)
+			constants = constants && limit.Constant
+			b.Value("limit", limit.Value())
+		}
+		b.End()
+		return s.Folded(def.Name, bsonx.Document(b.Bytes()), constants)
+	}
+}

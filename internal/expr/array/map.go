@@ -6,6 +6,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func mapDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$map", Family: family, Parse: parseMap,
+		Form:  iterationForm("in"),
+		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 type mapExpr struct{ iterate }
 
 func (m *mapExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {

@@ -8,6 +8,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func rangeDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$range", Family: family, Parse: expr.WatchN(rangeOf),
+		Min: 2, Max: 3,
+		Lazy:  &expr.Laziness{From: 2, Rest: []bsonx.Value{bsonx.Missing, bsonx.Missing, bsonx.Int32(1)}},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func rangeOf(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	start, err := rangeBound(args[0], "starting", 34443)
 	if err != nil {

@@ -6,6 +6,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func reduceDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$reduce", Family: family, Parse: parseReduce,
+		Form:  reduceForm,
+		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 type reduceExpr struct {
 	iterate
 	initial   expr.Expr
@@ -76,4 +84,12 @@ func parseReduce(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *ex
 	}
 	r.input, r.initial, r.body = args[0], args[1], args[2]
 	return r, nil
+}
+
+func reduceForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
+	d := arg.Doc()
+	input, initial := s.Operand(d.Lookup("input")), s.Operand(d.Lookup("initialValue"))
+	in := s.Bind("this", expr.Serial{}).Bind("value", expr.Serial{}).Operand(d.Lookup("in"))
+	form := bsonx.Document(bsonx.NewDoc("input", input.Value(), "initialValue", initial.Value(), "in", in.Value()))
+	return s.Folded(def.Name, form, input.Constant && initial.Constant && in.Constant)
 }

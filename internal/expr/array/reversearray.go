@@ -9,6 +9,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func reverseArrayDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$reverseArray", Family: family, Parse: expr.Watch1(reverseArray),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func reverseArray(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if expr.Nullish(v) {
 		return bsonx.Null, nil

@@ -2,8 +2,16 @@ package array
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
+
+func sizeDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$size", Family: family, Parse: expr.Make1(size),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
 
 func size(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {

@@ -7,6 +7,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func sliceDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$slice", Family: family, Parse: expr.WatchN(slice),
+		Min: 2, Max: 3,
+		Lazy:  &expr.Laziness{From: 2, Rest: []bsonx.Value{bsonx.Missing, bsonx.Missing, bsonx.Int32(1)}},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func slice(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	array, n := args[0], args[1]
 	if expr.Nullish(array) || expr.Nullish(n) {

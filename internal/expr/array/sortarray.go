@@ -10,6 +10,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func sortArrayDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$sortArray", Family: family, Parse: parseSortArray,
+		Arguments: []string{"input", "=sortBy"},
+		Total:     expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 // sortArray sorts elements as a whole, or by fields of the documents among them.
 type sortArray struct {
 	input   expr.Expr

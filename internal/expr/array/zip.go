@@ -7,6 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func zipDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$zip", Family: family, Parse: parseZip,
+		Form:  zipForm,
+		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 // zip transposes arrays.
 type zip struct {
 	inputs, defaults []expr.Expr
@@ -135,4 +143,22 @@ func (z *zip) rows(ctx *expr.Context, arrays []*bsonx.Iter, defaults []bsonx.Val
 	}
 	b.End()
 	return bsonx.Array(b.Bytes()), nil
+}
+
+func zipForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
+	d := arg.Doc()
+	inputs := s.Operands(d.Lookup("inputs").Doc().Values())
+	defaults := s.Operands(d.Lookup("defaults").Doc().Values())
+	longest := d.Lookup("useLongestLength").Truthy()
+	form := bsonx.NewDoc("inputs", expr.Forms(inputs), "defaults", expr.Forms(defaults), "useLongestLength", longest)
+	if expr.AllConstant(inputs) && expr.AllConstant(defaults) {
+		bare := bsonx.NewDoc("inputs", expr.Forms(inputs), "useLongestLength", longest)
+		if len(defaults) > 0 {
+			bare = form
+		}
+		if v := s.Folded(def.Name, bsonx.Document(bare), true); v.Constant {
+			return v
+		}
+	}
+	return expr.Use(def.Name, bsonx.Document(form))
 }

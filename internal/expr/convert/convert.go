@@ -18,34 +18,99 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
+const family = "conversion"
+
 // Operators returns the definitions of the package.
 func Operators() []expr.Definition {
 	return []expr.Definition{
-		{Name: "$convert", Family: "conversion", Min: 1, Max: 1, Parse: parseConvert},
-		conversionTo("$toBool", converter{to: bsonx.TypeBool}), conversionTo("$toDate", converter{to: bsonx.TypeDate}),
-		conversionTo("$toDecimal", converter{to: bsonx.TypeDecimal128}), conversionTo("$toDouble", converter{to: bsonx.TypeDouble}),
-		conversionTo("$toInt", converter{to: bsonx.TypeInt32}), conversionTo("$toLong", converter{to: bsonx.TypeInt64}),
-		conversionTo("$toObjectId", converter{to: bsonx.TypeObjectID}),
-		conversionTo("$toString", converter{to: bsonx.TypeString, format: formatAuto}),
-		conversionTo("$toUUID", converter{to: bsonx.TypeBinary, subtype: uuidSubtype, format: formatUUID}),
+		convertDefinition(), toBoolDefinition(), toDateDefinition(), toDecimalDefinition(),
+		toDoubleDefinition(), toIntDefinition(), toLongDefinition(), toObjectIdDefinition(),
+		toStringDefinition(), toUUIDDefinition(),
 	}
+}
+
+func convertDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$convert", Family: family, Parse: parseConvert,
+		Arguments: []string{"input", "to", "format", "onError", "onNull", "byteOrder", "base"},
+		Total:     expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+func toBoolDefinition() expr.Definition {
+	return conversionTo("$toBool", converter{to: bsonx.TypeBool})
+}
+
+func toDateDefinition() expr.Definition {
+	return conversionTo("$toDate", converter{to: bsonx.TypeDate})
+}
+
+func toDecimalDefinition() expr.Definition {
+	return conversionTo("$toDecimal", converter{to: bsonx.TypeDecimal128})
+}
+
+func toDoubleDefinition() expr.Definition {
+	return conversionTo("$toDouble", converter{to: bsonx.TypeDouble})
+}
+
+func toIntDefinition() expr.Definition { return conversionTo("$toInt", converter{to: bsonx.TypeInt32}) }
+
+func toLongDefinition() expr.Definition {
+	return conversionTo("$toLong", converter{to: bsonx.TypeInt64})
+}
+
+func toObjectIdDefinition() expr.Definition {
+	return conversionTo("$toObjectId", converter{to: bsonx.TypeObjectID})
+}
+
+func toStringDefinition() expr.Definition {
+	return conversionTo("$toString", converter{to: bsonx.TypeString, format: formatAuto})
+}
+
+func toUUIDDefinition() expr.Definition {
+	return conversionTo("$toUUID", converter{to: bsonx.TypeBinary, subtype: uuidSubtype, format: formatUUID})
 }
 
 // conversionTo defines $toX.
 func conversionTo(name string, how converter) expr.Definition {
-	return expr.Definition{
-		Name: name, Family: "conversion", Min: 1, Max: 1,
-		Parse: func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
-			args, err := p.Operands(arg, vars)
-			if err != nil {
-				return nil, err
-			}
-			if len(args) != 1 {
-				return nil, mongoerr.New(50723, "%s requires a single argument, got %d", def.Name, len(args))
-			}
-			return &convertTo{args[0], how, vars.Scripts().Running}, nil
-		},
+	def := expr.Definition{
+		Name: name, Family: family, Parse: parseTo(how),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
 	}
+	if name != "$toUUID" {
+		def.Form = conversionForm
+	}
+	return def
+}
+
+func parseTo(how converter) expr.ParseFunc {
+	return func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
+		args, err := p.Operands(arg, vars)
+		if err != nil {
+			return nil, err
+		}
+		if len(args) != 1 {
+			return nil, mongoerr.New(50723, "%s requires a single argument, got %d", def.Name, len(args))
+		}
+		return &convertTo{args[0], how, vars.Scripts().Running}, nil
+	}
+}
+
+// conversionForm shows $toX as $convert.
+func conversionForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
+	input := s.Operand(expr.Sole(arg))
+	if input.Constant {
+		if v := s.Folded(def.Name, bsonx.NewArray(input.Value()), true); v.Constant {
+			return v
+		}
+	}
+	to := strings.TrimPrefix(def.Name, "$to")
+	to = strings.ToLower(to[:1]) + to[1:]
+	args := bsonx.NewDoc("input", input.Value(), "to", bsonx.NewDoc("$const", to))
+	if to == "string" {
+		args = bsonx.NewDoc("input", input.Value(), "to", bsonx.NewDoc("$const", to), "format", bsonx.NewDoc("$const", "auto"))
+	}
+	return expr.Use("$convert", bsonx.Document(args))
 }
 
 // convertTo is $toX.

@@ -19,9 +19,13 @@ type dateAddExpr struct {
 	zone   zoneArg
 }
 
+func dateAddDefinition() expr.Definition      { return dateArithmetic("$dateAdd", 1) }
+func dateSubtractDefinition() expr.Definition { return dateArithmetic("$dateSubtract", -1) }
+
 func dateArithmetic(name string, sign int64) expr.Definition {
 	return expr.Definition{
-		Name: name, Family: dateFamily, Min: 1, Max: 1,
+		Name: name, Family: family, Arguments: []string{"startDate", "unit", "amount", "timezone"},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
 		Parse: func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 			if arg.Type != bsonx.TypeDocument {
 				return nil, mongoerr.New(5166400, "%s expects an object as its argument", def.Name)

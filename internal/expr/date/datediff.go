@@ -18,6 +18,14 @@ type dateDiffExpr struct {
 
 const dateDiffName = "$dateDiff"
 
+func dateDiffDefinition() expr.Definition {
+	return expr.Definition{
+		Name: dateDiffName, Family: family, Parse: parseDateDiff,
+		Arguments: []string{"startDate", "endDate", "unit", "timezone", "startOfWeek"},
+		Total:     expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func parseDateDiff(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 	codes := expr.NamedCodes{NotObject: 5166301, Unknown: expr.UnknownArgument{Code: 5166302, Text: expr.UnrecognizedArgument}, Missing: []mongoerr.Code{5166303, 5166304, 5166305}}
 	args, err := p.ParseNamedLate(def, arg, vars, codes, 3, []string{"startDate", "endDate", "unit", "timezone", "startOfWeek"})

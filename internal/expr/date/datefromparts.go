@@ -34,6 +34,17 @@ type dateFromPartsExpr struct {
 	zone  zoneArg
 }
 
+func dateFromPartsDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$dateFromParts", Family: family, Parse: parseDateFromParts,
+		Arguments: []string{
+			"year", "month", "day", "hour", "minute", "second", "millisecond",
+			"isoWeekYear", "isoWeek", "isoDayOfWeek", "timezone",
+		},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func parseDateFromParts(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40519, "%s only supports an object as its argument", def.Name)

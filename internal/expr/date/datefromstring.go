@@ -17,6 +17,14 @@ type dateFromStringExpr struct {
 	running               *interrupt.Running // the operation; nil never ends
 }
 
+func dateFromStringDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$dateFromString", Family: family, Parse: parseDateFromString,
+		Arguments: []string{"dateString", "timezone", "format", "onNull", "onError"},
+		Total:     expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func parseDateFromString(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 	codes := expr.NamedCodes{
 		NotObject: 40540, Unknown: expr.UnknownArgument{Code: 40541, Text: expr.UnrecognizedArgument}, Missing: []mongoerr.Code{40542},

@@ -12,6 +12,14 @@ type dateToPartsExpr struct {
 	zone      zoneArg
 }
 
+func dateToPartsDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$dateToParts", Family: family, Parse: parseDateToParts,
+		Arguments: []string{"date", "timezone", "iso8601"},
+		Total:     expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func parseDateToParts(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 	codes := expr.NamedCodes{NotObject: 40524, Unknown: expr.UnknownArgument{Code: 40520, Text: expr.UnrecognizedArgument}, Missing: []mongoerr.Code{40522}}
 	args, err := p.ParseNamedLate(def, arg, vars, codes, 1, []string{"date", "timezone", "iso8601"})

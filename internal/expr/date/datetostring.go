@@ -19,6 +19,14 @@ type dateToStringExpr struct {
 	running      *interrupt.Running // the operation; nil never ends
 }
 
+func dateToStringDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$dateToString", Family: family, Parse: parseDateToString,
+		Arguments: []string{"date", "format", "timezone", "onNull"},
+		Total:     expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func parseDateToString(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 	codes := expr.NamedCodes{NotObject: 18629, Unknown: expr.UnknownArgument{Code: 18534, Text: expr.UnrecognizedArgument}, Missing: []mongoerr.Code{18628}}
 	args, err := p.ParseNamedLate(def, arg, vars, codes, 1, []string{"date", "format", "timezone", "onNull"})

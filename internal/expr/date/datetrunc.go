@@ -24,6 +24,14 @@ type dateTruncExpr struct {
 	week weekArg
 }
 
+func dateTruncDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$dateTrunc", Family: family, Parse: parseDateTrunc,
+		Arguments: []string{"date", "unit", "binSize", "timezone", "startOfWeek"},
+		Total:     expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func parseDateTrunc(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 	codes := expr.NamedCodes{NotObject: 5439007, Unknown: expr.UnknownArgument{Code: 5439008, Text: expr.UnrecognizedArgument + ". Expected arguments are date, unit, and optionally, binSize, timezone, startOfWeek"}, Missing: []mongoerr.Code{5439009, 5439010}}
 	args, err := p.ParseNamedLate(def, arg, vars, codes, 2, []string{"date", "unit", "binSize", "timezone", "startOfWeek"})

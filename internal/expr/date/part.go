@@ -42,11 +42,64 @@ func (d *datePartExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return ctx.Arena.Int32(int32(d.part(w))), nil
 }
 
-// datePart makes an operator of a date, given alone or as {date, timezone}, whose result is an int,
+func yearDefinition() expr.Definition {
+	return datePart("$year", func(w wall) int64 { year, _, _ := dateOfDays(w.days); return year }, false)
+}
+
+func monthDefinition() expr.Definition {
+	return datePart("$month", func(w wall) int64 { _, month, _ := dateOfDays(w.days); return month }, false)
+}
+
+func dayOfMonthDefinition() expr.Definition {
+	return datePart("$dayOfMonth", func(w wall) int64 { _, _, day := dateOfDays(w.days); return day }, false)
+}
+
+func hourDefinition() expr.Definition {
+	return datePart("$hour", func(w wall) int64 { return w.millis / hourMillis }, false)
+}
+
+func minuteDefinition() expr.Definition {
+	return datePart("$minute", func(w wall) int64 { return w.millis / minuteMillis % 60 }, false)
+}
+
+func secondDefinition() expr.Definition {
+	return datePart("$second", func(w wall) int64 { return w.millis / secondMillis % 60 }, false)
+}
+
+func millisecondDefinition() expr.Definition {
+	return datePart("$millisecond", func(w wall) int64 { return w.millis % secondMillis }, false)
+}
+
+func dayOfWeekDefinition() expr.Definition {
+	return datePart("$dayOfWeek", func(w wall) int64 { return weekday(w.days)%7 + 1 }, false)
+}
+
+func dayOfYearDefinition() expr.Definition {
+	return datePart("$dayOfYear", func(w wall) int64 { return dayOfYear(w.days) }, false)
+}
+
+func weekDefinition() expr.Definition {
+	return datePart("$week", func(w wall) int64 { return sundayWeek(w.days) }, false)
+}
+
+func isoDayOfWeekDefinition() expr.Definition {
+	return datePart("$isoDayOfWeek", func(w wall) int64 { return weekday(w.days) }, false)
+}
+
+func isoWeekDefinition() expr.Definition {
+	return datePart("$isoWeek", func(w wall) int64 { _, week := isoWeek(w.days); return week }, false)
+}
+
+func isoWeekYearDefinition() expr.Definition {
+	return datePart("$isoWeekYear", func(w wall) int64 { year, _ := isoWeek(w.days); return year }, true)
+}
+
+// datePart defines an operator of a date, given alone or as {date, timezone}. Its result is an int,
 // or a long where long is.
 func datePart(name string, part func(wall) int64, long bool) expr.Definition {
 	return expr.Definition{
-		Name: name, Family: dateFamily, Min: 1, Max: 1,
+		Name: name, Family: family, Form: datePartForm,
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
 		Parse: func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 			args, err := dateArguments(p, def, arg, vars)
 			if err != nil {
@@ -55,6 +108,14 @@ func datePart(name string, part func(wall) int64, long bool) expr.Definition {
 			return &datePartExpr{args[0], compileZone("", args[1], operandFailures(args, vars)), part, long}, nil
 		},
 	}
+}
+
+// datePartForm shows the date under its name, also if it was given alone.
+func datePartForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
+	if expr.IsNamed(arg) && !arg.Doc().IsEmpty() {
+		return s.Named(def.Name, arg.Doc(), []string{"date", "timezone"})
+	}
+	return s.Named(def.Name, bsonx.NewDoc("date", expr.Sole(arg)), []string{"date"})
 }
 
 // dateArguments compiles the operands of a date part: the date and the time zone, which may be nil.

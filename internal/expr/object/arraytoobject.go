@@ -9,6 +9,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func arrayToObjectDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$arrayToObject", Family: family, Parse: expr.Watch1(arrayToObject),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func arrayToObject(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if expr.Nullish(v) {
 		return bsonx.Null, nil

@@ -6,6 +6,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func bsonSizeDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$bsonSize", Family: family, Parse: expr.Op1(bsonSize),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func bsonSize(v bsonx.Value) (bsonx.Value, error) {
 	if expr.Nullish(v) {
 		return bsonx.Null, nil
@@ -14,6 +21,13 @@ func bsonSize(v bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Missing, mongoerr.New(31393, "$bsonSize requires a document input, found: %s", v.Type)
 	}
 	return bsonx.Int32(int32(len(v.Data))), nil
+}
+
+func binarySizeDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$binarySize", Family: family, Parse: expr.Op1(binarySize),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }
 
 func binarySize(v bsonx.Value) (bsonx.Value, error) {

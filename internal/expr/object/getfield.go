@@ -9,6 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func getFieldDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$getField", Family: family, Parse: parseGetField,
+		Form:  getFieldForm,
+		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 // getField reads a field by its exact name, in which dots and dollars mean nothing.
 type getField struct {
 	field, input expr.Expr
@@ -92,4 +100,13 @@ func constantName(op string, v bsonx.Value) (string, error) {
 		return "", mongoerr.New(4161107, "%s requires 'field' to evaluate to type String, but got %s", op, v.Type)
 	}
 	return v.Str(), nil
+}
+
+// getFieldForm shows the short form with its input, the document.
+func getFieldForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
+	args := arg.Doc()
+	if !expr.IsNamed(arg) {
+		args = bsonx.NewDoc("field", arg, "input", "$$CURRENT")
+	}
+	return s.Named(def.Name, args, []string{"field", "input"})
 }

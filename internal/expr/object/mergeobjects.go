@@ -7,6 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func mergeObjectsDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$mergeObjects", Family: family, Parse: expr.WatchN(mergeObjects),
+		Max: -1, Lazy: &expr.Laziness{From: 1},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func mergeObjects(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if err := expr.CheckBytes("$mergeObjects", expr.TotalBytes(args)); err != nil {
 		return bsonx.Missing, err

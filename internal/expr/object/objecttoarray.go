@@ -7,6 +7,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func objectToArrayDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$objectToArray", Family: family, Parse: expr.Watch1(objectToArray),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func objectToArray(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if expr.Nullish(v) {
 		return bsonx.Null, nil

@@ -7,6 +7,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func setFieldDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$setField", Family: family, Parse: parseSetField,
+		Arguments: []string{"field", "input", "value"},
+		Total:     expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+func unsetFieldDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$unsetField", Family: family, Parse: parseUnsetField,
+		Form:  unsetFieldForm,
+		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 // setField returns the input with one field replaced, added or removed.
 type setField struct {
 	name         string
@@ -96,4 +112,15 @@ func compileSetField(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars
 		set.value = args[2]
 	}
 	return set, nil
+}
+
+// unsetFieldForm shows $setField with no value.
+func unsetFieldForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
+	args := arg.Doc()
+	input := s.Operand(args.Lookup("input"))
+	field := s.Operand(args.Lookup("field"))
+	if input.Constant {
+		return s.Folded(def.Name, bsonx.Document(bsonx.NewDoc("field", field.Value(), "input", input.Value())), true)
+	}
+	return expr.Use("$setField", bsonx.Document(bsonx.NewDoc("field", field.Value(), "input", input.Value(), "value", "$$REMOVE")))
 }

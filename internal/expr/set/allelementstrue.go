@@ -2,9 +2,17 @@ package set
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
+
+func allElementsTrueDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$allElementsTrue", Family: family, Parse: expr.Watch1(allElementsTrue),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
 
 func allElementsTrue(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {
@@ -20,6 +28,13 @@ func allElementsTrue(v bsonx.Value, running *interrupt.Running) (bsonx.Value, er
 		}
 	}
 	return bsonx.True, nil
+}
+
+func anyElementTrueDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$anyElementTrue", Family: family, Parse: expr.Watch1(anyElementTrue),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }
 
 func anyElementTrue(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {

@@ -4,10 +4,24 @@ import (
 	"cmp"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
+
+func setDifferenceDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$setDifference", Family: family, Parse: expr.Collate2(difference),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+func difference(c *collation.Collator) expr.Watching2 {
+	return func(a, b bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+		return sets{c, running}.difference(a, b)
+	}
+}
 
 // difference keeps the order of the first operand.
 func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {

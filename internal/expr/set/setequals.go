@@ -9,6 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func setEqualsDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$setEquals", Family: family, Parse: parseEquals,
+		Lazy:  &expr.Laziness{From: 1, Refutes: true},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func parseEquals(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 	args, err := p.Operands(arg, vars)
 	if err != nil {
@@ -28,9 +36,8 @@ func parseEquals(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *ex
 		moved = constantFirst(args)
 	}
 	return &expr.CallN{
-		Op: def.Name, Args: args, Running: vars.Scripts().Running,
-		Fn:   expr.PlainN(sets{vars.Collation(), vars.Scripts().Running}.equals(moved)),
-		Lazy: &expr.Laziness{From: 1, Refutes: true},
+		Def: def, Args: args, Running: vars.Scripts().Running,
+		Fn: expr.PlainN(sets{vars.Collation(), vars.Scripts().Running}.equals(moved)),
 	}, nil
 }
 

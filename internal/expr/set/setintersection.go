@@ -2,10 +2,25 @@ package set
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
+
+func setIntersectionDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$setIntersection", Family: family, Parse: expr.CollateN(intersection),
+		Max: -1, Association: expr.Commutable, Lazy: &expr.Laziness{From: 1},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+func intersection(c *collation.Collator) expr.WatchingN {
+	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+		return sets{c, running}.intersection(args)
+	}
+}
 
 func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 	var common []bsonx.Value

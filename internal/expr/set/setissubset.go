@@ -8,26 +8,32 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// isSubsetOperator defines $setIsSubset. A second operand that is constant is looked at when it is
-// compiled.
-func isSubsetOperator() expr.Definition {
-	def := expr.CollateN("$setIsSubset", "set", 2, 2, func(c *collation.Collator) expr.WatchingN {
-		return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
-			return sets{c, running}.isSubset(args[0], args[1])
-		}
-	})
-	parse := def.Parse
-	def.Parse = func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
-		e, err := parse(p, def, arg, vars)
-		if err != nil || expr.AllConst(e.Children()) {
-			return e, err
-		}
-		if c, ok := e.Children()[1].(*expr.Const); ok && c.Value.Type != bsonx.TypeArray {
-			vars.Failures().Add(mongoerr.New(17311, "both operands of $setIsSubset must be arrays. Second argument is of type: %s", c.Value.Type))
-		}
-		return e, nil
+func setIsSubsetDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$setIsSubset", Family: family, Parse: parseIsSubset,
+		Min: 2, Max: 2, Lazy: &expr.Laziness{From: 1, Rest: []bsonx.Value{bsonx.Missing, bsonx.NewArray()}},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
 	}
-	return def
+}
+
+var parseOperands = expr.CollateN(isSubset)
+
+// parseIsSubset looks at a second operand that is constant.
+func parseIsSubset(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
+	e, err := parseOperands(p, def, arg, vars)
+	if err != nil || expr.AllConst(e.Children()) {
+		return e, err
+	}
+	if c, ok := e.Children()[1].(*expr.Const); ok && c.Value.Type != bsonx.TypeArray {
+		vars.Failures().Add(mongoerr.New(17311, "both operands of $setIsSubset must be arrays. Second argument is of type: %s", c.Value.Type))
+	}
+	return e, nil
+}
+
+func isSubset(c *collation.Collator) expr.WatchingN {
+	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+		return sets{c, running}.isSubset(args[0], args[1])
+	}
 }
 
 func (s sets) isSubset(a, b bsonx.Value) (bsonx.Value, error) {

@@ -4,9 +4,25 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
+
+func setUnionDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$setUnion", Family: family, Parse: expr.CollateN(union),
+		Max: -1, Association: expr.Commutable, Lazy: &expr.Laziness{From: 1},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+func union(c *collation.Collator) expr.WatchingN {
+	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+		return sets{c, running}.union(args)
+	}
+}
 
 func (s sets) union(args []bsonx.Value) (bsonx.Value, error) {
 	var all []bsonx.Value

@@ -6,6 +6,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func concatDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$concat", Family: family, Parse: expr.MakeN(concat),
+		Max: -1, Association: expr.AssocFull, Lazy: &expr.Laziness{From: 1},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func concat(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	n := 0
 	for _, v := range args {

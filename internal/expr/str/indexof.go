@@ -12,8 +12,30 @@ import (
 // type, end of the index, length, end of the string.
 const stringRoom = 7
 
+func indexOfBytesDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$indexOfBytes", Family: family, Parse: expr.MakeN(indexOfBytes),
+		Min: 2, Max: 4,
+		Lazy: &expr.Laziness{
+			From: 1, Rest: []bsonx.Value{bsonx.Missing, bsonx.String(""), bsonx.Int32(0), bsonx.Int32(0)},
+		},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func indexOfBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	return indexOf(out, "$indexOfBytes", 40091, args, func(text []byte) int { return len(text) }, indexWithin)
+}
+
+func indexOfCPDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$indexOfCP", Family: family, Parse: expr.MakeN(indexOfCP),
+		Min: 2, Max: 4,
+		Lazy: &expr.Laziness{
+			From: 1, Rest: []bsonx.Value{bsonx.Missing, bsonx.String(""), bsonx.Int32(0), bsonx.Int32(0)},
+		},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }
 
 func indexOfCP(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {

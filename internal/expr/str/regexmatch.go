@@ -45,6 +45,17 @@ func (e *regexExpr) Children() []expr.Expr {
 	return expr.Present([]expr.Expr{e.input, e.regex, e.options})
 }
 
+func regexFindDefinition() expr.Definition    { return regex("$regexFind") }
+func regexFindAllDefinition() expr.Definition { return regex("$regexFindAll") }
+func regexMatchDefinition() expr.Definition   { return regex("$regexMatch") }
+
+func regex(name string) expr.Definition {
+	return expr.Definition{
+		Name: name, Family: family, Parse: parseRegex, Arguments: []string{"input", "regex", "options"},
+		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func parseRegex(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(51103, "%s expects an object of named arguments but found: %s", def.Name, arg.Type)

@@ -11,14 +11,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// replace makes $replaceOne and $replaceAll; n is how many occurrences, -1 for all.
+func replaceOneDefinition() expr.Definition { return replace("$replaceOne", 1) }
+func replaceAllDefinition() expr.Definition { return replace("$replaceAll", -1) }
+
+// replace defines $replaceOne or $replaceAll; n is how many occurrences, -1 for all.
 func replace(name string, n int) expr.Definition {
+	return expr.Definition{
+		Name: name, Family: family, Parse: parseReplace(name, n), Arguments: []string{"input", "find", "replacement"},
+		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+func parseReplace(name string, n int) expr.ParseFunc {
 	codes := expr.NamedCodes{
 		NotObject: 51751, Unknown: expr.UnknownArgument{Code: 51750, Text: expr.FoundUnknown}, Missing: []mongoerr.Code{51749, 51748, 51747},
 		NotObjectText: "%s requires an object as an argument, found: %s", MissingText: "%s requires '%s' to be specified",
 	}
 	names := []string{"input", "find", "replacement"}
-	def := expr.WatchNamed(name, "string", codes, 3, names, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+	return expr.WatchNamed(codes, 3, names, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		null := false
 		for i, v := range args {
 			if expr.Nullish(v) {
@@ -41,8 +51,6 @@ func replace(name string, n int) expr.Definition {
 		}
 		return bsonx.String(r.text(size, watch)), watch.Ended()
 	})
-	def.Late = true
-	return def
 }
 
 // replacement says what is replaced in a text.

@@ -12,6 +12,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+func splitDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$split", Family: family, Parse: expr.Watch2(split),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func split(text, separator bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	if expr.Nullish(text) || expr.Nullish(separator) {
 		return bsonx.Null, nil

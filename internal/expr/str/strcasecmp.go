@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 )
 
 // compareFolded compares as if all letters were upper case.
@@ -20,6 +21,13 @@ func compareFolded(a, b []byte) int {
 		}
 	}
 	return cmp.Compare(len(a), len(b))
+}
+
+func strcasecmpDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$strcasecmp", Family: family, Parse: expr.Make2(strcasecmp),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }
 
 func strcasecmp(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {

@@ -8,6 +8,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+// substrDefinition defines $substr, an old name of $substrBytes, by which messages call it.
+func substrDefinition() expr.Definition {
+	def := substrBytesDefinition()
+	def.Name, def.Called = "$substr", def.Name
+	return def
+}
+
+func substrBytesDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$substrBytes", Family: family, Parse: expr.MakeN(substrBytes),
+		Min: 3, Max: 3,
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
 func substrBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	text, err := textOf(args[0])
 	if err != nil {
@@ -51,6 +66,14 @@ func evenInt64(v bsonx.Value) (int64, bool) {
 		return expr.RoundedInt64(v)
 	}
 	return v.AsInt64()
+}
+
+func substrCPDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$substrCP", Family: family, Parse: expr.MakeN(substrCP),
+		Min: 3, Max: 3,
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
 }
 
 func substrCP(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {

@@ -5,10 +5,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// mapASCII makes an operator that changes the case of the letters from low to high; other
-// characters stay.
-func mapASCII(name string, low, high byte) expr.Definition {
-	return expr.Make1(name, "string", func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
+func toLowerDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$toLower", Family: family, Parse: expr.Make1(mapASCII('A', 'Z')),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+func toUpperDefinition() expr.Definition {
+	return expr.Definition{
+		Name: "$toUpper", Family: family, Parse: expr.Make1(mapASCII('a', 'z')),
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+// mapASCII changes the case of the letters from low to high; other characters stay.
+func mapASCII(low, high byte) expr.Func1 {
+	return func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 		text, err := textOf(v)
 		if err != nil {
 			return bsonx.Missing, err
@@ -16,7 +29,7 @@ func mapASCII(name string, low, high byte) expr.Definition {
 		mapped, to := out.Text(len(text))
 		foldASCII(to, text, low, high)
 		return mapped, nil
-	})
+	}
 }
 
 func foldASCII(to, text []byte, low, high byte) {

@@ -17,24 +17,38 @@ var whitespace = sync.OnceValue(func() *charSet {
 	return set
 })
 
+func trimDefinition() expr.Definition  { return trim("$trim", true, true) }
+func ltrimDefinition() expr.Definition { return trim("$ltrim", true, false) }
+func rtrimDefinition() expr.Definition { return trim("$rtrim", false, true) }
+
 func trim(name string, left, right bool) expr.Definition {
-	codes := expr.NamedCodes{
+	return expr.Definition{
+		Name: name, Family: family, Parse: parseTrim(left, right), Arguments: []string{"input", "chars"},
+		Lazy:  &expr.Laziness{From: 1, Rest: []bsonx.Value{bsonx.Missing, bsonx.String("")}},
+		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+	}
+}
+
+func parseTrim(left, right bool) expr.ParseFunc {
+	parse := expr.OpNamed(expr.NamedCodes{
 		NotObject: 50696, Unknown: expr.UnknownArgument{Code: 50694, Text: expr.FoundUnknown}, Missing: []mongoerr.Code{50695},
 		NotObjectText: "%s only supports an object as an argument, found %s", MissingText: "%s requires an '%s' field",
+	}, 1, []string{"input", "chars"}, nil)
+	return func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
+		e, err := parse(p, def, arg, vars)
+		if call, ok := e.(*expr.CallN); ok {
+			running := vars.Scripts().Running
+			given := call.Args[1] != nil
+			call.Fn = expr.PlainN(func(args []bsonx.Value) (bsonx.Value, error) {
+				text, set, err := trimArguments(def.Name, args, given, running)
+				if set == nil || err != nil {
+					return bsonx.Null, err
+				}
+				return set.trim(text, left, right, running)
+			})
+		}
+		return e, err
 	}
-	def := expr.OpNamed(name, "string", codes, 1, []string{"input", "chars"}, nil)
-	def = expr.Watched(def, func(call *expr.CallN, vars *expr.Vars) {
-		running := vars.Scripts().Running
-		given := call.Args[1] != nil
-		call.Fn = expr.PlainN(func(args []bsonx.Value) (bsonx.Value, error) {
-			text, set, err := trimArguments(name, args, given, running)
-			if set == nil || err != nil {
-				return bsonx.Null, err
-			}
-			return set.trim(text, left, right, running)
-		})
-	})
-	return expr.Lazily(def, 1, bsonx.Missing, bsonx.String(""))
 }
 
 // trimArguments reads the text and what is removed from it, which is nil if the result is null.

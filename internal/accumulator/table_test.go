@@ -1,0 +1,16 @@
+package accumulator
+
+import "testing"
+
+// TestDefinitionsAreComplete pins that every definition answers the questions that safety rests on.
+func TestDefinitionsAreComplete(t *testing.T) {
+	t.Parallel()
+	for _, def := range definitions() {
+		if def.Name == "" || (def.New == nil) == (def.Parse == nil) {
+			t.Errorf("%q needs a name, and New or Parse", def.Name)
+		}
+		if def.Depends == 0 || def.StableAPI == 0 {
+			t.Errorf("%s: Depends and StableAPI have no default", def.Name)
+		}
+	}
+}
