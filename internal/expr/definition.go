@@ -17,6 +17,7 @@ type Definition struct {
 	Min, Max int
 	Called   string // its name in MongoDB's messages, if that is another one
 	Note     string // for the table of supported operators
+	Verbatim bool   // its argument is a value, not an expression
 
 	// The answers below have no default: TestDefinitionsAreComplete fails if one is missing.
 
@@ -31,8 +32,8 @@ type Definition struct {
 	// StableAPI says that the stable API has the operator: apiStrict refuses one without.
 	StableAPI Answer
 
-	// NotInValidator is MongoDB's error about the operator in a collection's validator. It is nil
-	// for an operator whose use there is allowed, or refused with the usual error.
+	// NotInValidator is MongoDB's error about an operator that is not repeatable in a collection's
+	// validator, if it is not the usual one.
 	NotInValidator *mongoerr.Error
 
 	// Lazy says that operands are looked at one after the other. nil evaluates all of them first.
@@ -78,6 +79,9 @@ const (
 	OnChance              // a random number: the next result may differ
 	OnCode                // JavaScript of the client, which may do anything
 )
+
+// Varies reports whether anything but the operands decides the result.
+func (d Dependence) Varies() bool { return d == OnMetadata || d == OnChance || d == OnCode }
 
 // Repeatable reports whether a second evaluation for the same document has the same result.
 func (d Dependence) Repeatable() bool { return d == OnOperands || d == OnMetadata }

@@ -90,7 +90,7 @@ func (a *arrayExpr) Total() bool { return true }
 
 func literalDefinition() Definition {
 	return Definition{
-		Name: "$literal", Family: "literal", Parse: parseLiteral, Form: literalForm,
+		Name: "$literal", Family: "literal", Parse: parseLiteral, Form: literalForm, Verbatim: true,
 		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
 	}
 }

@@ -39,6 +39,8 @@ type OperatorInfo struct {
 type Table struct {
 	byName map[string]*Definition
 	scope  *Vars
+
+	unrepeatable []string // names
 }
 
 // NewTable joins the operators of several families. It panics if a name stands twice.
@@ -51,6 +53,9 @@ func NewTable(families ...[]Definition) *Table {
 				panic("expr: " + defs[i].Name + " is defined twice")
 			}
 			t.byName[defs[i].Name] = &defs[i]
+			if !defs[i].Depends.Repeatable() {
+				t.unrepeatable = append(t.unrepeatable, defs[i].Name)
+			}
 		}
 	}
 	return t
@@ -66,6 +71,25 @@ func (t *Table) Scope() *Vars {
 
 // Has reports whether name, with its dollar, is an operator, supported or not.
 func (t *Table) Has(name string) bool { return t.find(name) != nil }
+
+// Depends says what an operator depends on beyond its operands, and nothing of a name without one.
+func (t *Table) Depends(name []byte) Dependence {
+	if t == nil {
+		return 0
+	}
+	if def := t.byName[string(name)]; def != nil {
+		return def.Depends
+	}
+	return 0
+}
+
+// Unrepeatable returns the names of the operators that give another result the next time.
+func (t *Table) Unrepeatable() []string {
+	if t == nil {
+		return nil
+	}
+	return t.unrepeatable
+}
 
 // find returns the definition of an operator, or nil if there is none.
 func (t *Table) find(name string) *Definition {

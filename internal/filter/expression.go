@@ -52,7 +52,7 @@ func parseExpr(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 		return nil, mongoerr.New(mongoerr.QueryFeatureNotAllowed, "$expr is not allowed %s", where)
 	}
 	if p.opts.Validator {
-		if err := checkRepeatable(v); err != nil {
+		if err := p.opts.Vars.Operators().CheckInValidator(v); err != nil {
 			return nil, err
 		}
 	}
@@ -77,26 +77,4 @@ func (p *parser) constantFailure() error {
 		return nil
 	}
 	return err
-}
-
-// checkRepeatable returns an error for operators whose results may differ for the same document, or
-// that run user code.
-func checkRepeatable(v bsonx.Value) error {
-	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
-		return nil
-	}
-	for it := v.Doc().Iter(); it.Next(); {
-		switch string(it.Key()) {
-		case "$rand":
-			return mongoerr.New(3040500, "$rand not allowed inside collection validators")
-		case "$function":
-			return mongoerr.New(4660800, "$function cannot be used inside a validator.")
-		case "$literal":
-			continue
-		}
-		if err := checkRepeatable(it.Value()); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -34,6 +34,9 @@ type operator struct {
 	parseField fieldParser // under a path
 	parseTop   topParser   // in place of a path
 	nearby     bool        // sorts by distance, which not every context allows
+	// depends says what decides the result apart from the values of the path, and of the argument.
+	// It has no default.
+	depends expr.Dependence
 }
 
 // registry finds the definition of an operator, under a path or in place of a path.

@@ -226,8 +226,8 @@ func TestContexts(t *testing.T) {
 		}
 	}
 	for text, code := range map[string]mongoerr.Code{
-		`{"$expr":{"$lt":[{"$rand":{}},1]}}`: 3040500,
-		`{"$expr":{"$function":{}}}`:         4660800,
+		`{"$expr":{"$lt":[{"$rand":{}},1]}}`: 3040500, `{"$expr":{"$function":{}}}`: 4660800,
+		`{"$expr":{"$literal":{"$rand":{}}}}`: 0, `{"$expr":{"$const":{"$rand":{}}}}`: 0,
 	} {
 		doc, _ := bsonxtest.TryParse(text)
 		if _, err := Parse(doc,

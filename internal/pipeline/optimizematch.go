@@ -138,7 +138,7 @@ func conjuncts(dst []bsonx.Doc, spec bsonx.Doc, depth int) []bsonx.Doc {
 func (m *match) predicate(spec bsonx.Doc) predicate {
 	p := predicate{spec: spec, compares: true}
 	f, err := parseFilter(&m.opts, spec)
-	if err != nil || m.ended() != nil || hasChance(bsonx.Document(spec), 0) {
+	if err != nil || m.ended() != nil || hasChance(bsonx.Document(spec), m.opts.Vars.Operators(), 0) {
 		p.fixed = true
 		return p
 	}
@@ -195,16 +195,15 @@ func comparable(v bsonx.Value) bool {
 }
 
 // hasChance reports whether a predicate depends on chance, code or the document's metadata.
-func hasChance(v bsonx.Value, depth int) bool {
+func hasChance(v bsonx.Value, operators *expr.Table, depth int) bool {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return false
 	}
 	for it := v.Doc().Iter(); it.Next(); {
-		switch string(it.Key()) {
-		case "$rand", "$sampleRate", "$where", "$function", "$text", "$meta", "$near", "$nearSphere", "$geoNear":
+		if name := it.Key(); operators.Depends(name).Varies() || filter.Depends(name).Varies() {
 			return true
 		}
-		if depth > limits.DocumentDepth || hasChance(it.Value(), depth+1) {
+		if depth > limits.DocumentDepth || hasChance(it.Value(), operators, depth+1) {
 			return true
 		}
 	}

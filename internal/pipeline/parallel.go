@@ -59,19 +59,19 @@ func open(steps []step, src source.Source, env *source.Env) source.Source {
 
 // share runs the steps up to the first $group, if all of them let several goroutines work on a document each, over a source
 // that can be shared. It returns the steps that are left.
-func share(steps []step, src source.Source, env *source.Env) (source.Source, []step) {
+func share(steps []step, src source.Source, env *source.Env, operators *expr.Table) (source.Source, []step) {
 	shared, ok := src.(source.Shared)
 	if !ok {
 		return src, steps
 	}
 	for i, s := range steps {
 		if g, ok := s.Stage.(*group); ok {
-			if !g.isUnordered() || g.readsMeta || !foreign.IsRepeatable(s.spec) {
+			if !g.isUnordered() || g.readsMeta || !foreign.IsRepeatable(s.spec, operators) {
 				return src, steps
 			}
 			return g.Open(newSharedRows(steps[:i], shared, env), env.For(s.budgetName())), steps[i+1:]
 		}
-		if !perDocument(s) {
+		if !perDocument(s, operators) {
 			return src, steps
 		}
 	}
@@ -79,10 +79,10 @@ func share(steps []step, src source.Source, env *source.Env) (source.Source, []s
 }
 
 // perDocument reports whether a step makes of each document what it would make of it alone.
-func perDocument(s step) bool {
+func perDocument(s step, operators *expr.Table) bool {
 	switch s.Stage.(type) {
 	case *match, *project, *absorbed, *replaceRoot, *unwind.Stage, *redact, *foreign.Lookup, *unpackBucket:
-		return foreign.IsRepeatable(s.spec)
+		return foreign.IsRepeatable(s.spec, operators)
 	default:
 		return false
 	}

@@ -145,7 +145,7 @@ func parseStage(spec bsonx.Doc, opts parsing.Options, check func(*definition) er
 func (p *Pipeline) Run(src source.Source, env *source.Env) source.Source {
 	steps := p.steps
 	if p.opts.Disable&parsing.RuleParallel == 0 {
-		src, steps = share(steps, src, env)
+		src, steps = share(steps, src, env, p.opts.Vars.Operators())
 	}
 	return open(steps, src, env)
 }

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -289,11 +291,16 @@ func appendExactKey(dst []byte, v bsonx.Value) []byte {
 }
 
 // IsRepeatable reports whether stages answer the same when they are run again: they use no chance and no JavaScript.
-func IsRepeatable(stages bsonx.Value) bool {
-	for _, name := range []string{"$rand", "$sample", "$function", "$accumulator", "$where"} {
-		if bytes.Contains(stages.Data, []byte(name)) {
-			return false
-		}
-	}
-	return true
+func IsRepeatable(stages bsonx.Value, operators *expr.Table) bool {
+	return !namesAny(stages, operators.Unrepeatable()) && !namesAny(stages, unrepeatable())
+}
+
+// unrepeatable returns the names of what answers differently the next time, apart from expressions.
+var unrepeatable = sync.OnceValue(func() []string {
+	return slices.Concat([]string{"$sample"}, accumulator.Unrepeatable(), filter.Unrepeatable())
+})
+
+// namesAny reports whether stages may have one of some names.
+func namesAny(stages bsonx.Value, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(stages.Data, []byte(name)) })
 }

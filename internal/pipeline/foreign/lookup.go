@@ -52,7 +52,8 @@ func ParseLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error)
 	if err := args.check(); err != nil {
 		return nil, err
 	}
-	l := &Lookup{DB: opts.DB, Opts: opts, Piped: !args.pipeline.IsMissing(), cached: IsRepeatable(args.pipeline)}
+	l := &Lookup{DB: opts.DB, Opts: opts, Piped: !args.pipeline.IsMissing()}
+	l.cached = IsRepeatable(args.pipeline, opts.Vars.Operators())
 	if !args.from.IsMissing() {
 		l.From = args.from.Str()
 		if l.From == "" {

@@ -1,0 +1,13 @@
+package filter
+
+import "testing"
+
+// TestOperatorsSayWhatTheyDependOn pins that the property has no default.
+func TestOperatorsSayWhatTheyDependOn(t *testing.T) {
+	t.Parallel()
+	for _, def := range operators() {
+		if def.depends == 0 {
+			t.Errorf("%s does not say what it depends on", def.name)
+		}
+	}
+}
