@@ -198,7 +198,7 @@ func (s SerialScope) Folded(name string, arg bsonx.Value, constants bool) Serial
 	if !constants {
 		return Use(name, arg)
 	}
-	e, err := Parse(operation(name, arg), s.Vars.Operators().Scope())
+	e, err := Parse(operation(name, arg), s.Vars.Operators().Scope().WithCollation(s.Vars.Collation()))
 	if err != nil {
 		return Use(name, arg)
 	}

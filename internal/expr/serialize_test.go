@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
@@ -40,4 +41,18 @@ func TestSerialize(t *testing.T) {
 		}
 		return out.String()
 	})
+}
+
+// TestSerializeComparesByCollation pins that constants are computed by the collation of the scope.
+func TestSerializeComparesByCollation(t *testing.T) {
+	t.Parallel()
+	fold, err := collation.Parse(bsonx.NewDoc("locale", "en", "strength", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := expr.Serializer{Vars: expressions.Scope().WithCollation(fold)}
+	got := s.Expression(bsonx.Document(bsonxtest.Parse(t, `{"$eq": ["a", "A"]}`)))
+	if text := bsonx.FormatShell(got); text != "{ $const: true }" {
+		t.Error(text)
+	}
 }

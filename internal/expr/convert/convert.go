@@ -73,14 +73,10 @@ func toUUIDDefinition() expr.Definition {
 
 // conversionTo defines $toX.
 func conversionTo(name string, how converter) expr.Definition {
-	def := expr.Definition{
-		Name: name, Family: family, Parse: parseTo(how),
+	return expr.Definition{
+		Name: name, Family: family, Parse: parseTo(how), Form: conversionForm(how),
 		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
 	}
-	if name != "$toUUID" {
-		def.Form = conversionForm
-	}
-	return def
 }
 
 func parseTo(how converter) expr.ParseFunc {
@@ -97,20 +93,25 @@ func parseTo(how converter) expr.ParseFunc {
 }
 
 // conversionForm shows $toX as $convert.
-func conversionForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
-	input := s.Operand(expr.Sole(arg))
-	if input.Constant {
-		if v := s.Folded(def.Name, bsonx.NewArray(input.Value()), true); v.Constant {
-			return v
+func conversionForm(how converter) expr.FormFunc {
+	return func(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
+		input := s.Operand(expr.Sole(arg))
+		if input.Constant {
+			if v := s.Folded(def.Name, bsonx.NewArray(input.Value()), true); v.Constant {
+				return v
+			}
 		}
+		args := bsonx.NewDoc("input", input.Value(), "to", bsonx.NewDoc("$const", how.to.String()))
+		switch how.to {
+		case bsonx.TypeString:
+			args = bsonx.NewDoc("input", input.Value(), "to", bsonx.NewDoc("$const", "string"), "format", bsonx.NewDoc("$const", "auto"))
+		case bsonx.TypeBinary:
+			to := bsonx.NewDoc("$const", bsonx.NewDoc("type", "binData", "subtype", int32(how.subtype)))
+			args = bsonx.NewDoc("input", input.Value(), "to", to, "format", bsonx.NewDoc("$const", "uuid"))
+		default:
+		}
+		return expr.Use("$convert", bsonx.Document(args))
 	}
-	to := strings.TrimPrefix(def.Name, "$to")
-	to = strings.ToLower(to[:1]) + to[1:]
-	args := bsonx.NewDoc("input", input.Value(), "to", bsonx.NewDoc("$const", to))
-	if to == "string" {
-		args = bsonx.NewDoc("input", input.Value(), "to", bsonx.NewDoc("$const", to), "format", bsonx.NewDoc("$const", "auto"))
-	}
-	return expr.Use("$convert", bsonx.Document(args))
 }
 
 // convertTo is $toX.
