@@ -14,7 +14,7 @@ func accumulatorDefinition() Definition {
 	return Definition{
 		Name: "$accumulator", Parse: parseScripted,
 		Arguments: []string{"=init", "initArgs", "=accumulate", "accumulateArgs", "=merge", "=finalize", "=lang"},
-		Depends:   expr.OnCode, StableAPI: expr.Yes,
+		Depends:   expr.OnCode, StableAPI: expr.Yes, Window: NoWindow,
 	}
 }
 

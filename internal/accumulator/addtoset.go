@@ -9,7 +9,7 @@ import (
 func addToSetDefinition() Definition {
 	return Definition{
 		Name: "$addToSet", New: func(c *collation.Collator) Accumulator { return &setAccumulator{collation: c} },
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
 	}
 }
 

@@ -10,7 +10,7 @@ func avgDefinition() Definition {
 	return Definition{
 		Name: "$avg", New: func(*collation.Collator) Accumulator { return &avgAccumulator{} },
 		FixedSize: true, Unordered: true,
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
 		Expression: overOperands(expr.AssocNone),
 	}
 }

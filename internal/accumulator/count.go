@@ -9,7 +9,7 @@ import (
 func countDefinition() Definition {
 	return Definition{
 		Name: "$count", Parse: parseCount,
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
 		Form: countForm,
 	}
 }

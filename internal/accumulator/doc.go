@@ -11,14 +11,16 @@
 //     from another goroutine.
 //   - Finisher, Sater and Remover are asked for at run time. They are optimisations: an accumulator
 //     without them gives the same results.
-//   - Some accumulators are expressions too ($avg over an array). Operators returns these.
+//   - Some accumulators are expressions too ($avg over an array). Operators returns these. Some are
+//     window functions without more code; Windowed returns these.
 //
 // Invariants:
 //
 //  1. An Accumulation is immutable, and used by many goroutines. An Accumulator belongs to one.
 //  2. Add copies what it keeps: the document may be gone when it returns.
 //  3. An accumulator counts what it keeps in Bytes, and fails beyond 100 MiB.
-//  4. Merging the states of parts in the order of their documents gives the result of the whole.
+//  4. A definition answers Depends, StableAPI and Window, which have no default.
+//  5. Merging the states of parts in the order of their documents gives the result of the whole.
 //
 // The package does not know stages, nor how groups are stored.
 //

@@ -10,14 +10,14 @@ func firstDefinition() Definition {
 	return Definition{
 		Name: "$first", New: func(*collation.Collator) Accumulator { return &endAccumulator{first: true} },
 		Once:    true,
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
 	}
 }
 
 func lastDefinition() Definition {
 	return Definition{
 		Name: "$last", New: func(*collation.Collator) Accumulator { return &endAccumulator{} },
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 func firstNDefinition() Definition {
 	return Definition{
 		Name: "$firstN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
 		Expression: pickExpression(),
 	}
 }
@@ -19,7 +19,7 @@ func firstNDefinition() Definition {
 func lastNDefinition() Definition {
 	return Definition{
 		Name: "$lastN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
 		Expression: pickExpression(),
 	}
 }

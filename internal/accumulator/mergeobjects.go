@@ -13,7 +13,7 @@ import (
 func mergeObjectsDefinition() Definition {
 	return Definition{
 		Name: "$mergeObjects", New: func(*collation.Collator) Accumulator { return &mergeAccumulator{} },
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: WholeWindow,
 	}
 }
 

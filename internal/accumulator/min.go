@@ -10,7 +10,7 @@ func minDefinition() Definition {
 	return Definition{
 		Name: "$min", New: func(c *collation.Collator) Accumulator { return &extreme{sign: -1, collation: c} },
 		Unordered: true,
-		Depends:   expr.OnOperands, StableAPI: expr.Yes,
+		Depends:   expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
 		Expression: overOperands(expr.Commutable),
 	}
 }
@@ -19,7 +19,7 @@ func maxDefinition() Definition {
 	return Definition{
 		Name: "$max", New: func(c *collation.Collator) Accumulator { return &extreme{sign: 1, collation: c} },
 		Unordered: true,
-		Depends:   expr.OnOperands, StableAPI: expr.Yes,
+		Depends:   expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
 		Expression: overOperands(expr.Commutable),
 	}
 }

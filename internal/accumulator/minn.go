@@ -13,7 +13,7 @@ import (
 func minNDefinition() Definition {
 	return Definition{
 		Name: "$minN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
 		Expression: pickExpression(),
 	}
 }
@@ -21,7 +21,7 @@ func minNDefinition() Definition {
 func maxNDefinition() Definition {
 	return Definition{
 		Name: "$maxN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
 		Expression: pickExpression(),
 	}
 }

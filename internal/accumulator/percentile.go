@@ -14,7 +14,7 @@ import (
 func percentileDefinition() Definition {
 	return Definition{
 		Name: "$percentile", Parse: parsePercentiles, Arguments: []string{"input", "=p", "=method"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
 		Expression: percentileExpression("input", "=p", "=method"),
 	}
 }
@@ -22,7 +22,7 @@ func percentileDefinition() Definition {
 func medianDefinition() Definition {
 	return Definition{
 		Name: "$median", Parse: parsePercentiles, Arguments: []string{"input", "=method"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
 		Expression: percentileExpression("input", "=method"),
 	}
 }

@@ -11,7 +11,7 @@ import (
 func pushDefinition() Definition {
 	return Definition{
 		Name: "$push", New: func(*collation.Collator) Accumulator { return &pushAccumulator{} },
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
 	}
 }
 

@@ -12,7 +12,7 @@ func stdDevPopDefinition() Definition {
 	return Definition{
 		Name: "$stdDevPop", New: func(*collation.Collator) Accumulator { return &deviation{} },
 		FixedSize: true,
-		Depends:   expr.OnOperands, StableAPI: expr.Yes,
+		Depends:   expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
 		Expression: overOperands(expr.AssocNone),
 	}
 }
@@ -21,7 +21,7 @@ func stdDevSampDefinition() Definition {
 	return Definition{
 		Name: "$stdDevSamp", New: func(*collation.Collator) Accumulator { return &deviation{sample: true} },
 		FixedSize: true,
-		Depends:   expr.OnOperands, StableAPI: expr.Yes,
+		Depends:   expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
 		Expression: overOperands(expr.AssocNone),
 	}
 }

@@ -10,7 +10,7 @@ func sumDefinition() Definition {
 	return Definition{
 		Name: "$sum", New: func(*collation.Collator) Accumulator { return &sumAccumulator{} },
 		FixedSize: true, Unordered: true,
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
 		Expression: overOperands(expr.Commutable),
 	}
 }

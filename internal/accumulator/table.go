@@ -27,6 +27,9 @@ type Definition struct {
 	// StableAPI says that the stable API has the accumulator. It has no default.
 	StableAPI expr.Answer
 
+	// Window says which windows of $setWindowFields the accumulator may have. It has no default.
+	Window Window
+
 	// Arguments and Form are what explain shows, as those of expr.Definition.
 	Arguments []string
 	Form      func(s expr.SerialScope, arg bsonx.Value) bsonx.Value
@@ -35,6 +38,18 @@ type Definition struct {
 	// name of its own.
 	Expression *expr.Definition
 }
+
+// Window says which windows an accumulator may have. The zero value says nothing.
+type Window byte
+
+// The windows of an accumulator.
+const (
+	_           Window = iota
+	NoWindow           // it is no window function
+	OwnWindow          // internal/window defines the function
+	AnyWindow          // it is computed again for each document, from the whole window
+	WholeWindow        // the window begins with the partition: MongoDB does not compute it again
+)
 
 // definitions lists the definition of every accumulator.
 func definitions() []Definition {
@@ -81,6 +96,13 @@ func Operators() []expr.Definition {
 		defs = append(defs, e)
 	}
 	return defs
+}
+
+// Windowed returns the definitions of the accumulators that are window functions without more code.
+func Windowed() []Definition {
+	return slices.DeleteFunc(definitions(), func(def Definition) bool {
+		return def.Window != AnyWindow && def.Window != WholeWindow
+	})
 }
 
 // Unrepeatable returns the names of the accumulators that give another result the next time.

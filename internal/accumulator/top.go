@@ -19,28 +19,28 @@ import (
 func topDefinition() Definition {
 	return Definition{
 		Name: "$top", Parse: parseTop, Arguments: []string{"output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
 	}
 }
 
 func topNDefinition() Definition {
 	return Definition{
 		Name: "$topN", Parse: parseTop, Arguments: []string{"n", "output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
 	}
 }
 
 func bottomDefinition() Definition {
 	return Definition{
 		Name: "$bottom", Parse: parseTop, Arguments: []string{"output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
 	}
 }
 
 func bottomNDefinition() Definition {
 	return Definition{
 		Name: "$bottomN", Parse: parseTop, Arguments: []string{"n", "output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
 	}
 }
 

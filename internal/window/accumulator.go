@@ -9,20 +9,14 @@ import (
 
 // accumulatorFunctions are the accumulators without a form for sliding windows.
 func accumulatorFunctions() []Definition {
-	return []Definition{
-		{Name: "$push", Parse: parseAccumulator},
-		{Name: "$mergeObjects", Parse: parseAccumulator, Unremovable: true},
-		{Name: "$top", Parse: parseAccumulator, OwnParser: true},
-		{Name: "$topN", Parse: parseAccumulator, OwnParser: true},
-		{Name: "$bottom", Parse: parseAccumulator, OwnParser: true},
-		{Name: "$bottomN", Parse: parseAccumulator, OwnParser: true},
-		{Name: "$firstN", Parse: parseAccumulator, OwnParser: true},
-		{Name: "$lastN", Parse: parseAccumulator, OwnParser: true},
-		{Name: "$minN", Parse: parseAccumulator, OwnParser: true},
-		{Name: "$maxN", Parse: parseAccumulator, OwnParser: true},
-		{Name: "$median", Parse: parseAccumulator, OwnParser: true},
-		{Name: "$percentile", Parse: parseAccumulator, OwnParser: true},
+	var defs []Definition
+	for _, def := range accumulator.Windowed() {
+		defs = append(defs, Definition{
+			Name: def.Name, Parse: parseAccumulator,
+			Unremovable: def.Window == accumulator.WholeWindow, OwnParser: def.Parse != nil,
+		})
 	}
+	return defs
 }
 
 // boundedAccumulation compiles an accumulator and its window.

@@ -21,6 +21,7 @@
 //
 // The package does not sort, and knows neither stages nor where documents wait.
 //
-// To add a function: write its file with its definition, name the definition in table.go, and add
+// An accumulator becomes a function by what its definition says of windows. To add another function:
+// write its file with its definition, name the definition in table.go, and add
 // testdata/window/<name> in internal/pipeline.
 package window

@@ -3,6 +3,7 @@ package window
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -29,8 +30,19 @@ type Definition struct {
 	NoWindow string
 }
 
+// table is filled by definitions: the functions refer to each other.
+var table struct {
+	once sync.Once
+	defs []Definition
+}
+
 // definitions lists the definition of every function.
 func definitions() []Definition {
+	table.once.Do(func() { table.defs = listed() })
+	return table.defs
+}
+
+func listed() []Definition {
 	return slices.Concat(
 		covarianceFunctions(), derivativeFunctions(), integralFunctions(), rankFunctions(), shiftFunctions(),
 		expMovingAvgFunctions(), locfFunctions(), linearFillFunctions(),
