@@ -258,16 +258,15 @@ func makeN(in func(vars *Vars, running *interrupt.Running) FuncN) ParseFunc {
 	}
 }
 
-// OpNamed compiles an operator with a document of named arguments. The function gets them in the
-// order of names, missing where absent. The codes are for an argument that is no document, an
-// unknown name, and a required name that is absent.
-func OpNamed(codes NamedCodes, required int, names []string, fn func(args []bsonx.Value) (bsonx.Value, error)) ParseFunc {
-	return makeNamed(codes, required, names, func(*Vars) FuncN { return PlainN(fn) })
+// OpNamed compiles an operator with a document of named arguments, those of its definition. The
+// function gets them in this order, missing where absent.
+func OpNamed(named Named, fn func(args []bsonx.Value) (bsonx.Value, error)) ParseFunc {
+	return makeNamed(named, func(*Vars) FuncN { return PlainN(fn) })
 }
 
-func makeNamed(codes NamedCodes, required int, names []string, in func(vars *Vars) FuncN) ParseFunc {
+func makeNamed(named Named, in func(vars *Vars) FuncN) ParseFunc {
 	return func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
-		args, err := p.parseNamed(def, arg, vars, codes, required, names)
+		args, err := p.parseNamed(def, arg, vars, named)
 		if err != nil {
 			return nil, err
 		}
@@ -275,68 +274,64 @@ func makeNamed(codes NamedCodes, required int, names []string, in func(vars *Var
 	}
 }
 
-// NamedCodes are the error codes of an operator with named arguments. Where absent names differ in
-// code, missing has one code per required name, else one for all.
-type NamedCodes struct {
+// Named says which of its named arguments an operator needs, and has the error codes. Missing has one
+// code for each required argument, or one for all.
+type Named struct {
+	Required  int // how many of the first arguments
 	NotObject mongoerr.Code
 	Unknown   UnknownArgument
 	Missing   []mongoerr.Code
-	// NotObjectText and missingText are texts other than the usual ones. They have the operator's
+	// NotObjectText and MissingText are texts other than the usual ones. They have the operator's
 	// name, and then the type of the argument or the name of the missing one.
 	NotObjectText, MissingText string
 }
 
-func (c *NamedCodes) refuse(def *Definition, arg bsonx.Value) error {
+func (c *Named) refuse(def *Definition, arg bsonx.Value) error {
 	if c.NotObjectText != "" {
 		return mongoerr.New(c.NotObject, c.NotObjectText, def.Name, arg.Type)
 	}
 	return mongoerr.New(c.NotObject, "%s only supports an object as its argument", def.Name)
 }
 
-// parseNamed compiles named arguments in the order of the document, and misses the first required
-// ones among names then.
-func (p *Parser) parseNamed(def *Definition, arg bsonx.Value, vars *Vars, codes NamedCodes, required int,
-	names []string,
-) ([]Expr, error) {
+// parseNamed compiles named arguments in the order of the document, and then misses required ones.
+func (p *Parser) parseNamed(def *Definition, arg bsonx.Value, vars *Vars, named Named) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, codes.refuse(def, arg)
+		return nil, named.refuse(def, arg)
 	}
-	args, err := p.NamedArgs(arg, vars, codes.Unknown, def.Name, names...)
+	args, err := p.NamedArgs(arg, vars, named.Unknown, def.Name, def.Arguments...)
 	if err != nil {
 		return nil, err
 	}
-	for i := range required {
+	for i := range named.Required {
 		if args[i] == nil {
-			return nil, codes.miss(def, names, i)
+			return nil, named.miss(def, i)
 		}
 	}
 	return args, nil
 }
 
 // ParseNamedLate is parseNamed for operators that MongoDB compiles once it has all arguments: the
-// last of names first.
-func (p *Parser) ParseNamedLate(def *Definition, arg bsonx.Value, vars *Vars, codes NamedCodes, required int,
-	names []string,
-) ([]Expr, error) {
+// last one first.
+func (p *Parser) ParseNamedLate(def *Definition, arg bsonx.Value, vars *Vars, named Named) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, codes.refuse(def, arg)
+		return nil, named.refuse(def, arg)
 	}
-	raw, err := RawArgs(arg, codes.Unknown, def.Name, names...)
+	raw, err := RawArgs(arg, named.Unknown, def.Name, def.Arguments...)
 	if err != nil {
 		return nil, err
 	}
-	for i := range required {
+	for i := range named.Required {
 		if raw[i].IsMissing() {
-			return nil, codes.miss(def, names, i)
+			return nil, named.miss(def, i)
 		}
 	}
 	return p.ArgsIn(FromLast(len(raw)), raw, vars)
 }
 
-func (c *NamedCodes) miss(def *Definition, names []string, i int) error {
+func (c *Named) miss(def *Definition, i int) error {
 	code := c.Missing[min(i, len(c.Missing)-1)]
 	if c.MissingText != "" {
-		return mongoerr.New(code, c.MissingText, def.Name, names[i])
+		return mongoerr.New(code, c.MissingText, def.Name, def.Arguments[i])
 	}
-	return mongoerr.New(code, "Missing '%s' parameter to %s", names[i], def.Name)
+	return mongoerr.New(code, "Missing '%s' parameter to %s", def.Arguments[i], def.Name)
 }

@@ -53,8 +53,8 @@ func CollateN(collated func(c *collation.Collator) WatchingN) ParseFunc {
 }
 
 // WatchNamed is OpNamed for a function that looks at its operation.
-func WatchNamed(codes NamedCodes, required int, names []string, fn WatchingN) ParseFunc {
-	return makeNamed(codes, required, names, func(vars *Vars) FuncN {
+func WatchNamed(named Named, fn WatchingN) ParseFunc {
+	return makeNamed(named, func(vars *Vars) FuncN {
 		running := vars.Scripts().Running
 		return PlainN(func(args []bsonx.Value) (bsonx.Value, error) { return fn(args, running) })
 	})

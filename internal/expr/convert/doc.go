@@ -1,7 +1,7 @@
 // Package convert computes $convert and its short forms, $toInt, $toString and the like.
 //
-// Each operator or family has a file named for it: all are in convert.go; what concerns binary
-// data is in binary.go. table.go lists the definitions.
+// $convert is in convert.go and $toInt with its like in toint.go; what concerns binary data is in
+// binary.go. table.go lists the definitions.
 //
 // Invariants:
 //

@@ -27,8 +27,12 @@ func dateDiffDefinition() expr.Definition {
 }
 
 func parseDateDiff(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
-	codes := expr.NamedCodes{NotObject: 5166301, Unknown: expr.UnknownArgument{Code: 5166302, Text: expr.UnrecognizedArgument}, Missing: []mongoerr.Code{5166303, 5166304, 5166305}}
-	args, err := p.ParseNamedLate(def, arg, vars, codes, 3, []string{"startDate", "endDate", "unit", "timezone", "startOfWeek"})
+	named := expr.Named{
+		Required: 3, NotObject: 5166301,
+		Unknown: expr.UnknownArgument{Code: 5166302, Text: expr.UnrecognizedArgument},
+		Missing: []mongoerr.Code{5166303, 5166304, 5166305},
+	}
+	args, err := p.ParseNamedLate(def, arg, vars, named)
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,12 @@ func dateToPartsDefinition() expr.Definition {
 }
 
 func parseDateToParts(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
-	codes := expr.NamedCodes{NotObject: 40524, Unknown: expr.UnknownArgument{Code: 40520, Text: expr.UnrecognizedArgument}, Missing: []mongoerr.Code{40522}}
-	args, err := p.ParseNamedLate(def, arg, vars, codes, 1, []string{"date", "timezone", "iso8601"})
+	named := expr.Named{
+		Required: 1, NotObject: 40524,
+		Unknown: expr.UnknownArgument{Code: 40520, Text: expr.UnrecognizedArgument},
+		Missing: []mongoerr.Code{40522},
+	}
+	args, err := p.ParseNamedLate(def, arg, vars, named)
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,12 @@ func dateToStringDefinition() expr.Definition {
 }
 
 func parseDateToString(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
-	codes := expr.NamedCodes{NotObject: 18629, Unknown: expr.UnknownArgument{Code: 18534, Text: expr.UnrecognizedArgument}, Missing: []mongoerr.Code{18628}}
-	args, err := p.ParseNamedLate(def, arg, vars, codes, 1, []string{"date", "format", "timezone", "onNull"})
+	named := expr.Named{
+		Required: 1, NotObject: 18629,
+		Unknown: expr.UnknownArgument{Code: 18534, Text: expr.UnrecognizedArgument},
+		Missing: []mongoerr.Code{18628},
+	}
+	args, err := p.ParseNamedLate(def, arg, vars, named)
 	if err != nil {
 		return nil, err
 	}

@@ -33,8 +33,12 @@ func dateTruncDefinition() expr.Definition {
 }
 
 func parseDateTrunc(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
-	codes := expr.NamedCodes{NotObject: 5439007, Unknown: expr.UnknownArgument{Code: 5439008, Text: expr.UnrecognizedArgument + ". Expected arguments are date, unit, and optionally, binSize, timezone, startOfWeek"}, Missing: []mongoerr.Code{5439009, 5439010}}
-	args, err := p.ParseNamedLate(def, arg, vars, codes, 2, []string{"date", "unit", "binSize", "timezone", "startOfWeek"})
+	named := expr.Named{
+		Required: 2, NotObject: 5439007,
+		Unknown: expr.UnknownArgument{Code: 5439008, Text: expr.UnrecognizedArgument + ". Expected arguments are date, unit, and optionally, binSize, timezone, startOfWeek"},
+		Missing: []mongoerr.Code{5439009, 5439010},
+	}
+	args, err := p.ParseNamedLate(def, arg, vars, named)
 	if err != nil {
 		return nil, err
 	}

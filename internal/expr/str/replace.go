@@ -23,12 +23,13 @@ func replace(name string, n int) expr.Definition {
 }
 
 func parseReplace(name string, n int) expr.ParseFunc {
-	codes := expr.NamedCodes{
+	named := expr.Named{
+		Required:  3,
 		NotObject: 51751, Unknown: expr.UnknownArgument{Code: 51750, Text: expr.FoundUnknown}, Missing: []mongoerr.Code{51749, 51748, 51747},
 		NotObjectText: "%s requires an object as an argument, found: %s", MissingText: "%s requires '%s' to be specified",
 	}
 	names := []string{"input", "find", "replacement"}
-	return expr.WatchNamed(codes, 3, names, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
+	return expr.WatchNamed(named, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		null := false
 		for i, v := range args {
 			if expr.Nullish(v) {

@@ -30,10 +30,11 @@ func trim(name string, left, right bool) expr.Definition {
 }
 
 func parseTrim(left, right bool) expr.ParseFunc {
-	parse := expr.OpNamed(expr.NamedCodes{
+	parse := expr.OpNamed(expr.Named{
+		Required:  1,
 		NotObject: 50696, Unknown: expr.UnknownArgument{Code: 50694, Text: expr.FoundUnknown}, Missing: []mongoerr.Code{50695},
 		NotObjectText: "%s only supports an object as an argument, found %s", MissingText: "%s requires an '%s' field",
-	}, 1, []string{"input", "chars"}, nil)
+	}, nil)
 	return func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 		e, err := parse(p, def, arg, vars)
 		if call, ok := e.(*expr.CallN); ok {
