@@ -185,14 +185,14 @@ func (c *conn) logEnd(err error) {
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed),
 		errors.Is(err, errCloseRequested), c.srv.draining.Load():
 	case errors.Is(err, wire.ErrUnanswered):
-		c.srv.log.Info("Closing a connection whose client sends operations that were removed. It needs a newer driver",
+		c.srv.log.Info("Closing a connection whose client sends removed operations. The client needs a newer driver",
 			slog.String("c", "NETWORK"), slog.String("ctx", c.name()), slog.String("remote", c.state.Remote),
 			slog.Int("opCode", int(c.msg.OpCode)))
 	case errors.Is(err, wire.ErrMalformed), wire.IsFatal(err) && !isNetwork(err):
 		c.srv.log.Warn("Terminating connection: the message is malformed", slog.String("c", "NETWORK"),
 			slog.String("ctx", c.name()), slog.String("remote", c.state.Remote), slog.String("error", err.Error()))
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		c.srv.log.Info("Closing a connection that stands still inside a message", slog.String("c", "NETWORK"),
+		c.srv.log.Info("Closing a connection that stalled in the middle of a message", slog.String("c", "NETWORK"),
 			slog.String("ctx", c.name()), slog.String("remote", c.state.Remote))
 	default:
 		c.srv.log.Debug("Connection lost", slog.String("c", "NETWORK"), slog.String("ctx", c.name()),

@@ -69,6 +69,6 @@ func waitForEnd(t *testing.T, conn net.Conn) {
 	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 	_, err := io.Copy(io.Discard, conn)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("a connection that stands still inside a message is still open")
+		t.Error("a connection that stalled in the middle of a message is still open")
 	}
 }

@@ -102,7 +102,7 @@ func (c *Column) name() string { return strings.Join(c.Path, ".") }
 func (c *Column) parse(cell string) (any, error) {
 	v, err := c.kind.parse(cell, c.Arg)
 	if err != nil {
-		return nil, fmt.Errorf("column %s: %q is no %s: %w", c.name(), cell, c.Type, err)
+		return nil, fmt.Errorf("column %s: %q is not of type %s: %w", c.name(), cell, c.Type, err)
 	}
 	return v, nil
 }

@@ -113,7 +113,7 @@ func (r *arrayReader) Next() (bson.Raw, int, error) {
 	if !r.dec.More() {
 		r.done = true
 		if _, err := r.dec.Token(); err != nil { // the closing bracket, or an error
-			return nil, 0, fmt.Errorf("line %d: the array breaks off: %w",
+			return nil, 0, fmt.Errorf("line %d: the array is incomplete: %w",
 				r.lines.at(r.dec.InputOffset()), unexpected(err))
 		}
 		return nil, 0, r.rest()
@@ -146,7 +146,7 @@ func (r *arrayReader) rest() error {
 		case b == '\n':
 			line++
 		case strings.IndexByte(whiteSpace, b) < 0:
-			return fmt.Errorf("line %d: the file goes on behind the end of the array, and the rest was not read: "+
+			return fmt.Errorf("line %d: the file continues after the end of the array, and the rest was not read: "+
 				"a file has one array, or one document a line", line)
 		}
 	}

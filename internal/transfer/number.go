@@ -117,7 +117,7 @@ func checkEscapes(text []byte) error {
 		case utf16.DecodeRune(first, second) != utf8.RuneError:
 			i += 10
 		default:
-			return fmt.Errorf("the escape %s is half a surrogate pair, which is no character", text[i-1:i+5])
+			return fmt.Errorf("the escape %s is half a surrogate pair, which is not a character", text[i-1:i+5])
 		}
 	}
 	return nil

@@ -42,7 +42,7 @@ func readAll(t *testing.T, text string, f Format, opts ReaderOptions) string {
 }
 
 func TestReadJSON(t *testing.T) {
-	const more = "the file goes on behind the end of the array, and the rest was not read: a file has one array, or one document a line\n"
+	const more = "the file continues after the end of the array, and the rest was not read: a file has one array, or one document a line\n"
 	cases := []struct{ name, in, want string }{
 		{"empty", "", ""},
 		{"white space", " \n\t\n", ""},
@@ -88,16 +88,16 @@ func TestReadJSON(t *testing.T) {
 			"half a surrogate pair",
 			`{"a":"\ud800x"}` + "\n" + `[` + "\n" + `{"\udc00":1}` + "\n" + `{"a":["\ud800\ud800"]}` + "\n" +
 				`{"a":"\ud83d\ude00\\ud800\u00e9"}`,
-			"1 bad: the escape \\ud800 is half a surrogate pair, which is no character\n2 bad: not a JSON document\n" +
-				"3 bad: the escape \\udc00 is half a surrogate pair, which is no character\n" +
-				"4 bad: the escape \\ud800 is half a surrogate pair, which is no character\n" +
+			"1 bad: the escape \\ud800 is half a surrogate pair, which is not a character\n2 bad: not a JSON document\n" +
+				"3 bad: the escape \\udc00 is half a surrogate pair, which is not a character\n" +
+				"4 bad: the escape \\ud800 is half a surrogate pair, which is not a character\n" +
 				"5 {\"a\":\"😀\\\\ud800é\"}\n",
 		},
 		{"a name twice", `{"a":1,"a":2}`, `1 {"a":{"$numberInt":"1"},"a":{"$numberInt":"2"}}` + "\n"},
 		{"a NUL", `{"a\u0000":1}` + "\n" + `{"a":"\u0000"}`, "1 bad: invalid Extended JSON: BSON element key cannot contain null bytes\n2 {\"a\":\"\\u0000\"}\n"},
 		{"compressed", "\x1f\x8b\x08\x00", "error: the file is compressed by gzip: give it as plain text in UTF-8\n"},
 		{"UTF-16", "\xff\xfe{\x00}\x00", "error: the file is in UTF-16: give it as plain text in UTF-8\n"},
-		{"array that breaks off", "[\n{}\n", "2 {}\nend: line 2: the array breaks off: unexpected EOF\n"},
+		{"incomplete array", "[\n{}\n", "2 {}\nend: line 2: the array is incomplete: unexpected EOF\n"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -147,9 +147,9 @@ func TestReadCSV(t *testing.T) {
 		},
 		{
 			"digits of JSON cells", "n.json(),m.json(round)\n12345678901234567890,1\n\"[0.1234567890123456789]\",1\n1},1\n1,12345678901234567890\n",
-			"2 bad: column n: \"12345678901234567890\" is no json: the integer 12345678901234567890 does not fit into 64 bits: write {\"$numberDecimal\": \"12345678901234567890\"}, or a string, or let numbers be rounded\n" +
-				"3 bad: column n: \"[0.1234567890123456789]\" is no json: a double does not keep the number 0.1234567890123456789: write {\"$numberDecimal\": \"0.1234567890123456789\"}, or a string, or let numbers be rounded\n" +
-				"4 bad: column n: \"1}\" is no json: invalid syntax\n" +
+			"2 bad: column n: \"12345678901234567890\" is not of type json: the integer 12345678901234567890 does not fit into 64 bits: write {\"$numberDecimal\": \"12345678901234567890\"}, or a string, or let numbers be rounded\n" +
+				"3 bad: column n: \"[0.1234567890123456789]\" is not of type json: a double does not keep the number 0.1234567890123456789: write {\"$numberDecimal\": \"0.1234567890123456789\"}, or a string, or let numbers be rounded\n" +
+				"4 bad: column n: \"1}\" is not of type json: invalid syntax\n" +
 				"5 {\"n\":{\"$numberInt\":\"1\"},\"m\":{\"$numberDouble\":\"1.2345678901234567E+19\"}}\n",
 			ReaderOptions{},
 		},
@@ -171,7 +171,7 @@ func TestReadCSV(t *testing.T) {
 		{"quote within a cell", "a,b\n1,x\"y\n2,y\n", "2 bad: bare \" in non-quoted-field\n3 {\"a\":{\"$numberInt\":\"2\"},\"b\":\"y\"}\n", ReaderOptions{}},
 		{"a column twice", "a,b,a\n1,2,3\n", "error: two columns have the name \"a\": each needs its own\n", ReaderOptions{}},
 		{"a value and a document", "a.b,a\n1,2\n", "error: the columns \"a.b\" and \"a\" cannot both be: one makes the field a value, the other a document\n", ReaderOptions{}},
-		{"bad cells", "a.int32(),b\nx,1\n1,2,3\n7\n", "2 bad: column a: \"x\" is no int32: strconv.ParseInt: parsing \"x\": invalid syntax\n3 bad: 3 cells, but the header names 2 columns\n4 {\"a\":{\"$numberInt\":\"7\"}}\n", ReaderOptions{}},
+		{"bad cells", "a.int32(),b\nx,1\n1,2,3\n7\n", "2 bad: column a: \"x\" is not of type int32: strconv.ParseInt: parsing \"x\": invalid syntax\n3 bad: 3 cells, but the header names 2 columns\n4 {\"a\":{\"$numberInt\":\"7\"}}\n", ReaderOptions{}},
 		{"blanks", "a,b.int32()\n,\n", "2 {\"a\":\"\"}\n", ReaderOptions{}},
 		{"blanks ignored", "a,b\n,x\n", "2 {\"b\":\"x\"}\n", ReaderOptions{IgnoreBlanks: true}},
 		{"several lines in a cell", "a\n\"x\ny\"\nz\n", "2 {\"a\":\"x\\ny\"}\n4 {\"a\":\"z\"}\n", ReaderOptions{}},
@@ -188,8 +188,8 @@ func TestReadCSV(t *testing.T) {
 		{"texts of numbers", "n\n1.10\n1E5\n0.1000000000000000055511151231257827\n2.0\n1e+05\n1e-7\n.5\n5.\n1e400\n", "2 {\"n\":\"1.10\"}\n3 {\"n\":\"1E5\"}\n4 {\"n\":\"0.1000000000000000055511151231257827\"}\n" +
 			"5 {\"n\":{\"$numberDouble\":\"2.0\"}}\n6 {\"n\":{\"$numberDouble\":\"100000.0\"}}\n7 {\"n\":{\"$numberDouble\":\"1E-07\"}}\n8 {\"n\":\".5\"}\n9 {\"n\":\"5.\"}\n10 {\"n\":\"1e400\"}\n", ReaderOptions{}},
 		{"a file that breaks off", "a,b\n1,2\n3", "2 {\"a\":{\"$numberInt\":\"1\"},\"b\":{\"$numberInt\":\"2\"}}\n3 bad: the file ends within this record: 1 of 2 cells, and no end of the line\n", ReaderOptions{}},
-		{"half a surrogate pair", "a.json()\n\"\"\"\\ud800\"\"\"\n\"\"\"\xff\"\"\"\n", "2 bad: column a: \"\\\"\\\\ud800\\\"\" is no json: the escape \\ud800 is half a surrogate pair, which is no character\n" +
-			"3 bad: column a: \"\\\"\\xff\\\"\" is no json: the text is not UTF-8\n", ReaderOptions{}},
+		{"half a surrogate pair", "a.json()\n\"\"\"\\ud800\"\"\"\n\"\"\"\xff\"\"\"\n", "2 bad: column a: \"\\\"\\\\ud800\\\"\" is not of type json: the escape \\ud800 is half a surrogate pair, which is not a character\n" +
+			"3 bad: column a: \"\\\"\\xff\\\"\" is not of type json: the text is not UTF-8\n", ReaderOptions{}},
 		{"a path without a name", "a..b\n1\n", "error: column \"a..b\": its path has an empty name\n", ReaderOptions{}},
 		{"a spreadsheet", "PK\x03\x04\x00,\n", "error: the file is a ZIP archive, as those of spreadsheets are: give it as plain text in UTF-8\n", ReaderOptions{}},
 		{"no header", "1\n", "1 {\"a\":\"1\"}\n", ReaderOptions{Columns: []string{"a.string()"}}},

@@ -40,7 +40,7 @@ func lockDirectory(fs vfs.FS, dir string) (*dirLock, error) {
 	path := fs.PathJoin(dir, lockFile)
 	if info, err := fs.Stat(path); err == nil && info.Size() > 0 {
 		// Locking would truncate the file.
-		return nil, fmt.Errorf("%w: file %s is not empty, as if another file had its name; remove it if it is none of the store's",
+		return nil, fmt.Errorf("%w: file %s must be empty; remove it if it does not belong to the store",
 			storage.ErrCorrupt, path)
 	}
 	file, err := pebble.LockDirectory(dir, fs)

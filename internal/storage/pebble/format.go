@@ -61,7 +61,7 @@ func prepareDirectory(fs vfs.FS, dir string) (format int, err error) {
 	}
 	if strange != "" {
 		if slices.Contains(names, sealFile) {
-			return 0, fmt.Errorf("%w: file %s is missing; make it again with the line \"sheaf %d\"",
+			return 0, fmt.Errorf("%w: file %s is missing; create it with the line \"sheaf %d\"",
 				storage.ErrCorrupt, fs.PathJoin(dir, formatFile), formatVersion)
 		}
 		return 0, fmt.Errorf("%w: directory %s is not empty (%q) and is not a Sheaf store, since it has no file %s; "+

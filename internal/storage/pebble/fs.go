@@ -168,7 +168,7 @@ func (fs *diskFS) retry(kind fileKind, do func() error) error {
 	for !fs.guard.closing.Load() && (fs.stall == 0 || time.Since(begin) < fs.stall) {
 		time.Sleep(waitStep)
 		if err = do(); err == nil || !isNoSpace(err) {
-			fs.guard.log.Warn("storage: writes go on", "waited", time.Since(begin))
+			fs.guard.log.Warn("storage: writes continue", "waited", time.Since(begin))
 			return err
 		}
 	}

@@ -211,7 +211,7 @@ func (in *inspection) acceptUnproven(format int) error {
 func (in *inspection) repair() error {
 	fs := in.fs
 	for _, name := range in.markers {
-		in.log.Warn("storage: a file was missing and was made again", "file", fs.PathJoin(in.dir, name))
+		in.log.Warn("storage: a missing file was restored", "file", fs.PathJoin(in.dir, name))
 		f, err := fs.Create(fs.PathJoin(in.dir, name), vfs.WriteCategoryUnspecified)
 		if err == nil {
 			err = errors.Join(f.Close(), syncDirectory(fs, in.dir))
@@ -223,7 +223,7 @@ func (in *inspection) repair() error {
 	if in.optionsDamaged != nil {
 		for _, name := range in.names {
 			if isOptions(name) {
-				in.log.Warn("storage: a file was damaged and is made again", "file", fs.PathJoin(in.dir, name),
+				in.log.Warn("storage: a damaged file is restored", "file", fs.PathJoin(in.dir, name),
 					"error", in.optionsDamaged)
 				if err := fs.Remove(fs.PathJoin(in.dir, name)); err != nil {
 					return fmt.Errorf("storage/pebble: %w", err)
@@ -235,7 +235,7 @@ func (in *inspection) repair() error {
 		return nil
 	}
 	if in.manifest > 0 {
-		in.log.Warn("storage: the manifest was sealed anew", "file", fs.PathJoin(in.dir, sealFile))
+		in.log.Warn("storage: the manifest has a new seal", "file", fs.PathJoin(in.dir, sealFile))
 	}
 	return createSeal(fs, in.dir, in.current)
 }

@@ -85,13 +85,13 @@ func tighten(fs vfs.FS, dir string, log *slog.Logger) {
 			continue
 		}
 		if err := os.Chmod(path, info.Mode().Perm()&privateDir); err != nil {
-			log.Warn("storage: others than the owner may use the files", "path", path, "mode",
+			log.Warn("storage: other users may access the files", "path", path, "mode",
 				info.Mode().Perm().String(), "error", err)
 			continue
 		}
 		changed++
 	}
 	if changed > 0 {
-		log.Info("storage: files that others could use are for the owner only now", "directory", dir, "files", changed)
+		log.Info("storage: other users no longer have access to the files", "directory", dir, "files", changed)
 	}
 }

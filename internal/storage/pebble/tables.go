@@ -210,7 +210,7 @@ func (b tableBounds) check(fs vfs.FS, name string, options sstable.ReaderOptions
 		return 0, fmt.Errorf("file %s: %w", name, err)
 	}
 	if want != 0 && id != want {
-		return 0, fmt.Errorf("%w: %w: file %s is not the table that was written under this name, but another one; %s",
+		return 0, fmt.Errorf("%w: %w: file %s is not the table that was written with this name; %s",
 			pebble.ErrCorruption, storage.ErrCorrupt, name, adviceRestore)
 	}
 	if b.smallest.UserKey == nil {
