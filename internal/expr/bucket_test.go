@@ -14,11 +14,17 @@ import (
 // TestBucket compares Bucket with the $switch that it stands for.
 func TestBucket(t *testing.T) {
 	t.Parallel()
-	inputs := []string{`{}`, `{"a": null}`, `{"a": {"$minKey": 1}}`, `{"a": {"$maxKey": 1}}`, `{"a": "x"}`, `{"a": [3]}`, `{"a": {"$numberDouble": "NaN"}}`, `{"a": {"$undefined": true}}`}
+	inputs := []string{
+		`{}`, `{"a": null}`, `{"a": {"$minKey": 1}}`, `{"a": {"$maxKey": 1}}`, `{"a": "x"}`,
+		`{"a": [3]}`, `{"a": {"$numberDouble": "NaN"}}`, `{"a": {"$undefined": true}}`,
+	}
 	for i := range 12 {
 		inputs = append(inputs, fmt.Sprintf(`{"a": %d}`, i-1), fmt.Sprintf(`{"a": %d.5}`, i-1))
 	}
-	for _, text := range []string{`[0, 1]`, `[0, 3, 4, 9]`, `["a", "x", "z"]`, `[null, {"$undefined": true}]`, `[{"$numberDouble": "NaN"}, 0, 5]`, `[[0], [3], [4]]`} {
+	for _, text := range []string{
+		`[0, 1]`, `[0, 3, 4, 9]`, `["a", "x", "z"]`, `[null, {"$undefined": true}]`,
+		`[{"$numberDouble": "NaN"}, 0, 5]`, `[[0], [3], [4]]`,
+	} {
 		boundaries := bsonxtest.Parse(t, `{"v": `+text+`}`).Lookup("v").Doc().Values()
 		for _, otherwise := range []bsonx.Value{bsonx.Missing, bsonx.String("other")} {
 			for _, input := range []string{"$a", ""} {
@@ -44,7 +50,10 @@ func checkBucket(t *testing.T, boundaries []bsonx.Value, otherwise bsonx.Value, 
 	}
 	var branches []bsonx.Doc
 	for i, low := range boundaries[:len(boundaries)-1] {
-		within := []bsonx.Doc{bsonx.NewDoc("$gte", bsonx.NewArray(by, literal(low))), bsonx.NewDoc("$lt", bsonx.NewArray(by, literal(boundaries[i+1])))}
+		within := []bsonx.Doc{
+			bsonx.NewDoc("$gte", bsonx.NewArray(by, literal(low))),
+			bsonx.NewDoc("$lt", bsonx.NewArray(by, literal(boundaries[i+1]))),
+		}
 		branches = append(branches, bsonx.NewDoc("case", bsonx.NewDoc("$and", within), "then", literal(low)))
 	}
 	choice := bsonx.NewDoc("branches", branches)

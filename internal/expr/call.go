@@ -229,7 +229,8 @@ func make2(in func(vars *Vars) Func2) ParseFunc {
 			return nil, err
 		}
 		return &call2{
-			a: args[0], b: args[1], fn: in(vars), total: def.Total == Yes, swapped: def.Swapped, running: vars.Scripts().Running,
+			a: args[0], b: args[1], fn: in(vars), total: def.Total == Yes, swapped: def.Swapped,
+			running: vars.Scripts().Running,
 		}, nil
 	}
 }
@@ -274,8 +275,8 @@ func makeNamed(named Named, in func(vars *Vars) FuncN) ParseFunc {
 	}
 }
 
-// Named says which of its named arguments an operator needs, and has the error codes. Missing has one
-// code for each required argument, or one for all.
+// Named says which of its named arguments an operator needs, and has the error codes. Missing has
+// one code for each required argument, or one for all.
 type Named struct {
 	Required  int // how many of the first arguments
 	NotObject mongoerr.Code

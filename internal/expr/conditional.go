@@ -119,7 +119,8 @@ func parseSwitch(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, e
 	return s.simplified(vars.Failures()), nil
 }
 
-// simplified drops the branches whose conditions are constant: a true one is the default, and ends them.
+// simplified drops the branches whose conditions are constant: a true one is the default, and ends
+// them.
 func (s *switchExpr) simplified(failures *Failures) Expr {
 	out := &switchExpr{otherwise: s.otherwise}
 	for i, e := range s.cases {
@@ -151,7 +152,11 @@ func (p *Parser) parseBranches(s *switchExpr, list bsonx.Value, vars *Vars) erro
 		if it.Value().Type != bsonx.TypeDocument {
 			return mongoerr.New(40062, "$switch expected each branch to be an object, found: %s", it.Value().Type)
 		}
-		raw, err := RawArgs(it.Value(), UnknownArgument{Code: 40063, Text: "%s found an unknown argument to a branch: %s"}, "$switch", "case", "then")
+		raw, err := RawArgs(it.Value(),
+			UnknownArgument{
+				Code: 40063,
+				Text: "%s found an unknown argument to a branch: %s",
+			}, "$switch", "case", "then")
 		if err != nil {
 			return err
 		}
@@ -162,8 +167,8 @@ func (p *Parser) parseBranches(s *switchExpr, list bsonx.Value, vars *Vars) erro
 	return nil
 }
 
-// parseBranch compiles a branch and returns the scope of those after it. What a case of a constant cuts off is not optimised: its own
-// result, or what follows.
+// parseBranch compiles a branch and returns the scope of those after it. What a case of a constant
+// cuts off is not optimised: its own result, or what follows.
 func (p *Parser) parseBranch(s *switchExpr, rawWhen, rawThen bsonx.Value, vars *Vars) (*Vars, error) {
 	if rawWhen.IsMissing() {
 		return nil, mongoerr.New(40064, "$switch requires each branch have a 'case' expression")
@@ -213,7 +218,8 @@ func (n *ifNull) Children() []Expr { return n.args }
 // Total returns true.
 func (n *ifNull) Total() bool { return true }
 
-// simplified drops the constants that are null, and what follows one that is not. The last operand stays.
+// simplified drops the constants that are null, and what follows one that is not. The last operand
+// stays.
 func (n *ifNull) simplified() Expr {
 	var kept []Expr
 	for i, e := range n.args {

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestDateConstantsAreCompiled pins that a constant that no document can make right is an error before the first document.
+// TestDateConstantsAreCompiled pins that a constant that no document can make right is an error
+// before the first document.
 func TestDateConstantsAreCompiled(t *testing.T) {
 	t.Parallel()
 	for text, code := range map[string]mongoerr.Code{
@@ -23,17 +24,20 @@ func TestDateConstantsAreCompiled(t *testing.T) {
 		`{"$dateDiff": {"startDate": "$d", "endDate": "$d", "unit": "eon"}}`: mongoerr.FailedToParse,
 	} {
 		failures := &expr.Failures{}
-		_, err := expr.Parse(bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
+		_, err := expr.Parse(bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"),
+			expressions.Scope().WithFailures(failures))
 		if err != nil || mongoerr.CodeOf(failures.Err()) != code {
 			t.Errorf("%s: %v, %v", text, err, failures.Err())
 		}
 	}
 }
 
-// TestDateZonePerDocument reads the zone of each document, one after the other with the same Context.
+// TestDateZonePerDocument reads the zone of each document, one after the other with the same
+// Context.
 func TestDateZonePerDocument(t *testing.T) {
 	t.Parallel()
-	e, err := expr.Parse(bsonxtest.Parse(t, `{"v": {"$hour": {"date": "$d", "timezone": "$z"}}}`).Lookup("v"), expressions.Scope())
+	e, err := expr.Parse(bsonxtest.Parse(t, `{"v": {"$hour": {"date": "$d", "timezone": "$z"}}}`).
+		Lookup("v"), expressions.Scope())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +53,14 @@ func TestDateZonePerDocument(t *testing.T) {
 	}
 }
 
-// FuzzDateFromString states that any text and any format are read, or refused with a code, without a panic.
+// FuzzDateFromString states that any text and any format are read, or refused with a code, without
+// a panic.
 func FuzzDateFromString(f *testing.F) {
 	for _, seed := range []string{
-		"2017-02-08T12:10:40.787Z", "Wed, 08 Feb 2017 12:10:40 GMT", "10/Feb/2017:12:10:40 +0100", "2017-W06-3", "@-1.5",
-		"2017-02-08 3 days ago", "last day of Feb 2017", "Feb. 8th, 2017 10 p.m. (EST)", "+999999999-01-01 +999999999 years",
+		"2017-02-08T12:10:40.787Z", "Wed, 08 Feb 2017 12:10:40 GMT",
+		"10/Feb/2017:12:10:40 +0100", "2017-W06-3", "@-1.5",
+		"2017-02-08 3 days ago", "last day of Feb 2017", "Feb. 8th, 2017 10 p.m. (EST)",
+		"+999999999-01-01 +999999999 years",
 	} {
 		f.Add(seed, "%Y-%m-%dT%H:%M:%S.%L%z")
 	}
@@ -75,7 +82,8 @@ func FuzzDateFromString(f *testing.F) {
 
 // BenchmarkDate computes one value of a date for a document.
 func BenchmarkDate(b *testing.B) {
-	doc := bsonx.NewDoc("d", bsonx.Date(1709210096789), "z", "Europe/Berlin", "s", "2024-02-29T12:34:56.789Z", "t", "Feb 29, 2024 12:34")
+	doc := bsonx.NewDoc("d", bsonx.Date(1709210096789), "z", "Europe/Berlin", "s",
+		"2024-02-29T12:34:56.789Z", "t", "Feb 29, 2024 12:34")
 	for _, bench := range []struct{ name, text string }{
 		{"year", `{"$year": "$d"}`},
 		{"year/zone", `{"$year": {"date": "$d", "timezone": "Europe/Berlin"}}`},

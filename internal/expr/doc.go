@@ -5,12 +5,12 @@
 //
 // Concepts:
 //
-//   - An operator is a Definition: its name, family, number of operands, parser and properties, such
-//     as how explain shows it. It stands in the operator's file. Pipelines and filters ask the Table
-//     for properties; they have no lists of operators. This package defines the operators that
-//     belong to the language: conditions, comparisons, boolean operators, $let, $literal and the
-//     like. The others are in the packages below (date, array, str, …) and in internal/accumulator;
-//     internal/expressions joins all of them to a Table.
+//   - An operator is a Definition: its name, family, number of operands, parser and properties,
+//     such as how explain shows it. It stands in the operator's file. Pipelines and filters ask the
+//     Table for properties; they have no lists of operators. This package defines the operators
+//     that belong to the language: conditions, comparisons, boolean operators, $let, $literal and
+//     the like. The others are in the packages below (date, array, str, …) and in
+//     internal/accumulator; internal/expressions joins all of them to a Table.
 //   - A Vars is the scope in which an expression is parsed: the operators, the collation, which
 //     variables exist and where their values are. The values of a command's `let` are constants by
 //     then; $let, $map and the like bind numbered slots.
@@ -37,6 +37,6 @@
 //
 // To add an operator: write its file with its definition in the package of its family, name the
 // definition in that package's table.go, and add testdata/<family>/<operator> here. A strict
-// function of its operands needs only Op1, Op2 or OpN; an operator with named arguments or variables
-// parses itself, as $filter and $let do.
+// function of its operands needs only Op1, Op2 or OpN; an operator with named arguments or
+// variables parses itself, as $filter and $let do.
 package expr

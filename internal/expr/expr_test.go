@@ -20,8 +20,8 @@ import (
 
 var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
 
-// TestOperators runs testdata/<family>/<operator>. The command doc sets the document; eval evaluates one expression per
-// line and prints its value, "missing", or its error.
+// TestOperators runs testdata/<family>/<operator>. The command doc sets the document; eval
+// evaluates one expression per line and prints its value, "missing", or its error.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	server := errortext.Dial(t, *record, `Failed to optimize (expression|pipeline) :: caused by :: `)
@@ -57,7 +57,11 @@ func TestOperators(t *testing.T) {
 // asCommand evaluates an expression for each document of a collection.
 func asCommand(v bsonx.Value) bson.D {
 	stage := bson.D{{Key: "$replaceWith", Value: bson.Raw(bsonx.NewDoc("v", v))}}
-	return bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: bson.A{stage}}, {Key: "cursor", Value: bson.D{}}}
+	return bson.D{
+		{Key: "aggregate", Value: "c"},
+		{Key: "pipeline", Value: bson.A{stage}},
+		{Key: "cursor", Value: bson.D{}},
+	}
 }
 
 // evaluate returns the value of an expression, or the name of its error.
@@ -124,15 +128,18 @@ func TestLet(t *testing.T) {
 	if v, ok := expr.ConstValue(e); !ok || v.Int32() != 8 {
 		t.Errorf("let variables were not folded: %v", v)
 	}
-	if _, err := expressions.Scope().WithLet(bsonxtest.Parse(t, `{"a": "$x"}`), time.Now()); mongoerr.CodeOf(err) != 4890500 {
+	if _, err := expressions.Scope().
+		WithLet(bsonxtest.Parse(t, `{"a": "$x"}`), time.Now()); mongoerr.CodeOf(err) != 4890500 {
 		t.Errorf("a field path in let: %v", err)
 	}
-	if _, err := expressions.Scope().WithLet(bsonxtest.Parse(t, `{"A": 1}`), time.Now()); mongoerr.CodeOf(err) != mongoerr.FailedToParse {
+	if _, err := expressions.Scope().
+		WithLet(bsonxtest.Parse(t, `{"A": 1}`), time.Now()); mongoerr.CodeOf(err) != mongoerr.FailedToParse {
 		t.Errorf("a bad name in let: %v", err)
 	}
 }
 
-// TestNestedLet pins that inner bindings do not overwrite outer ones that are still to be evaluated.
+// TestNestedLet pins that inner bindings do not overwrite outer ones that are still to be
+// evaluated.
 func TestNestedLet(t *testing.T) {
 	t.Parallel()
 	v := bsonxtest.Parse(t, `{"v": {"$let": {"vars": {"a": 1, "b": {"$let": {"vars": {"z": 7}, "in": {"$add": ["$$z", "$x"]}}}},
@@ -191,11 +198,12 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// FuzzParse states that parsing and evaluating any BSON value ends without a panic, and that evaluating again gives the
-// same.
+// FuzzParse states that parsing and evaluating any BSON value ends without a panic, and that
+// evaluating again gives the same.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		`{"v": "$a.b"}`, `{"v": {"$add": [1, "$x", {"$size": "$y"}]}}`, `{"v": {"$let": {"vars": {"a": 1}, "in": "$$a"}}}`,
+		`{"v": "$a.b"}`, `{"v": {"$add": [1, "$x", {"$size": "$y"}]}}`,
+		`{"v": {"$let": {"vars": {"a": 1}, "in": "$$a"}}}`,
 		`{"v": {"$reduce": {"input": [1], "initialValue": 0, "in": {"$add": ["$$value", "$$this"]}}}}`,
 		`{"v": {"$switch": {"branches": [{"case": true, "then": 1}]}}}`, `{"v": {"$substrCP": ["é", 0, 1]}}`,
 	} {
@@ -222,7 +230,8 @@ func FuzzParse(f *testing.F) {
 
 func BenchmarkAddFields(b *testing.B) {
 	doc := bsonxtest.Parse(b, `{"_id": 1, "price": 12.5, "qty": 3, "name": "x"}`)
-	e, err := expr.Parse(bsonxtest.Parse(b, `{"v": {"$multiply": ["$price", "$qty"]}}`).Lookup("v"), expressions.Scope())
+	e, err := expr.Parse(bsonxtest.Parse(b, `{"v": {"$multiply": ["$price", "$qty"]}}`).
+		Lookup("v"), expressions.Scope())
 	if err != nil {
 		b.Fatal(err)
 	}

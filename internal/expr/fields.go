@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Fields are the top-level fields that some expressions read, so that one walk over a document gives all of them. It is
-// immutable.
+// Fields are the top-level fields that some expressions read, so that one walk over a document
+// gives all of them. It is immutable.
 type Fields struct {
 	names []string
 	index map[string]int // the positions of names
@@ -75,8 +75,8 @@ func (f *Fields) want(name string) int {
 	return len(f.names) - 1
 }
 
-// Load makes doc the document, for expressions that were bound to f and for others. They must not be evaluated with another
-// Root before the next Load.
+// Load makes doc the document, for expressions that were bound to f and for others. They must not
+// be evaluated with another Root before the next Load.
 func (c *Context) Load(f *Fields, doc bsonx.Doc) {
 	c.Root, c.built = bsonx.Document(doc), 0
 	if c.loaded != f {
@@ -85,7 +85,8 @@ func (c *Context) Load(f *Fields, doc bsonx.Doc) {
 	c.reader.Read(doc)
 }
 
-// Rest is Forget before a time in which nothing is computed: it lets go of values that were computed, too.
+// Rest is Forget before a time in which nothing is computed: it lets go of values that were
+// computed, too.
 func (c *Context) Rest() {
 	c.Forget()
 	clear(c.stack[:cap(c.stack)])

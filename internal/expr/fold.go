@@ -149,10 +149,10 @@ const (
 	Commutable             // all constants, which are moved to the end
 )
 
-// combine evaluates runs of two and more constants among the operands of a call, as far as its operator is associative. It
-// changes the call. A run that fails is noted, and stays. Where nothing is noted MongoDB does not optimise: no constant is moved, since the
-// first operand that is null or wrong decides.
-// It fails where a value exceeds the memory that the operation may hold.
+// combine evaluates runs of two and more constants among the operands of a call, as far as its
+// operator is associative. It changes the call. A run that fails is noted, and stays. Where nothing
+// is noted MongoDB does not optimise: no constant is moved, since the first operand that is null or
+// wrong decides. It fails where a value exceeds the memory that the operation may hold.
 func (c *CallN) combine(vars *Vars) error {
 	how := c.Def.Association
 	if how == Commutable && vars.Failures() == nil || AllConst(c.Args) {

@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestConstantFailures lists which expressions of constants fail before the first document: with the code, or 0 for none.
+// TestConstantFailures lists which expressions of constants fail before the first document: with
+// the code, or 0 for none.
 func TestConstantFailures(t *testing.T) {
 	t.Parallel()
 	for text, code := range map[string]mongoerr.Code{
@@ -46,7 +47,8 @@ func TestConstantFailures(t *testing.T) {
 		`{"$dateTrunc": {"date": null, "unit": "eon"}}`:                                                      0,
 	} {
 		failures := &expr.Failures{}
-		_, err := expr.Parse(bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
+		_, err := expr.Parse(bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"),
+			expressions.Scope().WithFailures(failures))
 		if err != nil || mongoerr.CodeOf(failures.Err()) != code {
 			t.Errorf("%s: %v, %v, want %d", text, err, failures.Err(), code)
 		}
@@ -75,8 +77,8 @@ func TestSimplified(t *testing.T) {
 	}
 }
 
-// TestNotOptimised pins that operands keep their order in a scope that notes no failures, such as that of an update: the first that is null
-// or wrong decides.
+// TestNotOptimised pins that operands keep their order in a scope that notes no failures, such as
+// that of an update: the first that is null or wrong decides.
 func TestNotOptimised(t *testing.T) {
 	t.Parallel()
 	for text, code := range map[string]mongoerr.Code{
@@ -112,8 +114,9 @@ func TestCopied(t *testing.T) {
 	}
 }
 
-// TestFirstMistake lists which of several mistakes in named arguments is reported: by the order of the document where operands are compiled
-// as they come (before what is missing), else the last operand's.
+// TestFirstMistake lists which of several mistakes in named arguments is reported: by the order of
+// the document where operands are compiled as they come (before what is missing), else the last
+// operand's.
 func TestFirstMistake(t *testing.T) {
 	t.Parallel()
 	const undefined, unknown, arity = 17276, mongoerr.InvalidPipelineOperator, 16020
@@ -151,7 +154,8 @@ func TestFirstMistake(t *testing.T) {
 		`{"$reduce": {"input": {"$sqrt": -1}, "initialValue": {"$ln": -1}, "in": {"$add": ["x", null]}}}`: 28714,
 	} {
 		failures := &expr.Failures{}
-		_, err := expr.Parse(bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"), expressions.Scope().WithFailures(failures))
+		_, err := expr.Parse(bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"),
+			expressions.Scope().WithFailures(failures))
 		if err == nil {
 			err = failures.Err()
 		}
@@ -166,7 +170,8 @@ func TestFirstFailure(t *testing.T) {
 	t.Parallel()
 	doc := bsonx.NewDoc("text", "x")
 	for _, op := range []string{"$subtract", "$divide", "$mod", "$cmp", "$eq", "$ne", "$gt", "$gte", "$lt", "$lte"} {
-		if got := evaluate(t, bsonxtest.Parse(t, `{"v": {"`+op+`": [{"$ln": "$text"}, {"$year": "$text"}]}}`).Lookup("v"), doc); got != "error Location16006" {
+		if got := evaluate(t, bsonxtest.Parse(t, `{"v": {"`+op+`": [{"$ln": "$text"}, {"$year": "$text"}]}}`).
+			Lookup("v"), doc); got != "error Location16006" {
 			t.Errorf("%s: %s", op, got)
 		}
 	}

@@ -2,7 +2,8 @@ package expr
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// Func is an expression that a caller brings along, for what is no operator of the language (find's $elemMatch).
+// Func is an expression that a caller brings along, for what is no operator of the language (find's
+// $elemMatch).
 type Func func(ctx *Context) (bsonx.Value, error)
 
 // Eval calls the function.

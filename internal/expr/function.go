@@ -64,7 +64,8 @@ func parseFunction(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr,
 	return &functionExpr{fn, args}, nil
 }
 
-// functionBody computes the source of the function, which must be known when the expression is compiled.
+// functionBody computes the source of the function, which must be known when the expression is
+// compiled.
 func functionBody(p *Parser, v bsonx.Value, vars *Vars) (string, error) {
 	if v.IsMissing() {
 		return "", mongoerr.New(31261, "The body function must be specified.")
@@ -83,7 +84,8 @@ func functionBody(p *Parser, v bsonx.Value, vars *Vars) (string, error) {
 	return body.Str(), nil
 }
 
-// WithScripts returns the scope with limits for the JavaScript in expressions; without, they are the defaults.
+// WithScripts returns the scope with limits for the JavaScript in expressions; without, they are
+// the defaults.
 func (v *Vars) WithScripts(opts js.Options) *Vars {
 	scope := v.child()
 	scope.scripts = &opts

@@ -15,7 +15,8 @@ const (
 	DepthInterval = 32
 	// maxTextBytes is the length from which MongoDB makes no string.
 	maxTextBytes = limits.DocumentBytes
-	// maxUnchecked is how much work an expression does between two looks at whether its operation still runs.
+	// maxUnchecked is how much work an expression does between two looks at whether its operation
+	// still runs.
 	maxUnchecked = 1 << 18
 	// callWork is the work of an operator without the bytes of its operands.
 	callWork = 32
@@ -59,8 +60,8 @@ func TotalBytes(values []bsonx.Value) int {
 	return n
 }
 
-// Built counts n bytes of the document that is being built around expressions. It fails where the document becomes too large,
-// and now and then returns the error of an operation that has ended.
+// Built counts n bytes of the document that is being built around expressions. It fails where the
+// document becomes too large, and now and then returns the error of an operation that has ended.
 func (c *Context) Built(n int) error {
 	if c.built += n; c.built > limits.ExpressionBytes {
 		return CheckBytes("A document", c.built)

@@ -44,13 +44,15 @@ func TestGrowthIsBounded(t *testing.T) {
 		`{"$reduce": {"input": {"$range": ["$zero", 1000000]}, "initialValue": 1, "in": ["$$value"]}}`:        mongoerr.Overflow,
 		`{"$size": {"$reduce": {"input": {"$range": ["$zero", 399]}, "initialValue": 1, "in": ["$$value"]}}}`: 0,
 	} {
-		if got, want := evaluate(t, bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"), bsonxtest.Parse(t, `{"zero": 0, "x": "0123456789"}`)), "error "+code.Name(); code != 0 && got != want {
+		if got, want := evaluate(t, bsonxtest.Parse(t, `{"v":`+text+`}`).Lookup("v"),
+			bsonxtest.Parse(t, `{"zero": 0, "x": "0123456789"}`)), "error "+code.Name(); code != 0 && got != want {
 			t.Errorf("%s: %.100s, want %s", text, got, want)
 		}
 	}
 }
 
-// TestLoopsEndWithTheirOperation requires that nested loops end soon after the operation that they run for.
+// TestLoopsEndWithTheirOperation requires that nested loops end soon after the operation that they
+// run for.
 func TestLoopsEndWithTheirOperation(t *testing.T) {
 	t.Parallel()
 	loop := `{"$add": ["$$this", 1]}`

@@ -26,7 +26,8 @@ const (
 // quick lists the operators of arrays, sets and objects that need no check, with the reason.
 var quick = map[string]string{
 	"$isArray": "reads no element", "$size": "only steps over the elements", "$first": "only steps over the elements",
-	"$last": "only steps over the elements", "$arrayElemAt": "only steps over the elements", "$getField": "counts the bytes",
+	"$last": "only steps over the elements", "$arrayElemAt": "only steps over the elements",
+	"$getField": "counts the bytes",
 	"$bsonSize": "reads no field", "$binarySize": "reads no byte",
 }
 
@@ -34,14 +35,19 @@ var quick = map[string]string{
 // is a large object, and $pairs is the array that $arrayToObject turns into it.
 var loops = map[string]string{
 	"$allElementsTrue": `["$v"]`, "$anyElementTrue": `[{"$map": {"input": "$v", "in": false}}]`,
-	"$setUnion": `["$v", "$w"]`, "$setIntersection": `["$v", "$w"]`, "$setDifference": `["$v", "$w"]`, "$setEquals": `["$v", "$w"]`,
-	"$setIsSubset": `["$v", "$w"]`, "$concatArrays": `["$v", "$w"]`, "$reverseArray": `"$v"`, "$slice": `["$v", 1000000]`,
-	"$range": `["$zero", 65536]`, "$indexOfArray": `["$v", -1]`, "$in": `[-1, "$v"]`, "$zip": `{"inputs": ["$v", "$w"]}`,
-	"$sortArray": `{"input": "$v", "sortBy": -1}`, "$firstN": `{"input": "$v", "n": 1000000}`, "$lastN": `{"input": "$v", "n": 1000000}`,
-	"$minN": `{"input": "$v", "n": 3}`, "$maxN": `{"input": "$v", "n": 3}`, "$filter": `{"input": "$v", "cond": false}`,
+	"$setUnion": `["$v", "$w"]`, "$setIntersection": `["$v", "$w"]`,
+	"$setDifference": `["$v", "$w"]`, "$setEquals": `["$v", "$w"]`,
+	"$setIsSubset": `["$v", "$w"]`, "$concatArrays": `["$v", "$w"]`,
+	"$reverseArray": `"$v"`, "$slice": `["$v", 1000000]`,
+	"$range": `["$zero", 65536]`, "$indexOfArray": `["$v", -1]`, "$in": `[-1, "$v"]`,
+	"$zip":       `{"inputs": ["$v", "$w"]}`,
+	"$sortArray": `{"input": "$v", "sortBy": -1}`, "$firstN": `{"input": "$v", "n": 1000000}`,
+	"$lastN": `{"input": "$v", "n": 1000000}`,
+	"$minN":  `{"input": "$v", "n": 3}`, "$maxN": `{"input": "$v", "n": 3}`, "$filter": `{"input": "$v", "cond": false}`,
 	"$map": `{"input": "$v", "in": 1}`, "$reduce": `{"input": "$v", "initialValue": 0, "in": 1}`,
 	"$mergeObjects": `["$object", "$object"]`, "$objectToArray": `"$object"`, "$arrayToObject": `"$pairs"`,
-	"$percentile": `{"input": "$v", "p": [0.5], "method": "approximate"}`, "$median": `{"input": "$v", "method": "approximate"}`,
+	"$percentile": `{"input": "$v", "p": [0.5], "method": "approximate"}`,
+	"$median":     `{"input": "$v", "method": "approximate"}`,
 	"$setField":   `{"field": "new", "input": "$object", "value": 1}`,
 	"$unsetField": `{"field": "f7", "input": "$object"}`,
 	"$sum":        `"$v"`, "$avg": `"$v"`, "$min": `"$v"`, "$max": `"$v"`, "$stdDevPop": `"$v"`, "$stdDevSamp": `"$v"`,
@@ -53,7 +59,9 @@ func TestLooks(t *testing.T) {
 	t.Parallel()
 	doc := largeOperands()
 	for _, op := range expressions.Table().List() {
-		if op.Status == expr.Known || !slices.Contains([]string{"array", "set", "object"}, op.Family) && loops[op.Name] == "" || quick[op.Name] != "" {
+		if op.Status == expr.Known ||
+			!slices.Contains([]string{"array", "set", "object"}, op.Family) &&
+				loops[op.Name] == "" || quick[op.Name] != "" {
 			continue
 		}
 		arg, ok := loops[op.Name]
@@ -74,7 +82,8 @@ func looksOf(t *testing.T, text string, doc bsonx.Doc) int {
 	t.Helper()
 	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 	running.Set(op)
-	e, err := expr.Parse(bsonxtest.Parse(t, `{"v": `+text+`}`).Lookup("v"), expressions.Scope().WithScripts(js.Options{Running: running}))
+	e, err := expr.Parse(bsonxtest.Parse(t, `{"v": `+text+`}`).Lookup("v"),
+		expressions.Scope().WithScripts(js.Options{Running: running}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +108,8 @@ func largeOperands() bsonx.Doc {
 	object.End()
 	pairs.End()
 	v := bsonx.Array(array.Bytes())
-	return bsonx.NewDoc("zero", 0, "v", v, "w", v, "object", bsonx.Document(object.Bytes()), "pairs", bsonx.Array(pairs.Bytes()))
+	return bsonx.NewDoc("zero", 0, "v", v, "w", v, "object", bsonx.Document(object.Bytes()),
+		"pairs", bsonx.Array(pairs.Bytes()))
 }
 
 // TestHashLooks hashes large values once.

@@ -15,7 +15,8 @@ func randDefinition() Definition {
 	}
 }
 
-// metaDefinition defines $meta. The stable API has it, but not all kinds of metadata; see CheckMeta.
+// metaDefinition defines $meta. The stable API has it, but not all kinds of metadata; see
+// CheckMeta.
 func metaDefinition() Definition {
 	return Definition{
 		Name: "$meta", Family: "miscellaneous", Parse: parseMeta, Form: writtenForm,
@@ -98,7 +99,8 @@ func metaFields() map[string]func(*Meta) bsonx.Value {
 
 // unstableMeta are the kinds of metadata that the stable API does not have.
 var unstableMeta = map[string]bool{
-	"textScore": true, "indexKey": true, "searchScore": true, "searchHighlights": true, "searchScoreDetails": true, "searchSequenceToken": true,
+	"textScore": true, "indexKey": true, "searchScore": true, "searchHighlights": true,
+	"searchScoreDetails": true, "searchSequenceToken": true,
 }
 
 func parseMeta(_ *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {

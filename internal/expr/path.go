@@ -15,13 +15,14 @@ const (
 	nowSlot  = -2
 )
 
-// Path reads a field path from the document or from a variable. Arrays on the way are mapped over: each
-// element that is a document contributes the rest of the path, other elements nothing.
+// Path reads a field path from the document or from a variable. Arrays on the way are mapped over:
+// each element that is a document contributes the rest of the path, other elements nothing.
 type Path struct {
 	slot   int // rootSlot, nowSlot or the slot of a variable
 	parts  []string
 	dotted string
-	// Where several expressions read the document together: the number of the first part among their fields.
+	// Where several expressions read the document together: the number of the first part among
+	// their fields.
 	fields *Fields
 	field  int
 
@@ -33,7 +34,8 @@ func NewPath(parts []string) *Path {
 	return &Path{slot: rootSlot, parts: parts, dotted: strings.Join(parts, ".")}
 }
 
-// FieldPath returns the dotted path if e reads a field of the document itself ("$a.b"), without variables.
+// FieldPath returns the dotted path if e reads a field of the document itself ("$a.b"), without
+// variables.
 func FieldPath(e Expr) (string, bool) {
 	p, ok := e.(*Path)
 	if !ok || p.slot != rootSlot || len(p.parts) == 0 {
@@ -165,8 +167,8 @@ func CheckFieldPath(path string) error {
 	return err
 }
 
-// SplitFieldPath splits a dotted path and checks its components as MongoDB's FieldPath does: no empty one,
-// none that starts with a dollar, not too many.
+// SplitFieldPath splits a dotted path and checks its components as MongoDB's FieldPath does: no
+// empty one, none that starts with a dollar, not too many.
 func SplitFieldPath(path string) ([]string, error) {
 	if path == "" {
 		return nil, mongoerr.New(40352, "FieldPath cannot be constructed with empty string")

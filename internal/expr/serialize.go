@@ -8,9 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Serializer writes expressions as MongoDB's explain shows them: operands in arrays or under their names, constants
-// folded and wrapped in $const, paths in their short form. It works on expressions as they were written, which have been
-// parsed without an error before.
+// Serializer writes expressions as MongoDB's explain shows them: operands in arrays or under their
+// names, constants folded and wrapped in $const, paths in their short form. It works on expressions
+// as they were written, which have been parsed without an error before.
 type Serializer struct {
 	// Vars is the scope that the expression was parsed in.
 	Vars *Vars

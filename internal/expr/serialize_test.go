@@ -15,8 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
-// TestSerialize runs testdata/serialize/forms: one expression per line, in extended JSON, gives the form of explain. The command
-// accumulator takes uses of accumulators. The variable $$c is the constant 7.
+// TestSerialize runs testdata/serialize/forms: one expression per line, in extended JSON, gives the
+// form of explain. The command accumulator takes uses of accumulators. The variable $$c is the
+// constant 7.
 func TestSerialize(t *testing.T) {
 	t.Parallel()
 	vars := expressions.Scope().WithConst("c", bsonx.Int32(7))
@@ -35,7 +36,8 @@ func TestSerialize(t *testing.T) {
 				v = s.Expression(v)
 			}
 			out.WriteString(bsonx.FormatShell(v) + "\n")
-			if _, err := expr.Parse(v, expressions.Scope()); d.Cmd == "expression" && err != nil && !strings.Contains(line, "$toString") {
+			if _, err := expr.Parse(v, expressions.Scope()); d.Cmd == "expression" && err != nil &&
+				!strings.Contains(line, "$toString") {
 				t.Errorf("%s: the form is no expression: %v", line, err)
 			}
 		}

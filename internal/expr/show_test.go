@@ -17,8 +17,11 @@ func TestShownIsBounded(t *testing.T) {
 	}
 	list := bsonx.ValueOf(numbers)
 	for name, v := range map[string]bsonx.Value{
-		"string": bsonx.String(long), "array": list, "document": bsonx.Document(list.Doc()), "nested": bsonx.ValueOf([]bsonx.Value{list, list}),
-		"name": bsonx.Document(bsonx.NewDoc(long, 1)), "strings": bsonx.ValueOf([]bsonx.Value{bsonx.String(long), bsonx.String(long)}), "names": bsonx.Document(bsonx.NewDoc("a", 1, long, 1, long, 2)),
+		"string": bsonx.String(long), "array": list, "document": bsonx.Document(list.Doc()),
+		"nested":  bsonx.ValueOf([]bsonx.Value{list, list}),
+		"name":    bsonx.Document(bsonx.NewDoc(long, 1)),
+		"strings": bsonx.ValueOf([]bsonx.Value{bsonx.String(long), bsonx.String(long)}),
+		"names":   bsonx.Document(bsonx.NewDoc("a", 1, long, 1, long, 2)),
 	} {
 		for form, shown := range map[string]string{"Show": Show(v), "FormatShell": bsonx.FormatShell(v)} {
 			if len(shown) > 2*bsonx.MaxShown+100 || !strings.Contains(shown, "...") {

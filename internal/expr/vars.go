@@ -180,7 +180,8 @@ func (v *Vars) CheckMeta(kind string) error {
 	return nil
 }
 
-// CheckStable refuses an operator that the stable API does not have, where the scope is limited to it.
+// CheckStable refuses an operator that the stable API does not have, where the scope is limited to
+// it.
 func (v *Vars) CheckStable(name string) error {
 	if v.isStable() {
 		return mongoerr.New(mongoerr.APIStrictError, "%s is not allowed with 'apiStrict: true' in API Version 1", name)

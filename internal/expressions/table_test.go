@@ -32,8 +32,8 @@ func TestDefinitionsAreComplete(t *testing.T) {
 	}
 }
 
-// TestTotalOperators pins that an operator and its nodes say the same about values for all operands.
-// $switch has no use here: it is total only with a default.
+// TestTotalOperators pins that an operator and its nodes say the same about values for all
+// operands. $switch has no use here: it is total only with a default.
 func TestTotalOperators(t *testing.T) {
 	t.Parallel()
 	uses := bsonxtest.Parse(t, `{"uses": ["$a", ["$a", "$b"], ["$a", "$b", "$c"], {"vars": {"x": "$a"}, "in": "$$x"}]}`)

@@ -197,7 +197,8 @@ func TestDepthLimit(t *testing.T) {
 	if _, err := Parse(nested(limits.FilterDepth), Options{Vars: expressions.Scope()}); err != nil {
 		t.Error(err)
 	}
-	if _, err := Parse(nested(limits.FilterDepth+1), Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != mongoerr.BadValue {
+	if _, err := Parse(nested(limits.FilterDepth+1),
+		Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != mongoerr.BadValue {
 		t.Error(err)
 	}
 	deep := bsonx.NewDoc("$gt", 1)

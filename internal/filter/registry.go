@@ -28,7 +28,10 @@ func operators() []operator {
 		{name: "$expr", family: Evaluation, parseTop: parseExpr, depends: expr.OnOperands},
 		{name: "$jsonSchema", family: Evaluation, parseTop: parseJSONSchema, depends: expr.OnOperands},
 		{name: "$mod", family: Evaluation, parseField: parseMod, depends: expr.OnOperands},
-		{name: "$options", family: Evaluation, parseField: parseOptions, note: "with $regex only", depends: expr.OnOperands},
+		{
+			name: "$options", family: Evaluation, parseField: parseOptions,
+			note: "with $regex only", depends: expr.OnOperands,
+		},
 		{name: "$regex", family: Evaluation, parseField: parseRegex, depends: expr.OnOperands},
 		{name: "$text", family: Evaluation, parseTop: parseText, depends: expr.OnMetadata},
 		{name: "$where", family: Evaluation, parseTop: parseWhere, depends: expr.OnCode},
@@ -46,8 +49,14 @@ func operators() []operator {
 		{name: "$geoWithin", family: Geospatial, parseField: parseGeo, depends: expr.OnOperands},
 		{name: "$near", family: Geospatial, parseField: parseNear, nearby: true, depends: expr.OnMetadata},
 		{name: "$nearSphere", family: Geospatial, parseField: parseNear, nearby: true, depends: expr.OnMetadata},
-		{name: "$geoNear", family: Geospatial, parseField: parseNear, nearby: true, note: "old name of $near", depends: expr.OnMetadata},
-		{name: "$within", family: Geospatial, parseField: parseGeo, note: "old name of $geoWithin", depends: expr.OnOperands},
+		{
+			name: "$geoNear", family: Geospatial, parseField: parseNear, nearby: true,
+			note: "old name of $near", depends: expr.OnMetadata,
+		},
+		{
+			name: "$within", family: Geospatial, parseField: parseGeo,
+			note: "old name of $geoWithin", depends: expr.OnOperands,
+		},
 
 		{name: "$alwaysFalse", family: Misc, parseTop: parseAlways(&AlwaysFalse{}), depends: expr.OnOperands},
 		{name: "$alwaysTrue", family: Misc, parseTop: parseAlways(&AlwaysTrue{}), depends: expr.OnOperands},

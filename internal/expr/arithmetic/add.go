@@ -15,8 +15,8 @@ func addDefinition() expr.Definition {
 	}
 }
 
-// add sums numbers from left to right. One operand may be a date, to which each number behind it is added as a whole one; null
-// anywhere makes the result null.
+// add sums numbers from left to right. One operand may be a date, to which each number behind it is
+// added as a whole one; null anywhere makes the result null.
 func add(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	var sum numeric.Total
 	date := bsonx.Missing

@@ -23,7 +23,8 @@ func atan2(args []bsonx.Value) (bsonx.Value, error) {
 			return bsonx.Null, nil
 		}
 		if !v.Type.IsNumber() {
-			return bsonx.Missing, mongoerr.New(mongoerr.Code(51044+i), "$atan2 only supports numeric types, not %s", v.Type)
+			return bsonx.Missing, mongoerr.New(mongoerr.Code(51044+i),
+				"$atan2 only supports numeric types, not %s", v.Type)
 		}
 	}
 	y, x := args[0], args[1]

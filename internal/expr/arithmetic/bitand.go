@@ -32,7 +32,8 @@ func combined(name string, op numeric.BitOp, neutral int32) func(args []bsonx.Va
 				}
 			default:
 				if !expr.Nullish(v) {
-					return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "%s only supports int and long operands.", name)
+					return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch,
+						"%s only supports int and long operands.", name)
 				}
 				return bsonx.Null, nil
 			}
@@ -55,7 +56,8 @@ func bitNot(v bsonx.Value) (bsonx.Value, error) {
 	case !v.Type.IsNumber():
 		return bsonx.Missing, mongoerr.New(28765, "$bitNot only supports numeric types, not %s", v.Type)
 	case v.Type == bsonx.TypeDouble || v.Type == bsonx.TypeDecimal128:
-		return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$bitNot only supports int and long, not: %s.", v.Type)
+		return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch,
+			"$bitNot only supports int and long, not: %s.", v.Type)
 	}
 	return numeric.BitNot(v)
 }

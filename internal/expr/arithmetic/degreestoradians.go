@@ -17,7 +17,8 @@ func radiansToDegreesDefinition() expr.Definition {
 	return scaled("$radiansToDegrees", 180/math.Pi, "57.29577951308232087679815481410517")
 }
 
-// scaled defines an operator that multiplies by a constant, which is given as a double and as a decimal.
+// scaled defines an operator that multiplies by a constant, which is given as a double and as a
+// decimal.
 func scaled(name string, factor float64, decimal string) expr.Definition {
 	exact, err := bsonx.ParseDecimal(decimal)
 	if err != nil {

@@ -22,5 +22,6 @@ func divide(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	case expr.Nullish(a) || expr.Nullish(b):
 		return bsonx.Null, nil
 	}
-	return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$divide only supports numeric types, not %s and %s", a.Type, b.Type)
+	return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch,
+		"$divide only supports numeric types, not %s and %s", a.Type, b.Type)
 }

@@ -22,7 +22,8 @@ func multiply(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		case expr.Nullish(v):
 			return bsonx.Null, nil
 		case !v.Type.IsNumber():
-			return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch, "$multiply only supports numeric types, not %s", v.Type)
+			return bsonx.Missing, mongoerr.New(mongoerr.TypeMismatch,
+				"$multiply only supports numeric types, not %s", v.Type)
 		case i == 0:
 			product = v
 		default:

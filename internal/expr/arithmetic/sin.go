@@ -31,8 +31,11 @@ func acoshDefinition() expr.Definition { return bounded("$acosh", math.Acosh, nu
 
 func atanhDefinition() expr.Definition { return bounded("$atanh", math.Atanh, numeric.Atanh, -1, 1) }
 
-// bounded defines an operator that is defined between two bounds. It computes doubles and decimals each in their precision.
-func bounded(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value, low, high float64) expr.Definition {
+// bounded defines an operator that is defined between two bounds. It computes doubles and decimals
+// each in their precision.
+func bounded(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value,
+	low, high float64,
+) expr.Definition {
 	least, most := bsonx.Double(low), bsonx.Double(high)
 	domain := "[" + numeric.FormatDouble(low) + "," + numeric.FormatDouble(high) + "]"
 	return trigonometric(name, domain, double, decimal, func(v bsonx.Value) bool {
@@ -47,7 +50,8 @@ func finite(name string, double func(float64) float64, decimal func(bsonx.Value)
 }
 
 func trigonometric(
-	name, domain string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value, defined func(bsonx.Value) bool,
+	name, domain string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value,
+	defined func(bsonx.Value) bool,
 ) expr.Definition {
 	fn := func(v bsonx.Value) (bsonx.Value, error) {
 		if expr.Nullish(v) {

@@ -20,7 +20,8 @@ func arrayElemAt(args []bsonx.Value) (bsonx.Value, error) {
 		return bsonx.Null, nil
 	}
 	if array.Type != bsonx.TypeArray {
-		return bsonx.Missing, mongoerr.New(28689, "$arrayElemAt's first argument must be an array, but is %s", array.Type)
+		return bsonx.Missing, mongoerr.New(28689,
+			"$arrayElemAt's first argument must be an array, but is %s", array.Type)
 	}
 	if !at.Type.IsNumber() {
 		return bsonx.Missing, mongoerr.New(28690, "$arrayElemAt's second argument must be a numeric value, but is %s", at.Type)

@@ -95,7 +95,8 @@ func parseFilter(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *ex
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(28646, "$filter only supports an object as its argument")
 	}
-	raw, err := expr.RawArgs(arg, expr.UnknownArgument{Code: 28647, Text: expr.UnrecognizedParameter}, def.Name, "input", "cond", "as", "limit")
+	raw, err := expr.RawArgs(arg, expr.UnknownArgument{Code: 28647, Text: expr.UnrecognizedParameter}, def.Name,
+		"input", "cond", "as", "limit")
 	if err != nil {
 		return nil, err
 	}

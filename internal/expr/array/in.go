@@ -18,7 +18,8 @@ func inDefinition() expr.Definition {
 func in(c *collation.Collator) expr.Watching2 {
 	return func(v, array bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		if array.Type != bsonx.TypeArray {
-			return bsonx.Missing, mongoerr.New(40081, "$in requires an array as a second argument, found: %s", array.Type)
+			return bsonx.Missing, mongoerr.New(40081,
+				"$in requires an array as a second argument, found: %s", array.Type)
 		}
 		var meter interrupt.Meter
 		for it := array.Doc().Iter(); it.Next(); {

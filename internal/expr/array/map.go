@@ -56,7 +56,8 @@ func parseMap(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(16878, "$map only supports an object as its argument")
 	}
-	raw, err := expr.RawArgs(arg, expr.UnknownArgument{Code: 16879, Text: expr.UnrecognizedParameter}, def.Name, "input", "in", "as")
+	raw, err := expr.RawArgs(arg, expr.UnknownArgument{Code: 16879, Text: expr.UnrecognizedParameter},
+		def.Name, "input", "in", "as")
 	if err != nil {
 		return nil, err
 	}

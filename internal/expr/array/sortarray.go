@@ -37,7 +37,8 @@ func parseSortArray(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars 
 		return nil, mongoerr.New(2942500, "$sortArray requires an object as an argument, found: %s", arg.Type)
 	}
 	names := []string{"input", "sortBy"}
-	raw, order, unknown := expr.OrderedArgs(arg, expr.UnknownArgument{Code: 2942501, Text: expr.FoundUnknown}, def.Name, names)
+	raw, order, unknown := expr.OrderedArgs(arg,
+		expr.UnknownArgument{Code: 2942501, Text: expr.FoundUnknown}, def.Name, names)
 	s := &sortArray{compare: vars.Collation().CompareValues, running: vars.Scripts().Running}
 	for _, i := range order {
 		var err error
@@ -168,8 +169,8 @@ func (s *sortArray) byFields(values []bsonx.Value) (bsonx.Value, error) {
 	return expr.ListOf(out, s.running)
 }
 
-// elementAtPath follows a path through documents, and through arrays by position only. What is absent is null, and so
-// is everything in a value that is no document.
+// elementAtPath follows a path through documents, and through arrays by position only. What is
+// absent is null, and so is everything in a value that is no document.
 func elementAtPath(v bsonx.Value, path []string) bsonx.Value {
 	if v.Type != bsonx.TypeDocument {
 		return bsonx.Null

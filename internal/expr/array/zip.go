@@ -30,7 +30,8 @@ func parseZip(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(34460, "$zip only supports an object as an argument, found %s", arg.Type)
 	}
-	raw, order, unknown := expr.OrderedArgs(arg, expr.UnknownArgument{Code: 34464, Text: expr.FoundUnknown}, def.Name, []string{"inputs", "defaults", "useLongestLength"})
+	raw, order, unknown := expr.OrderedArgs(arg, expr.UnknownArgument{Code: 34464, Text: expr.FoundUnknown}, def.Name,
+		[]string{"inputs", "defaults", "useLongestLength"})
 	z := &zip{running: vars.Scripts().Running}
 	for _, i := range order {
 		if err := z.argument(p, i, raw[i], vars); err != nil {
@@ -55,11 +56,13 @@ func parseZip(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.
 func (z *zip) argument(p *expr.Parser, i int, v bsonx.Value, vars *expr.Vars) (err error) {
 	switch {
 	case i == 2 && v.Type != bsonx.TypeBool:
-		return mongoerr.New(34463, "useLongestLength must be a bool, found object") // MongoDB names the type of the whole argument
+		// MongoDB names the type of the whole argument
+		return mongoerr.New(34463, "useLongestLength must be a bool, found object")
 	case i == 2:
 		z.longest = v.Bool()
 	case v.Type != bsonx.TypeArray:
-		return mongoerr.New(mongoerr.Code(34461+i), "%s must be an array of expressions, found %s", []string{"inputs", "defaults"}[i], v.Type)
+		return mongoerr.New(mongoerr.Code(34461+i), "%s must be an array of expressions, found %s",
+			[]string{"inputs", "defaults"}[i], v.Type)
 	case i == 1:
 		z.defaults, err = p.Operands(v, vars)
 	default:

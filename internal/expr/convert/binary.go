@@ -244,7 +244,8 @@ func (c *converter) binaryText(v bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
-// binaryNumber reads the bytes of a number: 1, 2, 4 or, for a long, 8 of a whole one, 4 or 8 of a double.
+// binaryNumber reads the bytes of a number: 1, 2, 4 or, for a long, 8 of a whole one, 4 or 8 of a
+// double.
 func (c *converter) binaryNumber(v bsonx.Value) (bsonx.Value, error) {
 	_, data := v.Binary()
 	order := binary.ByteOrder(binary.LittleEndian)

@@ -114,7 +114,8 @@ func targetType(v bsonx.Value) (t bsonx.Type, null bool, err error) {
 	case v.Type.IsNumber():
 		n, ok := expr.AsInt32(v)
 		if !ok {
-			return 0, false, mongoerr.New(mongoerr.FailedToParse, "In $convert, numeric 'to' argument is not an integer")
+			return 0, false, mongoerr.New(mongoerr.FailedToParse,
+				"In $convert, numeric 'to' argument is not an integer")
 		}
 		t := bsonx.Type(n)
 		switch n {
@@ -135,7 +136,8 @@ func parseConvert(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *e
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$convert expects an object of named arguments but found: %s", arg.Type)
 	}
-	args, err := p.NamedArgs(arg, vars, expr.UnknownArgument{Code: mongoerr.FailedToParse, Text: expr.FoundUnknown}, def.Name, "input", "to", "onError", "onNull", "format", "byteOrder", "base")
+	args, err := p.NamedArgs(arg, vars, expr.UnknownArgument{Code: mongoerr.FailedToParse, Text: expr.FoundUnknown},
+		def.Name, "input", "to", "onError", "onNull", "format", "byteOrder", "base")
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +297,8 @@ func (c *converter) toNumber(v bsonx.Value) (bsonx.Value, error) {
 		return numeric.ToDouble(v)
 	case bsonx.TypeInt32:
 		// The range is checked before the fraction is cut off.
-		if f, _ := v.AsFloat64(); v.Type == bsonx.TypeDouble && !numeric.IsInfinite(v) && (f > math.MaxInt32 || f < math.MinInt32) {
+		if f, _ := v.AsFloat64(); v.Type == bsonx.TypeDouble && !numeric.IsInfinite(v) &&
+			(f > math.MaxInt32 || f < math.MinInt32) {
 			return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure,
 				"Conversion would overflow target type in $convert with no onError value: %s", expr.Show(v))
 		}
@@ -326,8 +329,8 @@ func parseNumber(text string, to bsonx.Type) (bsonx.Value, error) {
 	}
 }
 
-// notDouble says why a text is no double. nearest is the double that was read nevertheless, 0 if none
-// was: a long text is not read twice if it is out of range.
+// notDouble says why a text is no double. nearest is the double that was read nevertheless, 0 if
+// none was: a long text is not read twice if it is out of range.
 func notDouble(text string, nearest float64) string {
 	digits := strings.TrimPrefix(strings.TrimLeft(text, "+-"), ".")
 	switch {

@@ -74,7 +74,8 @@ func conversionForm(how converter) expr.FormFunc {
 		args := bsonx.NewDoc("input", input.Value(), "to", bsonx.NewDoc("$const", how.to.String()))
 		switch how.to {
 		case bsonx.TypeString:
-			args = bsonx.NewDoc("input", input.Value(), "to", bsonx.NewDoc("$const", "string"), "format", bsonx.NewDoc("$const", "auto"))
+			args = bsonx.NewDoc("input", input.Value(), "to", bsonx.NewDoc("$const", "string"), "format",
+				bsonx.NewDoc("$const", "auto"))
 		case bsonx.TypeBinary:
 			to := bsonx.NewDoc("$const", bsonx.NewDoc("type", "binData", "subtype", int32(how.subtype)))
 			args = bsonx.NewDoc("input", input.Value(), "to", to, "format", bsonx.NewDoc("$const", "uuid"))

@@ -25,7 +25,8 @@ const (
 )
 
 var datePartNames = []string{
-	"year", "month", "day", "hour", "minute", "second", "millisecond", "isoWeekYear", "isoWeek", "isoDayOfWeek", "timezone",
+	"year", "month", "day", "hour", "minute", "second", "millisecond", "isoWeekYear",
+	"isoWeek", "isoDayOfWeek", "timezone",
 }
 
 // dateFromPartsExpr is $dateFromParts. Absent operands are nil.
@@ -49,7 +50,8 @@ func parseDateFromParts(p *expr.Parser, def *expr.Definition, arg bsonx.Value, v
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40519, "%s only supports an object as its argument", def.Name)
 	}
-	raw, err := expr.RawArgs(arg, expr.UnknownArgument{Code: 40518, Text: expr.UnrecognizedArgument}, def.Name, datePartNames...)
+	raw, err := expr.RawArgs(arg,
+		expr.UnknownArgument{Code: 40518, Text: expr.UnrecognizedArgument}, def.Name, datePartNames...)
 	if err != nil {
 		return nil, err
 	}
@@ -133,9 +135,11 @@ func (d *dateFromPartsExpr) evalParts(ctx *expr.Context, parts *[partZone]int64,
 		}
 		n, whole := integral64(v)
 		if !whole {
-			return false, mongoerr.New(40515, "'%s' must evaluate to an integer, found %s with value %s", datePartNames[i], v.Type, expr.Show(v))
+			return false, mongoerr.New(40515, "'%s' must evaluate to an integer, found %s with value %s",
+				datePartNames[i], v.Type, expr.Show(v))
 		}
-		if bounded := i != partYear && i != partISOYear && i != partSecond && i != partMillisecond; bounded && n != int64(int16(n)) {
+		if bounded := i != partYear && i != partISOYear && i != partSecond &&
+			i != partMillisecond; bounded && n != int64(int16(n)) {
 			return false, mongoerr.New(31034, "'%s' must evaluate to a value in the range [%d, %d]; value %d is not in range",
 				datePartNames[i], math.MinInt16, math.MaxInt16, n)
 		}

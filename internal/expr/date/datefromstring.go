@@ -28,7 +28,8 @@ func dateFromStringDefinition() expr.Definition {
 func parseDateFromString(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 	named := expr.Named{
 		Required:  1,
-		NotObject: 40540, Unknown: expr.UnknownArgument{Code: 40541, Text: expr.UnrecognizedArgument}, Missing: []mongoerr.Code{40542},
+		NotObject: 40540, Unknown: expr.UnknownArgument{Code: 40541, Text: expr.UnrecognizedArgument},
+		Missing:       []mongoerr.Code{40542},
 		NotObjectText: "%s only supports an object as an argument, found: %s",
 	}
 	args, err := p.ParseNamedLate(def, arg, vars, named)

@@ -109,8 +109,8 @@ func (d *dateTruncExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return ctx.Arena.Date(out), err
 }
 
-// dateTrunc returns the start of the bin that a date is in. Bins follow each other from the first of January 2000 in the
-// zone; bins of weeks from the first day of that year that is startOfWeek.
+// dateTrunc returns the start of the bin that a date is in. Bins follow each other from the first
+// of January 2000 in the zone; bins of weeks from the first day of that year that is startOfWeek.
 func dateTrunc(millis int64, unit timeUnit, size int64, zone *time.Location, startOfWeek int64) (int64, error) {
 	if length := unit.millis(); length > 0 {
 		bin, over := mulOverflows(size, length)
@@ -148,8 +148,8 @@ func dateTrunc(millis int64, unit timeUnit, size int64, zone *time.Location, sta
 	return out, nil
 }
 
-// referenceDST reports whether a zone has daylight saving time at the start of 2000. A midnight that its clocks show twice
-// is resolved by that.
+// referenceDST reports whether a zone has daylight saving time at the start of 2000. A midnight
+// that its clocks show twice is resolved by that.
 func referenceDST(zone *time.Location) bool {
 	return zone != time.UTC && time.Date(2000, 1, 1, 0, 0, 0, 0, zone).IsDST()
 }

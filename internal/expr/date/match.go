@@ -32,7 +32,10 @@ func (d *dateText) match(format []byte) {
 }
 
 // numberSpecifiers says how many digits each specifier of a number reads at most.
-var numberSpecifiers = map[byte]int{'d': 2, 'm': 2, 'Y': 4, 'G': 4, 'V': 2, 'u': 1, 'j': 3, 'H': 2, 'M': 2, 'S': 2, 'L': 3}
+var numberSpecifiers = map[byte]int{
+	'd': 2, 'm': 2, 'Y': 4, 'G': 4, 'V': 2, 'u': 1, 'j': 3,
+	'H': 2, 'M': 2, 'S': 2, 'L': 3,
+}
 
 // matchSpecifier reads one specifier and returns the position after it.
 func (d *dateText) matchSpecifier(specifier byte, at int) int {
@@ -113,8 +116,8 @@ func (d *dateText) setNumber(specifier byte, n int64, width, at int) {
 	}
 }
 
-// setDayOfYear sets month and day from a day of the year. MongoDB counts it from zero when it reads it, although it
-// prints it from one.
+// setDayOfYear sets month and day from a day of the year. MongoDB counts it from zero when it reads
+// it, although it prints it from one.
 func (d *dateText) setDayOfYear(n int64, at int) {
 	if !d.year.set {
 		d.fail(at, "A 'day of year' can only come after a year has been found")
@@ -144,7 +147,8 @@ func (d *dateText) matchMinutes(at int) int {
 	return end
 }
 
-// readZone reads an offset or the abbreviation of a zone, perhaps in parentheses, and returns the position after it.
+// readZone reads an offset or the abbreviation of a zone, perhaps in parentheses, and returns the
+// position after it.
 func (d *dateText) readZone(at int) int {
 	for at < len(d.text) && strings.IndexByte(" \t(", d.text[at]) >= 0 {
 		at++
@@ -160,7 +164,8 @@ func (d *dateText) readZone(at int) int {
 	if c := d.text[at]; c == '+' || c == '-' {
 		end = d.readOffset(at)
 	} else {
-		for end < len(d.text) && strings.IndexByte(" \t\n)", d.text[end]) < 0 && (isLetter(d.text[end]) || !isLetter(d.text[at]) || strings.IndexByte("/_-", d.text[end]) >= 0) {
+		for end < len(d.text) && strings.IndexByte(" \t\n)", d.text[end]) < 0 &&
+			(isLetter(d.text[end]) || !isLetter(d.text[at]) || strings.IndexByte("/_-", d.text[end]) >= 0) {
 			end++
 		}
 		name := strings.ToLower(d.text[at:end])
@@ -216,20 +221,26 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // monthByName has the names of months that a text may have, in lower case.
 var monthByName = map[string]int64{
-	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10, "nov": 11, "dec": 12,
-	"january": 1, "february": 2, "march": 3, "april": 4, "june": 6, "july": 7, "august": 8, "september": 9, "october": 10,
+	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9,
+	"oct": 10, "nov": 11, "dec": 12,
+	"january": 1, "february": 2, "march": 3, "april": 4, "june": 6, "july": 7, "august": 8,
+	"september": 9, "october": 10,
 	"november": 11, "december": 12,
 	"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10, "xi": 11, "xii": 12,
 }
 
-// zoneAbbreviations has the abbreviations of zones that a text may have, in lower case, with their offsets in minutes.
+// zoneAbbreviations has the abbreviations of zones that a text may have, in lower case, with their
+// offsets in minutes.
 var zoneAbbreviations = map[string]int64{
 	"utc": 0, "gmt": 0, "wet": 0, "west": 60, "bst": 60, "ist": 120, "cet": 60, "cest": 120, "met": 60, "mest": 120,
 	"eet": 120, "eest": 180, "sast": 120, "cat": 120, "eat": 180, "wat": 60, "msk": 180, "msd": 240, "idt": 180,
 	"hkt": 480, "jst": 540, "kst": 540, "pkt": 300, "awst": 480, "acst": 570, "acdt": 630, "aest": 600, "aedt": 660,
 	"nzst": 720, "nzdt": 780, "est": -300, "edt": -240, "cst": -360, "cdt": -300, "mst": -420, "mdt": -360,
-	"pst": -480, "pdt": -420, "akst": -540, "akdt": -480, "hst": -600, "hdt": -540, "ast": -240, "adt": -180, "nst": -210, "ndt": -150,
+	"pst": -480, "pdt": -420, "akst": -540, "akdt": -480, "hst": -600, "hdt": -540, "ast": -240,
+	"adt": -180, "nst": -210, "ndt": -150,
 	"sst": -660, "chst": 600, "wib": 420, "wita": 480, "wit": 540,
-	"a": 60, "b": 120, "c": 180, "d": 240, "e": 300, "f": 360, "g": 420, "h": 480, "i": 540, "k": 600, "l": 660, "m": 720,
-	"n": -60, "o": -120, "p": -180, "q": -240, "r": -300, "s": -360, "t": -420, "u": -480, "v": -540, "w": -600, "x": -660, "y": -720, "z": 0,
+	"a": 60, "b": 120, "c": 180, "d": 240, "e": 300, "f": 360, "g": 420, "h": 480,
+	"i": 540, "k": 600, "l": 660, "m": 720,
+	"n": -60, "o": -120, "p": -180, "q": -240, "r": -300, "s": -360, "t": -420, "u": -480, "v": -540,
+	"w": -600, "x": -660, "y": -720, "z": 0,
 }

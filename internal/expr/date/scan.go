@@ -14,13 +14,15 @@ type relativeText struct {
 	firstDay, lastDay     bool  // of the month
 }
 
-// maxDateText bounds the text of a date. Each of its tokens is looked for in all that follows: a longer text would take minutes.
+// maxDateText bounds the text of a date. Each of its tokens is looked for in all that follows: a
+// longer text would take minutes.
 const maxDateText = 4 << 10
 
 // tokenWork is the work of looking for the tokens at one position.
 const tokenWork = 1 << 14
 
-// scan reads a date without a format: it takes the longest token at each position, the first of those of a length.
+// scan reads a date without a format: it takes the longest token at each position, the first of
+// those of a length.
 func (d *dateText) scan() {
 	if d.whole == "" {
 		d.fail(0, "Empty string")
@@ -137,9 +139,12 @@ func wordRules() []tokenRule {
 
 func timeRules() []tokenRule {
 	return []tokenRule{
-		{hour12 + `(?:[:.]` + minutelz + `(?:[:.]` + secondlz + `)?)?` + sp + `?` + meridian, func(d *dateText, at int, m []string) {
-			d.setTime(at, hourOf(m[1], m[4]), number(m[2]), number(m[3]))
-		}},
+		{
+			hour12 + `(?:[:.]` + minutelz + `(?:[:.]` + secondlz + `)?)?` + sp + `?` + meridian,
+			func(d *dateText, at int, m []string) {
+				d.setTime(at, hourOf(m[1], m[4]), number(m[2]), number(m[3]))
+			},
+		},
 		{hour12 + `:` + minutelz + `:` + secondlz + `[:.]([0-9]+)` + meridian, func(d *dateText, at int, m []string) {
 			d.setTime(at, hourOf(m[1], m[5]), number(m[2]), number(m[3]))
 			d.micros = fraction("." + m[4])
@@ -149,10 +154,13 @@ func timeRules() []tokenRule {
 			d.setTime(at, number(m[1]), number(m[2]), number(m[3]))
 			d.micros = fraction(m[4])
 		}},
-		{`t?` + hour24 + `[:.]` + minute + `[:.]` + secondlz + sp + `?(` + shiftText + `|` + zoneText + `)`, func(d *dateText, at int, m []string) {
-			d.setTime(at, number(m[1]), number(m[2]), number(m[3]))
-			d.setZone(at + len(m[0]) - len(m[4]))
-		}},
+		{
+			`t?` + hour24 + `[:.]` + minute + `[:.]` + secondlz + sp + `?(` + shiftText + `|` + zoneText + `)`,
+			func(d *dateText, at int, m []string) {
+				d.setTime(at, number(m[1]), number(m[2]), number(m[3]))
+				d.setZone(at + len(m[0]) - len(m[4]))
+			},
+		},
 		{`t?` + hour24lz + minutelz, func(d *dateText, at int, m []string) {
 			if d.haveTime {
 				d.year = some(number(m[1] + m[2]))
@@ -171,22 +179,40 @@ func dateRules() []tokenRule {
 	dmy := func(d *dateText, at int, m []string) { d.setDate(at, yearOf(m[3]), monthOf(m[2]), number(m[1])) }
 	mdy := func(d *dateText, at int, m []string) { d.setDate(at, yearOf(m[3]), monthOf(m[1]), number(m[2])) }
 	return []tokenRule{
-		{monthNum + `/` + dayNum, func(d *dateText, at int, m []string) { d.setMonthDay(at, monthOf(m[1]), number(m[2])) }},
+		{
+			monthNum + `/` + dayNum,
+			func(d *dateText, at int, m []string) { d.setMonthDay(at, monthOf(m[1]), number(m[2])) },
+		},
 		{monthNum + `/` + dayNum + `/` + year1, mdy},
 		{`([+-]?[0-9]{4})-` + monthlz + `-` + daylz, ymd},
 		{year4 + `/` + monthNum + `/` + dayNum + `/?`, ymd},
 		{year2 + `-` + monthlz + `-` + daylz, ymd},
 		{`([+-][0-9]{5,9})-` + monthlz + `-` + daylz, ymd},
-		{year4 + `-` + monthNum, func(d *dateText, at int, m []string) { d.setDate(at, yearOf(m[1]), monthOf(m[2]), 1) }},
+		{
+			year4 + `-` + monthNum,
+			func(d *dateText, at int, m []string) { d.setDate(at, yearOf(m[1]), monthOf(m[2]), 1) },
+		},
 		{year1 + `-` + monthNum + `-` + dayNum, ymd},
 		{dayNum + gap + monthText + gap + year1, dmy},
 		{dayNum + `[.\t-]` + monthNum + `[.-]` + year4, dmy},
 		{dayNum + `[.\t]` + monthNum + `\.` + year2, dmy},
-		{monthText + gap + year4, func(d *dateText, at int, m []string) { d.setDate(at, yearOf(m[2]), monthOf(m[1]), 1) }},
-		{year4 + gap + monthText, func(d *dateText, at int, m []string) { d.setDate(at, yearOf(m[1]), monthOf(m[2]), 1) }},
+		{
+			monthText + gap + year4,
+			func(d *dateText, at int, m []string) { d.setDate(at, yearOf(m[2]), monthOf(m[1]), 1) },
+		},
+		{
+			year4 + gap + monthText,
+			func(d *dateText, at int, m []string) { d.setDate(at, yearOf(m[1]), monthOf(m[2]), 1) },
+		},
 		{monthText + gap + dayNum + `[,.stndrh\t ]+` + year1, mdy},
-		{monthText + gap + dayNum + `(?:[,.stndrh\t ]+|$)`, func(d *dateText, at int, m []string) { d.setMonthDay(at, monthOf(m[1]), number(m[2])) }},
-		{dayNum + gap + monthText, func(d *dateText, at int, m []string) { d.setMonthDay(at, monthOf(m[2]), number(m[1])) }},
+		{
+			monthText + gap + dayNum + `(?:[,.stndrh\t ]+|$)`,
+			func(d *dateText, at int, m []string) { d.setMonthDay(at, monthOf(m[1]), number(m[2])) },
+		},
+		{
+			dayNum + gap + monthText,
+			func(d *dateText, at int, m []string) { d.setMonthDay(at, monthOf(m[2]), number(m[1])) },
+		},
 		{year4 + monthlz + daylz, ymd},
 		{`(` + monthAbbr + `)-` + daylz + `-` + year1, mdy},
 		{year1 + `-(` + monthAbbr + `)-` + daylz, ymd},
@@ -203,7 +229,8 @@ func combinedRules() []tokenRule {
 		{year4 + `-` + monthNum + `-` + dayNum + `t` + hour24 + `:` + minute + `:` + second, full},
 		{year4 + `:` + monthlz + `:` + daylz + ` ` + hour24lz + `:` + minutelz + `:` + secondlz, full},
 		{
-			year4 + `-` + monthlz + `-` + daylz + `t` + hour24lz + `:` + minutelz + `:` + secondlz + frac + `(` + shiftText + `)?`,
+			year4 + `-` + monthlz + `-` + daylz + `t` + hour24lz + `:` + minutelz + `:` + secondlz +
+				frac + `(` + shiftText + `)?`,
 			func(d *dateText, at int, m []string) {
 				full(d, at, m)
 				d.micros = fraction(m[7])
@@ -222,17 +249,21 @@ func combinedRules() []tokenRule {
 			d.relative.days += daysOfISOWeek(d.year.n, number(m[2]), day) - daysOf(d.year.n, 1, 1)
 		}},
 		{
-			dayNum + `/(` + monthAbbr + `)/` + year4 + `:` + hour24lz + `:` + minutelz + `:` + secondlz + sp + `(` + shiftText + `)`,
+			dayNum + `/(` + monthAbbr + `)/` + year4 + `:` + hour24lz + `:` + minutelz + `:` +
+				secondlz + sp + `(` + shiftText + `)`,
 			func(d *dateText, at int, m []string) {
 				d.setDate(at, yearOf(m[3]), monthOf(m[2]), number(m[1]))
 				d.setTime(at, number(m[4]), number(m[5]), number(m[6]))
 				d.setZone(at + len(m[0]) - len(m[7]))
 			},
 		},
-		{monthText + gap + dayNum + `[,.stndrh\t ]+` + hour24 + `[:.]` + minute + `(?:[:.]` + second + `)?`, func(d *dateText, at int, m []string) {
-			d.setMonthDay(at, monthOf(m[1]), number(m[2]))
-			d.setTime(at, number(m[3]), number(m[4]), number(m[5]))
-		}},
+		{
+			monthText + gap + dayNum + `[,.stndrh\t ]+` + hour24 + `[:.]` + minute + `(?:[:.]` + second + `)?`,
+			func(d *dateText, at int, m []string) {
+				d.setMonthDay(at, monthOf(m[1]), number(m[2]))
+				d.setTime(at, number(m[3]), number(m[4]), number(m[5]))
+			},
+		},
 	}
 }
 

@@ -77,7 +77,8 @@ func (d *dateText) resolve(zone *time.Location) (int64, error) {
 	}
 	d.check()
 	if d.errs.Len()+d.warnings.Len() > 0 {
-		return 0, mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%s'%s%s", d.whole, d.errs.String(), d.warnings.String())
+		return 0, mongoerr.New(mongoerr.ConversionFailure, "Error parsing date string '%s'%s%s", d.whole,
+			d.errs.String(), d.warnings.String())
 	}
 	if !d.year.set || !d.month.set || !d.day.set {
 		return 0, mongoerr.New(mongoerr.ConversionFailure,
@@ -122,7 +123,8 @@ func (d *dateText) check() {
 	}
 }
 
-// exists reports whether the month of the date has its day. A date that is still incomplete has an error of its own.
+// exists reports whether the month of the date has its day. A date that is still incomplete has an
+// error of its own.
 func (d *dateText) exists() bool {
 	if !d.haveDate && !(d.year.set && d.month.set && d.day.set) {
 		return true
@@ -176,8 +178,8 @@ func ReadDate(text string, zone *time.Location, t *expr.Task) (int64, error) {
 	return d.resolve(zone)
 }
 
-// readISODate reads the usual form, 2006-01-02T15:04:05 with or without milliseconds and Z. It leaves all others, and
-// those in doubt, to the scanner.
+// readISODate reads the usual form, 2006-01-02T15:04:05 with or without milliseconds and Z. It
+// leaves all others, and those in doubt, to the scanner.
 func readISODate(text string) (int64, bool) {
 	n := len(text)
 	if n < 10 || text[4] != '-' || text[7] != '-' {

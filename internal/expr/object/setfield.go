@@ -85,11 +85,14 @@ func parseUnsetField(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars
 	return compileSetField(p, def, arg, vars, []string{"field", "input"})
 }
 
-func compileSetField(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars, names []string) (expr.Expr, error) {
+func compileSetField(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars,
+	names []string,
+) (expr.Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(4161100, "%s only supports an object as its argument", def.Name)
 	}
-	raw, order, unknownErr := expr.OrderedArgs(arg, expr.UnknownArgument{Code: 4161101, Text: expr.FoundUnknown}, def.Name, names)
+	raw, order, unknownErr := expr.OrderedArgs(arg,
+		expr.UnknownArgument{Code: 4161101, Text: expr.FoundUnknown}, def.Name, names)
 	args, err := p.ArgsIn(order, raw, vars.Unoptimized())
 	if err == nil {
 		err = unknownErr
@@ -107,7 +110,10 @@ func compileSetField(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars
 	if err != nil {
 		return nil, err
 	}
-	set := &setField{name: name, op: def.Name, badInput: 4161105, input: args[1], value: &expr.Const{Value: bsonx.Missing}, running: vars.Scripts().Running}
+	set := &setField{
+		name: name, op: def.Name, badInput: 4161105, input: args[1],
+		value: &expr.Const{Value: bsonx.Missing}, running: vars.Scripts().Running,
+	}
 	if len(args) == 3 {
 		set.value = args[2]
 	}
@@ -122,5 +128,6 @@ func unsetFieldForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) e
 	if input.Constant {
 		return s.Folded(def.Name, bsonx.Document(bsonx.NewDoc("field", field.Value(), "input", input.Value())), true)
 	}
-	return expr.Use("$setField", bsonx.Document(bsonx.NewDoc("field", field.Value(), "input", input.Value(), "value", "$$REMOVE")))
+	return expr.Use("$setField",
+		bsonx.Document(bsonx.NewDoc("field", field.Value(), "input", input.Value(), "value", "$$REMOVE")))
 }

@@ -39,7 +39,8 @@ func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 			common = set
 			continue
 		}
-		if len(common) > len(set) { // which of two equal values is kept shows: that of the smaller set, as within MongoDB
+		// which of two equal values is kept shows: that of the smaller set, as within MongoDB
+		if len(common) > len(set) {
 			common, set = set, common
 		}
 		if common, err = s.both(common, set); err != nil {

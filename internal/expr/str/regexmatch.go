@@ -60,7 +60,8 @@ func parseRegex(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *exp
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(51103, "%s expects an object of named arguments but found: %s", def.Name, arg.Type)
 	}
-	args, err := p.NamedArgs(arg, vars, expr.UnknownArgument{Code: 31024, Text: expr.FoundUnknown}, def.Name, "input", "regex", "options")
+	args, err := p.NamedArgs(arg, vars, expr.UnknownArgument{Code: 31024, Text: expr.FoundUnknown},
+		def.Name, "input", "regex", "options")
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,10 @@ func parseRegex(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *exp
 	if args[1] == nil {
 		return nil, mongoerr.New(31023, "%s requires 'regex' parameter", def.Name)
 	}
-	e := &regexExpr{name: def.Name, input: args[0], regex: args[1], options: args[2], running: vars.Scripts().Running, last: &atomic.Pointer[compiledRegex]{}}
+	e := &regexExpr{
+		name: def.Name, input: args[0], regex: args[1], options: args[2], running: vars.Scripts().Running,
+		last: &atomic.Pointer[compiledRegex]{},
+	}
 	switch def.Name {
 	case "$regexFind":
 		e.run, e.none = (*regexExpr).find, bsonx.Null

@@ -25,8 +25,10 @@ func replace(name string, n int) expr.Definition {
 func parseReplace(name string, n int) expr.ParseFunc {
 	named := expr.Named{
 		Required:  3,
-		NotObject: 51751, Unknown: expr.UnknownArgument{Code: 51750, Text: expr.FoundUnknown}, Missing: []mongoerr.Code{51749, 51748, 51747},
-		NotObjectText: "%s requires an object as an argument, found: %s", MissingText: "%s requires '%s' to be specified",
+		NotObject: 51751, Unknown: expr.UnknownArgument{Code: 51750, Text: expr.FoundUnknown},
+		Missing:       []mongoerr.Code{51749, 51748, 51747},
+		NotObjectText: "%s requires an object as an argument, found: %s",
+		MissingText:   "%s requires '%s' to be specified",
 	}
 	names := []string{"input", "find", "replacement"}
 	return expr.WatchNamed(named, func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
@@ -35,7 +37,8 @@ func parseReplace(name string, n int) expr.ParseFunc {
 			if expr.Nullish(v) {
 				null = true
 			} else if v.Type != bsonx.TypeString {
-				return bsonx.Missing, mongoerr.New(mongoerr.Code(51746-i), "%s requires that '%s' be a string, found: %s", name, names[i], v.Type)
+				return bsonx.Missing, mongoerr.New(mongoerr.Code(51746-i),
+					"%s requires that '%s' be a string, found: %s", name, names[i], v.Type)
 			}
 		}
 		if null {

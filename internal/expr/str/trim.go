@@ -32,7 +32,8 @@ func trim(name string, left, right bool) expr.Definition {
 func parseTrim(left, right bool) expr.ParseFunc {
 	parse := expr.OpNamed(expr.Named{
 		Required:  1,
-		NotObject: 50696, Unknown: expr.UnknownArgument{Code: 50694, Text: expr.FoundUnknown}, Missing: []mongoerr.Code{50695},
+		NotObject: 50696, Unknown: expr.UnknownArgument{Code: 50694, Text: expr.FoundUnknown},
+		Missing:       []mongoerr.Code{50695},
 		NotObjectText: "%s only supports an object as an argument, found %s", MissingText: "%s requires an '%s' field",
 	}, nil)
 	return func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
@@ -53,7 +54,9 @@ func parseTrim(left, right bool) expr.ParseFunc {
 }
 
 // trimArguments reads the text and what is removed from it, which is nil if the result is null.
-func trimArguments(name string, args []bsonx.Value, given bool, running *interrupt.Running) (text []byte, set *charSet, err error) {
+func trimArguments(name string, args []bsonx.Value, given bool,
+	running *interrupt.Running,
+) (text []byte, set *charSet, err error) {
 	input, chars := args[0], args[1]
 	if expr.Nullish(input) {
 		return nil, nil, nil
