@@ -4,6 +4,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -38,28 +40,16 @@ func checkStrictSort(sort bsonx.Doc, vars *expr.Vars) error {
 	return nil
 }
 
-// stagesNotInAPI are those that the stable API does not have.
-var stagesNotInAPI = map[string]bool{
-	"$currentOp": true, "$indexStats": true, "$listLocalSessions": true, "$listSampledQueries": true, "$listSearchIndexes": true,
-	"$listSessions": true, "$planCacheStats": true, "$querySettings": true, "$queryStats": true,
-}
-
-// CheckStrictStages refuses stages that are outside the stable API under apiStrict. Of $collStats
-// it has the count.
+// CheckStrictStages refuses stages that are outside the stable API under apiStrict.
 func CheckStrictStages(stages bsonx.Value, g *Generic) error {
 	if g.APIStrict != BoolTrue {
 		return nil
 	}
-	return eachStage(stages, func(stage bsonx.Elem) error {
-		refused := stagesNotInAPI[string(stage.Key)]
-		if string(stage.Key) == "$collStats" && stage.Value.Type == bsonx.TypeDocument {
-			for it := stage.Value.Doc().Iter(); it.Next(); {
-				refused = refused || string(it.Key()) != "count"
-			}
+	return pipeline.EachStage(stages, func(stage *parsing.Definition, arg bsonx.Value) error {
+		if stage.StableAPI.Has(arg) {
+			return nil
 		}
-		if refused {
-			return mongoerr.New(mongoerr.APIStrictError, "stage %s is not allowed with 'apiStrict: true' in API Version %s", stage.Key, g.APIVersion)
-		}
-		return nil
+		return mongoerr.New(mongoerr.APIStrictError,
+			"stage %s is not allowed with 'apiStrict: true' in API Version %s", stage.Name, g.APIVersion)
 	})
 }

@@ -6,10 +6,8 @@ import (
 	"strings"
 	"unique"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // internDB returns the database's name as a string that is shared between connections.
@@ -46,38 +44,6 @@ func hostName() string {
 
 // BulkWriteCursor is the name of the collection, of admin, that the cursor of a bulkWrite has.
 const BulkWriteCursor = "$cmd.bulkWrite"
-
-// eachStage calls a function with the stages of a pipeline that may not be well formed, and those
-// of its sub-pipelines, until it fails.
-func eachStage(stages bsonx.Value, fn func(stage bsonx.Elem) error) error {
-	if stages.Type != bsonx.TypeArray {
-		return nil
-	}
-	for it := stages.Doc().Iter(); it.Next(); {
-		if it.Value().Type != bsonx.TypeDocument || it.Value().Doc().IsEmpty() {
-			continue
-		}
-		stage := it.Value().Doc().First()
-		if err := fn(stage); err != nil {
-			return err
-		}
-		if stage.Value.Type != bsonx.TypeDocument {
-			continue
-		}
-		if err := eachStage(stage.Value.Doc().Lookup("pipeline"), fn); err != nil {
-			return err
-		}
-		if string(stage.Key) != "$facet" {
-			continue
-		}
-		for _, sub := range read.Elements(stage.Value) {
-			if err := eachStage(sub, fn); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
 
 // ConnName names a connection in logs as mongod does.
 func ConnName(id int64) string { return "conn" + strconv.FormatInt(id, 10) }

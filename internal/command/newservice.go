@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/param"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/relief"
@@ -24,26 +25,16 @@ import (
 
 // budgetParams are the parameters of the stages' budgets.
 func (s opening) budgetParams() []param.Param {
-	stage := func(name, stage string, least int64) param.Param {
-		return param.Int(name, limits.OperatorBytes, least, math.MaxInt64,
-			func(n int64) { s.Read.Budgets.Put(stage, n) })
+	var params []param.Param
+	for stage, budget := range pipeline.Budgets() {
+		params = append(params, param.Int(budget.Param, limits.OperatorBytes, budget.Least, math.MaxInt64, func(n int64) {
+			s.Read.Budgets.Put(stage, max(n, 1))
+			if budget.Param == SortMemoryParam && s.Planner != nil {
+				s.Planner.SetSortMemory(int(max(n, 1)))
+			}
+		}))
 	}
-	sort := param.Int(SortMemoryParam, limits.OperatorBytes, 0, math.MaxInt64, func(n int64) {
-		s.Read.Budgets.Put("$sort", max(n, 1))
-		if s.Planner != nil {
-			s.Planner.SetSortMemory(int(max(n, 1)))
-		}
-	})
-	return []param.Param{
-		sort,
-		stage("internalQueryFacetMaxOutputDocSizeBytes", "$facet", 1),
-		stage("internalDocumentSourceGroupMaxMemoryBytes", "$group", 1),
-		stage("internalDocumentSourceSetWindowFieldsMaxMemoryBytes", "$setWindowFields", 1),
-		stage("internalDocumentSourceBucketAutoMaxMemoryBytes", "$bucketAuto", 1),
-		stage("internalDocumentSourceDensifyMaxMemoryBytes", "$densify", 1),
-		stage("internalDocumentSourceGraphLookupMaxMemoryBytes", "$graphLookup", 1),
-		stage("internalLookupStageIntermediateDocumentMaxSizeBytes", "$lookup", limits.InternalDocumentBytes),
-	}
+	return params
 }
 
 // loadClusterParameters reads what was set in an earlier life. What is no longer valid counts as

@@ -2,7 +2,10 @@ package command
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // What may run in a transaction, and which labels errors get.
@@ -23,19 +26,12 @@ func CheckTransactionDatabase(db string) error {
 	return nil
 }
 
-// stagesNotInTransaction are those that transactions do not have.
-var stagesNotInTransaction = map[string]bool{
-	"$changeStream": true, "$collStats": true, "$currentOp": true, "$indexStats": true, "$listLocalSessions": true,
-	"$listSampledQueries": true, "$listSearchIndexes": true, "$listSessions": true, "$merge": true, "$out": true,
-	"$planCacheStats": true, "$querySettings": true, "$queryStats": true, "$shardedDataDistribution": true,
-}
-
 // CheckTransactionStages refuses stages, also in sub-pipelines, that transactions do not have.
 func CheckTransactionStages(stages bsonx.Value) error {
-	return eachStage(stages, func(stage bsonx.Elem) error {
-		if stagesNotInTransaction[string(stage.Key)] {
-			return NotInTransaction("Stage not supported inside of a multi-document transaction: %s", stage.Key)
+	return pipeline.EachStage(stages, func(stage *parsing.Definition, _ bsonx.Value) error {
+		if stage.Transactions == expr.Yes {
+			return nil
 		}
-		return nil
+		return NotInTransaction("Stage not supported inside of a multi-document transaction: %s", stage.Name)
 	})
 }

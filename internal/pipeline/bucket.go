@@ -11,6 +11,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
+func bucketDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$bucket", Parse: parseBucket,
+		Properties: parsing.OfDocuments(), Inside: insideBucket,
+	}
+}
+
 // parseBucket is $bucket: a $group by the lower boundary, then a $sort by _id.
 func parseBucket(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	b, err := parseBucketArguments(arg, opts)
@@ -194,3 +201,9 @@ func (b *bucketArguments) form(id expr.Expr, e expr.Serializer) bsonx.Value {
 }
 
 func literal(v bsonx.Value) bsonx.Value { return bsonx.Document(bsonx.NewDoc("$literal", v)) }
+
+// insideBucket is the Inside of $bucket and $bucketAuto.
+func insideBucket(arg bsonx.Value, w parsing.Walker) {
+	w.Accumulators(parsing.Argument(arg, "output"))
+	w.Expression(parsing.Argument(arg, "groupBy"))
+}

@@ -63,6 +63,14 @@ func (r *bucketReading) add(doc bsonx.Doc) (int, error) {
 	return r.part.add(r.accs, r.reading, 0)
 }
 
+func bucketAutoDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$bucketAuto", Parse: parseBucketAuto,
+		Properties: parsing.OfDocuments(), Inside: insideBucket,
+		Budget: parsing.Budget{Param: "internalDocumentSourceBucketAutoMaxMemoryBytes", Least: 1},
+	}
+}
+
 func parseBucketAuto(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40240, "The argument to $bucketAuto must be an object, but found type: %s", arg.Type)

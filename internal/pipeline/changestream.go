@@ -2,15 +2,32 @@ package pipeline
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
+)
+
+// The stages of a change stream.
+const (
+	changeStreamStage = "$changeStream"
+	splitStage        = "$changeStreamSplitLargeEvent"
 )
 
 // changeStream stands for the events that the pipeline is run over, and for the parts of them at its end; who runs it makes them.
 type changeStream struct{}
 
 func (changeStream) Open(src source.Source, _ *source.Env) source.Source { return src }
+
+func changeStreamDefinition() parsing.Definition {
+	properties := parsing.OfEachDocument()
+	properties.Input = parsing.FromChanges
+	properties.Joined = expr.No
+	properties.Facets = expr.No
+	properties.Transactions = expr.No
+	properties.ReadConcern = parsing.OnlyMajority
+	return parsing.Definition{Name: changeStreamStage, Parse: parseChangeStream, Properties: properties, Inside: parsing.InsideNothing}
+}
 
 func parseChangeStream(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
@@ -19,21 +36,29 @@ func parseChangeStream(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, err
 	return []parsing.Stage{changeStream{}}, nil
 }
 
+func splitLargeEventDefinition() parsing.Definition {
+	properties := parsing.OfEachDocument()
+	properties.Joined = expr.No
+	properties.Facets = expr.No
+	properties.ChangeStreams = parsing.OnlyLastInStream
+	return parsing.Definition{Name: splitStage, Parse: parseSplitLargeEvent, Properties: properties, Inside: parsing.InsideNothing}
+}
+
 func parseSplitLargeEvent(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {
-		return nil, mongoerr.New(7182800, "%s spec should be an empty object", parsing.SplitStage)
+		return nil, mongoerr.New(7182800, "%s spec should be an empty object", splitStage)
 	}
 	return []parsing.Stage{changeStream{}}, nil
 }
 
 // SplitsLargeEvents reports whether the events of a change stream are to be split. Who runs the pipeline does it.
 func (p *Pipeline) SplitsLargeEvents() bool {
-	return len(p.steps) > 0 && p.steps[len(p.steps)-1].name == parsing.SplitStage
+	return len(p.steps) > 0 && p.steps[len(p.steps)-1].name == splitStage
 }
 
 // IsChangeStream reports whether an array of stages begins with a change stream, and returns what that asks for.
 func IsChangeStream(stages bsonx.Value) (arg bsonx.Value, ok bool) {
-	if stages.Type != bsonx.TypeArray || parsing.FirstStage(stages.Doc()) != parsing.ChangeStreamStage {
+	if stages.Type != bsonx.TypeArray || parsing.FirstStage(stages.Doc()) != changeStreamStage {
 		return bsonx.Missing, false
 	}
 	return stages.Doc().First().Value.Doc().First().Value, true

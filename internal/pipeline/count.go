@@ -14,6 +14,13 @@ import (
 // count is $count: the number of documents in a field of one document, or nothing where there are none.
 type count struct{ field string }
 
+func countDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$count", Parse: parseCount,
+		Properties: parsing.OfDocuments(), Inside: insideCount,
+	}
+}
+
 func parseCount(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeString {
 		return nil, mongoerr.New(40156, "the count field must be a non-empty string")
@@ -59,3 +66,8 @@ func (s *countSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // Meta implements MetaSource: a number has none.
 func (s *countSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }
+
+// countingFields are the fields that $count and $sortByCount compute for each group.
+var countingFields = bsonx.Document(bsonx.NewDoc("count", bsonx.NewDoc("$sum", 1)))
+
+func insideCount(_ bsonx.Value, w parsing.Walker) { w.Accumulators(countingFields) }

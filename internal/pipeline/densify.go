@@ -37,6 +37,14 @@ type densify struct {
 	collation    *collation.Collator
 }
 
+func densifyDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$densify", Parse: parseDensify,
+		Properties: parsing.OfDocuments(), Inside: parsing.InsideExpressions,
+		Budget: parsing.Budget{Param: "internalDocumentSourceDensifyMaxMemoryBytes", Least: 1},
+	}
+}
+
 func parseDensify(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "The $densify stage specification must be an object, found %s", arg.Type)

@@ -20,6 +20,13 @@ type documents struct {
 // documentsField has the array within MongoDB, where the stage is a $project and an $unwind. Its messages show it.
 const documentsField = "_tempDocumentsField"
 
+func documentsDefinition() parsing.Definition {
+	properties := parsing.OfDocuments()
+	properties.Input = parsing.FromServer
+	properties.Facets = expr.No
+	return parsing.Definition{Name: "$documents", Parse: parseDocuments, Properties: properties, Inside: parsing.InsideNothing}
+}
+
 func parseDocuments(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type == bsonx.TypeDocument {
 		if _, err := projection.ParseStage(bsonx.NewDoc(documentsField, arg), opts.Projection()); err != nil {

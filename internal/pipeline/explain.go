@@ -261,7 +261,7 @@ func (e *Examined) Add(docs, keys, scans int64, indexes []string) {
 
 // MakesDocuments reports whether the first stage makes documents, so that none are read.
 func (p *Pipeline) MakesDocuments() bool {
-	return len(p.steps) > 0 && parsing.IsInitial(p.steps[0].name)
+	return len(p.steps) > 0 && Find(p.steps[0].name).IsFirst()
 }
 
 // PushedProject is a $project that a planner can run.

@@ -22,6 +22,12 @@ type facet struct {
 	pipelines []source.Runner
 }
 
+func facetDefinition() parsing.Definition {
+	properties := parsing.OfDocuments()
+	properties.Facets = expr.No
+	return parsing.Definition{Name: "$facet", Parse: parseFacet, Properties: properties, Inside: insideFacet, Budget: parsing.Budget{Param: "internalQueryFacetMaxOutputDocSizeBytes", Least: 1}}
+}
+
 func parseFacet(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument || arg.Doc().IsEmpty() {
 		return nil, mongoerr.New(40169, "the $facet specification must be a non-empty object, but found: $facet: %s", bsonx.FormatShell(arg))
@@ -261,4 +267,13 @@ func facetLimit(e *source.Env) int {
 		}
 	}
 	return limits.OperatorBytes
+}
+
+func insideFacet(arg bsonx.Value, w parsing.Walker) {
+	if arg.Type != bsonx.TypeDocument {
+		return
+	}
+	for it := arg.Doc().Iter(); it.Next(); {
+		w.Pipeline(it.Value())
+	}
 }

@@ -11,6 +11,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
+func fillDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$fill", Parse: parseFill,
+		Properties: parsing.OfDocuments(), Inside: parsing.InsideExpressions,
+	}
+}
+
 // parseFill compiles $fill into what it stands for: $setWindowFields for the fields with a method, then $addFields for
 // those with a value.
 func parseFill(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {

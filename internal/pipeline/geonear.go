@@ -30,6 +30,13 @@ type GeoNear struct {
 // boundNames are the operators of the bounds.
 var boundNames = [2]string{"$minDistance", "$maxDistance"}
 
+func geoNearDefinition() parsing.Definition {
+	properties := parsing.OfDocuments()
+	properties.Input = parsing.FromCollection
+	properties.Facets = expr.No
+	return parsing.Definition{Name: "$geoNear", Parse: parseGeoNear, Properties: properties, Inside: insideGeoNear}
+}
+
 func parseGeoNear(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument && arg.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(10065, "invalid parameter: expected an object ($geoNear)")
@@ -187,3 +194,5 @@ type nowhere struct{ source.Input }
 func (*nowhere) Next(context.Context) (bsonx.Doc, error) {
 	return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, "unable to find index for $geoNear query")
 }
+
+func insideGeoNear(arg bsonx.Value, w parsing.Walker) { w.Filter(parsing.Argument(arg, "query")) }

@@ -38,6 +38,14 @@ type outputs struct {
 	meter  interrupt.Meter // while they are compiled
 }
 
+func groupDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$group", Parse: parseGroup,
+		Properties: parsing.OfDocuments(), Inside: insideGroup,
+		Budget: parsing.Budget{Param: "internalDocumentSourceGroupMaxMemoryBytes", Least: 1},
+	}
+}
+
 func parseGroup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15947, "a group's fields must be specified in an object")
@@ -247,3 +255,5 @@ func (g *group) compile() (err error) {
 
 // idParts returns how many values identify a group.
 func (g *group) idParts() int { return len(g.read.inputs) - len(g.fields) }
+
+func insideGroup(arg bsonx.Value, w parsing.Walker) { w.Accumulators(arg) }

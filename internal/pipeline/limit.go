@@ -13,6 +13,13 @@ import (
 // limit is $limit.
 type limit struct{ n int64 }
 
+func limitDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$limit", Parse: parseLimit,
+		Properties: parsing.OfDocuments(), Inside: parsing.InsideNothing,
+	}
+}
+
 func parseLimit(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	n, err := nonNegative(arg, "limit", 5107201)
 	if err != nil {

@@ -20,6 +20,13 @@ type match struct {
 	never  bool // nothing satisfies the filter
 }
 
+func matchDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$match", Parse: parseMatch,
+		Properties: parsing.OfEachDocument(), Inside: insideMatch,
+	}
+}
+
 func parseMatch(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15959, "the match filter must be an expression in an object")
@@ -107,3 +114,5 @@ func (s *matchSource) Next(ctx context.Context) (bsonx.Doc, error) {
 }
 
 var errNoScore = expr.NoMeta("textScore")
+
+func insideMatch(arg bsonx.Value, w parsing.Walker) { w.Filter(arg) }

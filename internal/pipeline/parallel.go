@@ -66,7 +66,7 @@ func share(steps []step, src source.Source, env *source.Env, operators *expr.Tab
 	}
 	for i, s := range steps {
 		if g, ok := s.Stage.(*group); ok {
-			if !g.isUnordered() || g.readsMeta || !foreign.IsRepeatable(s.spec, operators) {
+			if !g.isUnordered() || g.readsMeta || !isRepeatable(s.spec, operators) {
 				return src, steps
 			}
 			return g.Open(newSharedRows(steps[:i], shared, env), env.For(s.budgetName())), steps[i+1:]
@@ -82,7 +82,7 @@ func share(steps []step, src source.Source, env *source.Env, operators *expr.Tab
 func perDocument(s step, operators *expr.Table) bool {
 	switch s.Stage.(type) {
 	case *match, *project, *absorbed, *replaceRoot, *unwind.Stage, *redact, *foreign.Lookup, *unpackBucket:
-		return foreign.IsRepeatable(s.spec, operators)
+		return isRepeatable(s.spec, operators)
 	default:
 		return false
 	}

@@ -49,13 +49,14 @@ func Compile(stages bsonx.Value, opts parsing.Options) (*Pipeline, error) {
 }
 
 // parse compiles stages; check may refuse a definition.
-func parse(stages bsonx.Value, opts parsing.Options, check func(*definition) error) (*Pipeline, error) {
+func parse(stages bsonx.Value, opts parsing.Options, check func(*parsing.Definition) error) (*Pipeline, error) {
 	if stages.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
 	}
 	opts.Collation = opts.Collation.Serving(opts.Vars.Scripts().Running)
 	p := &Pipeline{opts: opts}
-	parsers := parsing.Parsers{parseNested, checkNames}
+	var defs []*parsing.Definition
+	parsers := parsing.Parsers{Parse: parseNested, CheckNames: checkNames, IsRepeatable: isRepeatable}
 	for it := stages.Doc().Iter(); it.Next(); {
 		if len(p.steps) == limits.PipelineStages {
 			return nil, mongoerr.New(7749501, "Pipeline length must be no longer than %d stages", limits.PipelineStages)
@@ -64,10 +65,11 @@ func parse(stages bsonx.Value, opts parsing.Options, check func(*definition) err
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
 		}
 		opts = opts.With(parsers, len(p.steps) == 0)
-		steps, err := parseStage(it.Value().Doc(), opts, check)
+		def, steps, err := parseStage(it.Value().Doc(), opts, check)
 		if err != nil {
 			return nil, err
 		}
+		defs = append(defs, def)
 		p.steps = append(p.steps, steps...)
 		if err := opts.Vars.Scripts().Running.Err(); err != nil {
 			return nil, err
@@ -75,7 +77,7 @@ func parse(stages bsonx.Value, opts parsing.Options, check func(*definition) err
 	}
 	p.steps = dropSorts(p.steps)
 	noteSortKeys(p.steps, stages)
-	return p, opts.CheckPlaces(stages.Doc())
+	return p, checkPlaces(&opts, defs)
 }
 
 // parseNested is Parse for a pipeline inside a stage.
@@ -100,44 +102,44 @@ func checkNames(stages bsonx.Value) error {
 	return nil
 }
 
-func definitionOf(spec bsonx.Doc) (*definition, error) {
+func definitionOf(spec bsonx.Doc) (*parsing.Definition, error) {
 	if spec.Len() != 1 {
 		return nil, mongoerr.New(40323, "A pipeline stage specification object must contain exactly one field.")
 	}
 	name := string(spec.First().Key)
-	def, ok := registry()[name]
-	if !ok {
+	def := Find(name)
+	if def == nil {
 		return nil, mongoerr.New(40324, "Unrecognized pipeline stage name: '%s'", name)
 	}
 	return def, nil
 }
 
-func parseStage(spec bsonx.Doc, opts parsing.Options, check func(*definition) error) ([]step, error) {
+func parseStage(spec bsonx.Doc, opts parsing.Options, check func(*parsing.Definition) error) (*parsing.Definition, []step, error) {
 	def, err := definitionOf(spec)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	name, arg := string(spec.First().Key), spec.First().Value
 	if check != nil {
 		if err := check(def); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	if def.refuse != nil {
-		return nil, def.refuse
+	if def.Refuse != nil {
+		return nil, nil, def.Refuse
 	}
-	if def.parse == nil {
-		return nil, mongoerr.New(mongoerr.NotImplemented, "the stage %s is not implemented", name)
+	if def.Parse == nil {
+		return nil, nil, mongoerr.New(mongoerr.NotImplemented, "the stage %s is not implemented", name)
 	}
-	stages, err := def.parse(arg, opts)
+	stages, err := def.Parse(arg, opts)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	steps := make([]step, len(stages))
 	for i, s := range stages {
 		steps[i] = step{name, arg.Clone(), s}
 	}
-	return steps, nil
+	return def, steps, nil
 }
 
 // Run returns the pipeline's results over a source, which is closed with them. A nil env has no collections. A Shared

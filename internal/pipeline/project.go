@@ -14,12 +14,33 @@ import (
 // project is $project, $addFields, $set and $unset.
 type project struct{ projection *projection.Projection }
 
+func projectDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$project", Parse: parseProject,
+		Properties: parsing.OfOneDocument(), Inside: parsing.InsideExpressions,
+	}
+}
+
 func parseProject(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15969, "$project specification must be an object")
 	}
 	p, err := projection.ParseStage(arg.Doc().Clone(), opts.Projection())
 	return projectStage("$project", p, err)
+}
+
+func addFieldsDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$addFields", Parse: parseAddFields("$addFields"),
+		Properties: parsing.OfOneDocument(), Inside: parsing.InsideExpressions,
+	}
+}
+
+func setDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$set", Parse: parseAddFields("$set"), Note: "alias of $addFields",
+		Properties: parsing.OfOneDocument(), Inside: parsing.InsideExpressions,
+	}
 }
 
 // parseAddFields returns the parser of $addFields under one of its two names, which its errors repeat.
@@ -37,6 +58,13 @@ func parseAddFields(name string) func(arg bsonx.Value, opts parsing.Options) ([]
 func addFieldsStage(spec bsonx.Doc, opts parsing.Options) ([]parsing.Stage, error) {
 	p, err := projection.ParseAddFields(spec, opts.Projection())
 	return projectStage("$addFields", p, err)
+}
+
+func unsetDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$unset", Parse: parseUnset,
+		Properties: parsing.OfOneDocument(), Inside: parsing.InsideNothing,
+	}
 }
 
 func parseUnset(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {

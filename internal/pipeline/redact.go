@@ -25,6 +25,13 @@ const (
 	redactKeep    = "keep"
 )
 
+func redactDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$redact", Parse: parseRedact,
+		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
+	}
+}
+
 func parseRedact(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	vars, slot := opts.Vars.WithSlot("CURRENT")
 	for name, value := range map[string]string{"DESCEND": redactDescend, "PRUNE": redactPrune, "KEEP": redactKeep} {

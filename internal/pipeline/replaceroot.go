@@ -21,6 +21,13 @@ type replaceRoot struct {
 	now     time.Time
 }
 
+func replaceRootDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$replaceRoot", Parse: parseReplaceRoot,
+		Properties: parsing.OfOneDocument(), Inside: parsing.InsideExpressions,
+	}
+}
+
 func parseReplaceRoot(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40229, "expected an object as specification for $replaceRoot stage, got %s", arg.Type)
@@ -37,6 +44,13 @@ func parseReplaceRoot(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, e
 			"BSON field '$replaceRoot.newRoot' is missing but a required field")
 	}
 	return parseNewRoot("'newRoot' expression ", newRoot, opts)
+}
+
+func replaceWithDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$replaceWith", Parse: parseReplaceWith,
+		Properties: parsing.OfOneDocument(), Inside: parsing.InsideExpressions,
+	}
 }
 
 func parseReplaceWith(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {

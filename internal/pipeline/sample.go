@@ -17,6 +17,12 @@ import (
 // from high to low, and keeps the first documents.
 type sample struct{ size int64 }
 
+func sampleDefinition() parsing.Definition {
+	properties := parsing.OfDocuments()
+	properties.Repeatable = expr.No
+	return parsing.Definition{Name: "$sample", Parse: parseSample, Properties: properties, Inside: parsing.InsideNothing}
+}
+
 func parseSample(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(28745, "the $sample stage specification must be an object")

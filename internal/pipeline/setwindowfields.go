@@ -16,6 +16,14 @@ import (
 // partitionField holds the value of a partition that is no plain field while documents are sorted.
 const partitionField = "__internal_setWindowFields_partition_key"
 
+func setWindowFieldsDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$setWindowFields", Parse: parseSetWindowFields,
+		Properties: parsing.OfDocuments(), Inside: insideSetWindowFields,
+		Budget: parsing.Budget{Param: "internalDocumentSourceSetWindowFieldsMaxMemoryBytes", Least: 1},
+	}
+}
+
 // parseSetWindowFields compiles $setWindowFields into what MongoDB makes of it: a sort by partition and sortBy, and the
 // stage that computes the functions over documents that are in this order. Where the partition is an expression, a stage
 // before the sort adds its value to the documents, and the last stage takes it out again.
@@ -224,4 +232,9 @@ func (w *setWindowFields) Open(src source.Source, env *source.Env) source.Source
 	s.part = windowPartition{src: src, stage: w, env: env, limit: env.Limit(), held: env.Hold(), docs: spill.NewDeque(env.Hold())}
 	s.part.ctx.Now, s.part.ctx.Running = w.opts.Now, &s.part.running
 	return s
+}
+
+func insideSetWindowFields(arg bsonx.Value, w parsing.Walker) {
+	w.Windows(parsing.Argument(arg, "output"))
+	w.Expression(parsing.Argument(arg, "partitionBy"))
 }

@@ -11,6 +11,13 @@ import (
 // skip is $skip.
 type skip struct{ n int64 }
 
+func skipDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$skip", Parse: parseSkip,
+		Properties: parsing.OfDocuments(), Inside: parsing.InsideNothing,
+	}
+}
+
 func parseSkip(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	n, err := nonNegative(arg, "skip", 5107200)
 	if err != nil {

@@ -48,6 +48,14 @@ func noteSortKeys(steps []step, stages bsonx.Value) {
 
 var errSortKeys = mongoerr.New(13103, "too many compound keys")
 
+func sortDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$sort", Parse: parseSort,
+		Properties: parsing.OfDocuments(), Inside: parsing.InsideNothing,
+		Budget: parsing.Budget{Param: "internalQueryMaxBlockingSortMemoryUsageBytes", Least: 0},
+	}
+}
+
 func parseSort(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15973, "the $sort key specification must be an object")

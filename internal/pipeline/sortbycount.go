@@ -8,6 +8,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
+func sortByCountDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$sortByCount", Parse: parseSortByCount,
+		Properties: parsing.OfDocuments(), Inside: insideSortByCount,
+	}
+}
+
 // parseSortByCount is $sortByCount: a $group that counts, then a $sort by the count.
 func parseSortByCount(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	switch arg.Type {
@@ -28,4 +35,9 @@ func parseSortByCount(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, e
 	}
 	ordered, err := parseSort(bsonx.Document(bsonx.NewDoc("count", -1)), opts)
 	return append(grouped, ordered...), err
+}
+
+func insideSortByCount(arg bsonx.Value, w parsing.Walker) {
+	w.Accumulators(countingFields)
+	w.Expression(arg)
 }

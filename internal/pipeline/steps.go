@@ -20,5 +20,5 @@ type Pipeline struct {
 
 // Writes reports whether the pipeline ends with a stage that writes.
 func (p *Pipeline) Writes() bool {
-	return len(p.steps) > 0 && parsing.IsWriter(p.steps[len(p.steps)-1].name)
+	return len(p.steps) > 0 && Writes(p.steps[len(p.steps)-1].name)
 }

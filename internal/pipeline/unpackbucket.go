@@ -34,6 +34,13 @@ type unpackBucket struct {
 	pruner           *timeseries.Pruner
 }
 
+func unpackBucketDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: UnpackBucket, Parse: parseUnpackBucket,
+		Properties: parsing.OfDocuments(), Inside: parsing.InsideNothing, Internal: true,
+	}
+}
+
 func parseUnpackBucket(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(codeUnpackSpec, "$_internalUnpackBucket specification must be an object, got: %s", arg.Type)

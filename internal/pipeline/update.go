@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -21,11 +22,11 @@ type transformer interface {
 // ParseUpdate compiles the pipeline of an update, which may have only $addFields, $set, $project, $unset, $replaceRoot
 // and $replaceWith.
 func ParseUpdate(stages bsonx.Value, opts parsing.Options) (*Transformer, error) {
-	p, err := parse(stages, opts, func(def *definition) error {
-		if def.inUpdate {
+	p, err := parse(stages, opts, func(def *parsing.Definition) error {
+		if def.Updates == expr.Yes {
 			return nil
 		}
-		return mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", def.name)
+		return mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", def.Name)
 	})
 	if err != nil {
 		return nil, err

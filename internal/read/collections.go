@@ -259,11 +259,8 @@ func reportsFirst(stages []bsonx.Value) bool {
 	if len(stages) == 0 || stages[0].Type != bsonx.TypeDocument {
 		return false
 	}
-	switch string(stages[0].Doc().First().Key) {
-	case "$collStats", "$indexStats", "$planCacheStats":
-		return true
-	}
-	return false
+	first := pipeline.Find(string(stages[0].Doc().First().Key))
+	return first != nil && first.Input == parsing.FromStatistics
 }
 
 // statsOfView reports whether stages ask for the figures of a view, which are not its collection's.

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/window"
 )
 
@@ -158,56 +159,41 @@ func (c *OperatorCounts) Pipeline(stages bsonx.Value) {
 
 func (c *OperatorCounts) stagesOf(stages []bsonx.Value) {
 	for _, v := range stages {
-		if first := v.Doc().First(); first.Key != nil {
-			c.stage(string(first.Key), first.Value)
+		first := v.Doc().First()
+		if def := pipeline.Find(string(first.Key)); def != nil {
+			c.stages.add(def.Name)
+			def.Inside(first.Value, countInside{counts: c})
 		}
 	}
 }
 
-func (c *OperatorCounts) stage(name string, arg bsonx.Value) {
-	c.stages.add(name)
-	switch name {
-	case "$match":
-		c.filter(arg.Doc())
-	case "$geoNear":
-		c.filter(arg.Doc().Lookup("query").Doc())
-	case "$facet":
-		for it := arg.Doc().Iter(); it.Next(); {
-			c.Pipeline(it.Value())
-		}
-	case "$lookup", "$unionWith":
-		if arg.Type == bsonx.TypeDocument {
-			c.Pipeline(arg.Doc().Lookup("pipeline"))
-			c.expression(arg.Doc().Lookup("let"))
-		}
-	case "$graphLookup":
-		c.expression(arg.Doc().Lookup("startWith"))
-		c.filter(arg.Doc().Lookup("restrictSearchWithMatch").Doc())
-	case "$group":
-		c.fields(arg.Doc(), c.groups)
-	case "$bucket", "$bucketAuto":
-		c.fields(arg.Doc().Lookup("output").Doc(), c.groups)
-		c.expression(arg.Doc().Lookup("groupBy"))
-	case "$setWindowFields":
-		c.fields(arg.Doc().Lookup("output").Doc(), c.windows)
-		c.expression(arg.Doc().Lookup("partitionBy"))
-	case "$count":
-		c.groups.add("$sum") // by which it counts
-	case "$sortByCount":
-		c.groups.add("$sum")
-		c.expression(arg)
-	case "$merge":
-		if arg.Type != bsonx.TypeDocument {
-			return
-		}
-		if when := arg.Doc().Lookup("whenMatched"); when.Type == bsonx.TypeArray {
-			c.Pipeline(when)
-		}
-	case "$sort", "$documents", "$out", "$sample", "$collStats", "$currentOp", "$changeStream":
-	default:
-		c.expression(arg)
+// countInside counts what the arguments of stages contain.
+type countInside struct {
+	parsing.Ignoring
+	counts *OperatorCounts
+}
+
+// Pipeline implements parsing.Walker.
+func (w countInside) Pipeline(stages bsonx.Value) { w.counts.Pipeline(stages) }
+
+// Update implements parsing.Walker.
+func (w countInside) Update(stages bsonx.Value) {
+	if stages.Type == bsonx.TypeArray {
+		w.counts.Pipeline(stages)
 	}
 }
+
+// Filter implements parsing.Walker.
+func (w countInside) Filter(query bsonx.Value) { w.counts.filter(query.Doc()) }
+
+// Expression implements parsing.Walker.
+func (w countInside) Expression(v bsonx.Value) { w.counts.expression(v) }
+
+// Accumulators implements parsing.Walker.
+func (w countInside) Accumulators(fields bsonx.Value) { w.counts.fields(fields.Doc(), w.counts.groups) }
+
+// Windows implements parsing.Walker.
+func (w countInside) Windows(fields bsonx.Value) { w.counts.fields(fields.Doc(), w.counts.windows) }
 
 // fields counts fields that are each computed by an accumulator.
 func (c *OperatorCounts) fields(doc bsonx.Doc, accumulators nameCounts) {

@@ -39,15 +39,12 @@ func unpackStage(o *timeseries.Options, include []string, events bsonx.Doc) bson
 	return bsonx.Document(b.Bytes())
 }
 
-// ofBuckets are the stages that tell of the buckets themselves, where they are the first ones.
-var ofBuckets = map[string]bool{"$collStats": true, "$indexStats": true, "$planCacheStats": true}
-
 // unpack puts what reads the buckets of a time-series collection before stages on its
 // measurements: the part of the leading $match stages that buckets can be asked, and the stage
 // that unpacks the fields that are read.
 func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *Pipelines) []bsonx.Value {
 	o := c.Timeseries
-	if len(stages) > 0 && ofBuckets[string(stages[0].Doc().First().Key)] {
+	if reportsFirst(stages) {
 		return stages
 	}
 	var predicates []bsonx.Value

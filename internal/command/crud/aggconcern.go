@@ -3,16 +3,11 @@ package crud
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
-
-// stageLevels are the stages that know one read concern level only.
-var stageLevels = map[string]string{
-	"$changeStream": command.LevelMajority,
-	"$collStats":    command.LevelLocal, "$currentOp": command.LevelLocal, "$indexStats": command.LevelLocal, "$listLocalSessions": command.LevelLocal,
-	"$listSessions": command.LevelLocal, "$planCacheStats": command.LevelLocal,
-}
 
 // CheckConcerns refuses read and write concerns that the stages of a pipeline have no use for.
 func CheckConcerns(r *command.Request, stages bsonx.Value) error {
@@ -41,16 +36,30 @@ func CheckConcerns(r *command.Request, stages bsonx.Value) error {
 }
 
 // stageRefuses tells why a stage does not run with a level; empty where it does.
-func stageRefuses(stage, level string) string {
-	want, one := stageLevels[stage]
-	switch {
-	case level == "":
+func stageRefuses(name, level string) string {
+	stage := pipeline.Find(name)
+	if level == "" || stage == nil {
 		return ""
-	case one && level != want:
-		return "Aggregation stage " + stage + " cannot run with a readConcern other than '" + want +
+	}
+	only := onlyLevel(stage.ReadConcern)
+	switch {
+	case only != "" && level != only:
+		return "Aggregation stage " + name + " cannot run with a readConcern other than '" + only +
 			"', or in a multi-document transaction. Current readConcern: " + level
-	case level == command.LevelLinearizable && pipeline.Writes(stage):
-		return stage + " cannot be used with a 'linearizable' read concern level"
+	case level == command.LevelLinearizable && stage.Writes == expr.Yes:
+		return name + " cannot be used with a 'linearizable' read concern level"
+	default:
+		return ""
+	}
+}
+
+// onlyLevel returns the level that a stage runs with, empty for every level.
+func onlyLevel(levels parsing.ReadConcern) string {
+	switch levels {
+	case parsing.OnlyLocal:
+		return command.LevelLocal
+	case parsing.OnlyMajority:
+		return command.LevelMajority
 	default:
 		return ""
 	}

@@ -427,7 +427,7 @@ func checkStages(mods bsonx.Value) error {
 		if v.Doc().Len() != 1 {
 			return mongoerr.New(mongoerr.Code(40323), "A pipeline stage specification object must contain exactly one field.")
 		}
-		if name := string(v.Doc().First().Key); !pipeline.IsStage(name) {
+		if name := string(v.Doc().First().Key); pipeline.Find(name) == nil {
 			return mongoerr.New(mongoerr.Code(40324), "Unrecognized pipeline stage name: '%s'", name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
+	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -29,15 +30,18 @@ func checkViewPipeline(r *command.Request, name string, stages bsonx.Value) erro
 	if r.Generic.APIStrict == command.BoolTrue {
 		vars = vars.WithStableAPI()
 	}
-	p, err := (read.Scope{Now: r.Now, Vars: vars}).ParsePipeline(r.DB, stages, parsing.OverCollection)
+	_, err := (read.Scope{Now: r.Now, Vars: vars}).ParsePipeline(r.DB, stages, parsing.OverCollection)
 	if err != nil {
 		return err
 	}
-	if p.Writes() {
-		at := stages.Doc().Len() - 1
+	for i, stage := range stages.Doc().Values() {
+		def := pipeline.Find(string(stage.Doc().First().Key))
+		if def.Views == expr.Yes {
+			continue
+		}
 		return mongoerr.New(mongoerr.OptionNotSupportedOnView,
 			"The aggregation stage %s in location %d of the pipeline cannot be used in the view definition of %s.%s because it writes to disk",
-			stages.Doc().Index(at).Doc().First().Key, at, r.DB, name)
+			def.Name, i, r.DB, name)
 	}
 	return nil
 }
@@ -63,7 +67,7 @@ func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
 	if depth > limits.ViewDepth {
 		return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", limits.ViewDepth)
 	}
-	for _, name := range append(namedCollections(nil, stages), on) {
+	for _, name := range append(pipeline.Collections(stages), on) {
 		if name == g.name {
 			return mongoerr.New(mongoerr.GraphContainsCycle, "View cycle detected: %s.%s", g.db, g.name)
 		}
@@ -81,38 +85,4 @@ func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
 		}
 	}
 	return nil
-}
-
-// namedCollections appends the collections that stages read, also those of their sub-pipelines.
-func namedCollections(dst []string, stages bsonx.Value) []string {
-	if stages.Type != bsonx.TypeArray {
-		return dst
-	}
-	for it := stages.Doc().Iter(); it.Next(); {
-		if it.Value().Type != bsonx.TypeDocument || it.Value().Doc().IsEmpty() {
-			continue
-		}
-		stage := it.Value().Doc().First()
-		switch string(stage.Key) {
-		case "$lookup", "$graphLookup", "$unionWith":
-			dst = appendNamed(dst, stage.Value)
-		case "$facet":
-			for _, sub := range read.Elements(stage.Value) {
-				dst = namedCollections(dst, sub)
-			}
-		}
-	}
-	return dst
-}
-
-func appendNamed(dst []string, arg bsonx.Value) []string {
-	if arg.Type == bsonx.TypeString {
-		return append(dst, arg.Str())
-	}
-	for _, field := range []string{"from", "coll"} {
-		if v := arg.Doc().Lookup(field); v.Type == bsonx.TypeString {
-			dst = append(dst, v.Str())
-		}
-	}
-	return namedCollections(dst, arg.Doc().Lookup("pipeline"))
 }

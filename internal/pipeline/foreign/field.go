@@ -1,16 +1,13 @@
 package foreign
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -288,19 +285,4 @@ func (c *resultCache) put(key []byte, v bsonx.Value) {
 func appendExactKey(dst []byte, v bsonx.Value) []byte {
 	dst = binary.LittleEndian.AppendUint32(append(dst, 1, byte(v.Type)), uint32(len(v.Data)))
 	return append(dst, v.Data...)
-}
-
-// IsRepeatable reports whether stages answer the same when they are run again: they use no chance and no JavaScript.
-func IsRepeatable(stages bsonx.Value, operators *expr.Table) bool {
-	return !namesAny(stages, operators.Unrepeatable()) && !namesAny(stages, unrepeatable())
-}
-
-// unrepeatable returns the names of what answers differently the next time, apart from expressions.
-var unrepeatable = sync.OnceValue(func() []string {
-	return slices.Concat([]string{"$sample"}, accumulator.Unrepeatable(), filter.Unrepeatable())
-})
-
-// namesAny reports whether stages may have one of some names.
-func namesAny(stages bsonx.Value, names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(stages.Data, []byte(name)) })
 }

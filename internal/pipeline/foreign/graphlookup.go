@@ -23,8 +23,17 @@ type GraphLookup struct {
 	opts       parsing.Options
 }
 
-// ParseGraphLookup parses a $graphLookup.
-func ParseGraphLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+// GraphLookupDefinition defines $graphLookup.
+func GraphLookupDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$graphLookup", Parse: parseGraphLookup,
+		Properties: parsing.OfDocuments(), Inside: insideGraphLookup,
+		Budget: parsing.Budget{Param: "internalDocumentSourceGraphLookupMaxMemoryBytes", Least: 1},
+	}
+}
+
+// parseGraphLookup parses a $graphLookup.
+func parseGraphLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $graphLookup stage specification must be an object, but found %s", arg.Type)
 	}
@@ -103,4 +112,12 @@ func (g *GraphLookup) setMaxDepth(v bsonx.Value) error {
 	}
 	g.maxDepth = n
 	return nil
+}
+
+func insideGraphLookup(arg bsonx.Value, w parsing.Walker) {
+	if from := parsing.Argument(arg, "from"); from.Type == bsonx.TypeString {
+		w.Collection(from.Str())
+	}
+	w.Expression(parsing.Argument(arg, "startWith"))
+	w.Filter(parsing.Argument(arg, "restrictSearchWithMatch"))
 }

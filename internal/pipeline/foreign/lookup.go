@@ -40,8 +40,17 @@ type lookupArgs struct {
 	from, as, local, foreign, let, pipeline bsonx.Value
 }
 
-// ParseLookup parses a $lookup.
-func ParseLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+// LookupDefinition defines $lookup.
+func LookupDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$lookup", Parse: parseLookup,
+		Properties: parsing.OfDocuments(), Inside: insideJoin,
+		Budget: parsing.Budget{Param: "internalLookupStageIntermediateDocumentMaxSizeBytes", Least: limits.InternalDocumentBytes},
+	}
+}
+
+// parseLookup parses a $lookup.
+func parseLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $lookup stage specification must be an object, but found %s", arg.Type)
 	}
@@ -53,7 +62,7 @@ func ParseLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error)
 		return nil, err
 	}
 	l := &Lookup{DB: opts.DB, Opts: opts, Piped: !args.pipeline.IsMissing()}
-	l.cached = IsRepeatable(args.pipeline, opts.Vars.Operators())
+	l.cached = opts.IsRepeatable(args.pipeline)
 	if !args.from.IsMissing() {
 		l.From = args.from.Str()
 		if l.From == "" {
@@ -391,4 +400,15 @@ func visitValues(v bsonx.Value, path []string, f func(bsonx.Value)) {
 			}
 		}
 	}
+}
+
+// insideJoin is the Inside of $lookup and $unionWith.
+func insideJoin(arg bsonx.Value, w parsing.Walker) {
+	for _, v := range []bsonx.Value{arg, parsing.Argument(arg, "from"), parsing.Argument(arg, "coll")} {
+		if v.Type == bsonx.TypeString {
+			w.Collection(v.Str())
+		}
+	}
+	w.Pipeline(parsing.Argument(arg, "pipeline"))
+	w.Expression(parsing.Argument(arg, "let"))
 }

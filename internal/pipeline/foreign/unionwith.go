@@ -18,8 +18,16 @@ type UnionWith struct {
 	Opts     parsing.Options
 }
 
-// ParseUnionWith parses a $unionWith.
-func ParseUnionWith(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+// UnionWithDefinition defines $unionWith.
+func UnionWithDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$unionWith", Parse: parseUnionWith,
+		Properties: parsing.OfDocuments(), Inside: insideJoin,
+	}
+}
+
+// parseUnionWith parses a $unionWith.
+func parseUnionWith(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	u := &UnionWith{DB: opts.DB, Opts: opts}
 	switch arg.Type {
 	case bsonx.TypeString:

@@ -21,8 +21,16 @@ type Merge struct {
 	Opts   parsing.Options
 }
 
-// ParseMerge parses a $merge.
-func ParseMerge(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+// MergeDefinition defines $merge.
+func MergeDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$merge", Parse: parseMerge,
+		Properties: parsing.OfWriter(), Inside: insideMerge,
+	}
+}
+
+// parseMerge parses a $merge.
+func parseMerge(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	m := &Merge{Merge: source.Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert"}, Opts: opts}
 	m.Vars = m.scope
 	switch arg.Type {
@@ -238,4 +246,8 @@ func (m *Merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
 // Open implements parsing.Stage.
 func (m *Merge) Open(src source.Source, env *source.Env) source.Source {
 	return &writerSource{Input: source.Input{Src: src}, write: func(ctx context.Context, w source.Writer) error { return w.Merge(ctx, &m.Merge, src) }, env: env}
+}
+
+func insideMerge(arg bsonx.Value, w parsing.Walker) {
+	w.Update(parsing.Argument(arg, "whenMatched"))
 }

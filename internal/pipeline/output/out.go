@@ -14,8 +14,16 @@ import (
 // Out is $out.
 type Out struct{ source.Out }
 
-// ParseOut parses an $out.
-func ParseOut(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+// OutDefinition defines $out.
+func OutDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$out", Parse: parseOut,
+		Properties: parsing.OfWriter(), Inside: parsing.InsideNothing,
+	}
+}
+
+// parseOut parses an $out.
+func parseOut(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	o := &Out{source.Out{DB: opts.DB}}
 	switch arg.Type {
 	case bsonx.TypeString:

@@ -7,7 +7,8 @@
 //   - A Stage is what a parser returns: it opens a source over another one.
 //   - ParseSub parses a pipeline inside a stage. The parser of pipelines is in the Options, because
 //     it knows all stages and no stage may import it.
-//   - CheckPlaces holds the rules about where stages may stand.
+//   - A Definition is a stage with all its properties: who asks what a stage may do reads them.
+//   - A Walker learns what the argument of a stage contains: sub-pipelines, queries, expressions.
 //   - A Rule names a rule of the optimiser.
 //
 // Invariants:
@@ -15,8 +16,9 @@
 //  1. A Stage is immutable, and safe for concurrent use.
 //  2. Options are passed on by value: a stage does not change those of its neighbours.
 //
-// The package knows stages by their names only.
+// The package knows no stage.
 //
-// To restrict where a stage may stand, add its name to the functions of place.go. To add a rule,
-// give it a constant in Rule and a name in ruleNames, and add its function to the optimiser.
+// To add a property of stages, give Properties a field without a default: the test of the table of
+// stages asks every definition for it. To add a rule, give it a constant in Rule and a name in
+// ruleNames, and add its function to the optimiser.
 package parsing

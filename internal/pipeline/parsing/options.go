@@ -65,6 +65,14 @@ func (o *Options) First() bool { return o.first }
 // InFacet reports whether the stage that is being parsed is in a $facet.
 func (o *Options) InFacet() bool { return o.inside&InFacet != 0 }
 
+// Inside reports whether the pipeline that is being parsed belongs to a kind of stage.
+func (o *Options) Inside(kind Parent) bool { return o.inside&kind != 0 }
+
+// IsRepeatable reports whether stages answer the same when they are run again.
+func (o *Options) IsRepeatable(stages bsonx.Value) bool {
+	return o.parsers.IsRepeatable(stages, o.Vars.Operators())
+}
+
 // CheckNames reports the first of some stages that has no known name.
 func (o *Options) CheckNames(stages bsonx.Value) error { return o.parsers.CheckNames(stages) }
 
@@ -79,4 +87,6 @@ func (o Options) With(p Parsers, first bool) Options {
 type Parsers struct {
 	Parse      func(stages bsonx.Value, opts Options) (source.Runner, error)
 	CheckNames func(stages bsonx.Value) error // checks that there are such stages
+	// IsRepeatable reports whether stages answer the same when they are run again.
+	IsRepeatable func(stages bsonx.Value, operators *expr.Table) bool
 }

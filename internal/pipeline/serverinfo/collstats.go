@@ -6,8 +6,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// ParseCollStats compiles $collStats, which describes the pipeline's collection.
-func ParseCollStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// CollStatsDefinition defines $collStats.
+func CollStatsDefinition() parsing.Definition {
+	properties := parsing.OfReport(parsing.FromStatistics)
+	properties.StableAPI = parsing.OfCountOnly
+	return parsing.Definition{Name: "$collStats", Parse: parseCollStats, Properties: properties, Inside: parsing.InsideNothing}
+}
+
+// parseCollStats compiles $collStats, which describes the pipeline's collection.
+func parseCollStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(codeCollStats, "$collStats must take a nested object but found: $collStats: %s", bsonx.FormatShell(arg))
 	}

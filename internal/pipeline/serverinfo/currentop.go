@@ -10,8 +10,18 @@ import (
 
 var currentOpOptions = []string{"idleConnections", "idleSessions", "allUsers", "localOps", "truncateOps", "idleCursors", "backtrace", "targetAllNodes"}
 
-// ParseCurrentOp compiles $currentOp, which lists the running operations.
-func ParseCurrentOp(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// CurrentOpDefinition defines $currentOp.
+func CurrentOpDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$currentOp", Parse: parseCurrentOp,
+		Properties: parsing.OfReport(parsing.FromServer), Inside: parsing.InsideNothing,
+		NotOverCollection: mongoerr.New(mongoerr.InvalidNamespace,
+			"$currentOp must be run against the 'admin' database with {aggregate: 1}"),
+	}
+}
+
+// parseCurrentOp compiles $currentOp, which lists the running operations.
+func parseCurrentOp(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "$currentOp options must be specified in an object, but found: %s", arg.Type)
 	}

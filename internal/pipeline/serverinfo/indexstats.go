@@ -6,8 +6,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// ParseIndexStats compiles $indexStats, which tells how often each index was used.
-func ParseIndexStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// IndexStatsDefinition defines $indexStats.
+func IndexStatsDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$indexStats", Parse: parseIndexStats,
+		Properties: parsing.OfReport(parsing.FromStatistics), Inside: parsing.InsideNothing,
+	}
+}
+
+// parseIndexStats compiles $indexStats, which tells how often each index was used.
+func parseIndexStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {
 		return nil, mongoerr.New(codeIndexStats, "The $indexStats stage specification must be an empty object")
 	}

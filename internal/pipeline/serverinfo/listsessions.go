@@ -6,13 +6,29 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// ParseListSessions compiles $listSessions, which lists the sessions of config.system.sessions.
-func ParseListSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// ListSessionsDefinition defines $listSessions.
+func ListSessionsDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$listSessions", Parse: parseListSessions,
+		Properties: parsing.OfReport(parsing.FromCollection), Inside: parsing.InsideNothing,
+	}
+}
+
+// parseListSessions compiles $listSessions, which lists the sessions of config.system.sessions.
+func parseListSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	return parseSessionList("$listSessions", arg)
 }
 
-// ParseListLocalSessions compiles $listLocalSessions, which lists the sessions that the server keeps in memory.
-func ParseListLocalSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// ListLocalSessionsDefinition defines $listLocalSessions.
+func ListLocalSessionsDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$listLocalSessions", Parse: parseListLocalSessions,
+		Properties: parsing.OfReport(parsing.FromServer), Inside: parsing.InsideNothing,
+	}
+}
+
+// parseListLocalSessions compiles $listLocalSessions, which lists the sessions that the server keeps in memory.
+func parseListLocalSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	return parseSessionList("$listLocalSessions", arg)
 }
 

@@ -6,8 +6,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// ParsePlanCacheStats compiles $planCacheStats, which lists the cached plans of the pipeline's collection.
-func ParsePlanCacheStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+// PlanCacheStatsDefinition defines $planCacheStats.
+func PlanCacheStatsDefinition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$planCacheStats", Parse: parsePlanCacheStats,
+		Properties: parsing.OfReport(parsing.FromStatistics), Inside: parsing.InsideNothing,
+	}
+}
+
+// parsePlanCacheStats compiles $planCacheStats, which lists the cached plans of the pipeline's collection.
+func parsePlanCacheStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s", arg.Type)
 	}

@@ -22,6 +22,14 @@ type Stage struct {
 	Wanted []string // the fields that are read of the results; nil for all
 }
 
+// Definition defines $unwind.
+func Definition() parsing.Definition {
+	return parsing.Definition{
+		Name: "$unwind", Parse: Parse,
+		Properties: parsing.OfDocuments(), Inside: parsing.InsideNothing,
+	}
+}
+
 // Parse parses a $unwind.
 func Parse(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	u := &Stage{}

@@ -1,0 +1,46 @@
+package pipeline
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+)
+
+// TestDefinitionsAreComplete pins that every stage answers the questions that safety rests on, and
+// that the answers agree.
+func TestDefinitionsAreComplete(t *testing.T) {
+	t.Parallel()
+	for _, def := range definitions() {
+		properties := reflect.ValueOf(def.Properties)
+		for i := range properties.NumField() {
+			if properties.Field(i).IsZero() {
+				t.Errorf("%s: %s has no default", def.Name, properties.Type().Field(i).Name)
+			}
+		}
+		if def.Inside == nil {
+			t.Errorf("%s: Inside has no default", def.Name)
+		}
+		if def.Parse != nil && def.Refuse != nil {
+			t.Errorf("%s is both parsed and refused", def.Name)
+		}
+		if def.Writes == expr.Yes && (def.Joined != expr.No || def.Facets != expr.No || def.Views != expr.No || def.Updates != expr.No) {
+			t.Errorf("%s writes, so no sub-pipeline, view or update may have it", def.Name)
+		}
+		if def.IsFirst() && def.Facets != expr.No {
+			t.Errorf("%s must be the first stage, which it is not in a facet", def.Name)
+		}
+		if def.Updates == expr.Yes && def.ChangeStreams != parsing.InChangeStream {
+			t.Errorf("%s makes one document of each, so a change stream may have it", def.Name)
+		}
+	}
+}
+
+// TestStagesHaveOneDefinition pins that no name is defined twice.
+func TestStagesHaveOneDefinition(t *testing.T) {
+	t.Parallel()
+	if n := len(definitions()); n != len(registry()) {
+		t.Errorf("%d definitions have %d names", n, len(registry()))
+	}
+}

@@ -1,0 +1,35 @@
+package pipeline
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"github.com/sheafdb/sheaf/internal/accumulator"
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/filter"
+)
+
+// isRepeatable reports whether stages answer the same when they are run again: they use no chance
+// and no JavaScript.
+func isRepeatable(stages bsonx.Value, operators *expr.Table) bool {
+	return !namesAny(stages, operators.Unrepeatable()) && !namesAny(stages, unrepeatable())
+}
+
+// unrepeatable returns the names of the stages, accumulators and query operators that are not
+// repeatable.
+var unrepeatable = sync.OnceValue(func() []string {
+	names := slices.Concat(accumulator.Unrepeatable(), filter.Unrepeatable())
+	for name, def := range registry() {
+		if def.Repeatable == expr.No {
+			names = append(names, name)
+		}
+	}
+	return names
+})
+
+// namesAny reports whether stages may have one of some names.
+func namesAny(stages bsonx.Value, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(stages.Data, []byte(name)) })
+}

@@ -1,0 +1,75 @@
+package pipeline
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+)
+
+// EachStage calls fn with the stages of a pipeline that may be malformed, and with those of the
+// pipelines inside them, until fn fails. Stages of unknown names are left out.
+func EachStage(stages bsonx.Value, fn func(def *parsing.Definition, arg bsonx.Value) error) error {
+	w := &eachStage{fn: fn}
+	w.Pipeline(stages)
+	return w.err
+}
+
+// eachStage is the walker of EachStage.
+type eachStage struct {
+	parsing.Ignoring
+	fn  func(def *parsing.Definition, arg bsonx.Value) error
+	err error
+}
+
+// Pipeline implements parsing.Walker.
+func (w *eachStage) Pipeline(stages bsonx.Value) {
+	for def, arg := range stagesOf(stages) {
+		if w.err != nil {
+			return
+		}
+		if w.err = w.fn(def, arg); w.err == nil {
+			def.Inside(arg, w)
+		}
+	}
+}
+
+// Collections returns the collections of the same database that stages read, and those that the
+// pipelines inside them read. The stages may be malformed.
+func Collections(stages bsonx.Value) []string {
+	w := &collections{}
+	w.Pipeline(stages)
+	return w.names
+}
+
+// collections is the walker of Collections.
+type collections struct {
+	parsing.Ignoring
+	names []string
+}
+
+// Collection implements parsing.Walker.
+func (w *collections) Collection(name string) { w.names = append(w.names, name) }
+
+// Pipeline implements parsing.Walker.
+func (w *collections) Pipeline(stages bsonx.Value) {
+	for def, arg := range stagesOf(stages) {
+		def.Inside(arg, w)
+	}
+}
+
+// stagesOf yields the stages of a pipeline that have a definition, with their arguments.
+func stagesOf(stages bsonx.Value) func(yield func(*parsing.Definition, bsonx.Value) bool) {
+	return func(yield func(*parsing.Definition, bsonx.Value) bool) {
+		if stages.Type != bsonx.TypeArray {
+			return
+		}
+		for it := stages.Doc().Iter(); it.Next(); {
+			if it.Value().Type != bsonx.TypeDocument || it.Value().Doc().IsEmpty() {
+				continue
+			}
+			stage := it.Value().Doc().First()
+			if def := registry()[string(stage.Key)]; def != nil && !yield(def, stage.Value) {
+				return
+			}
+		}
+	}
+}
