@@ -71,3 +71,6 @@ func (s *countSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }
 var countingFields = bsonx.Document(bsonx.NewDoc("count", bsonx.NewDoc("$sum", 1)))
 
 func insideCount(_ bsonx.Value, w parsing.Walker) { w.Accumulators(countingFields) }
+
+// Needs implements parsing.Reader.
+func (c *count) Needs(n *parsing.Needs) { n.End() }

@@ -32,7 +32,7 @@
 // To add a rule: give it a bit in package parsing, a line in the table and a function from steps to
 // steps; the matrix tests run every pipeline of testdata, and random ones, with each rule switched off.
 //
-// To add a stage: write its file, named for the stage, put its definition into registry.go, and add
-// testdata/stage/<name>. If it is a needer, tell in needs what it reads (in readerOf, if the stage is
-// of another package); if predicates or limits may pass it, say so in optimizepassage.go or oneToOne.
+// To add a stage: write its file, named for the stage, with its parsing.Definition; put that into
+// registry.go, and add testdata/stage/<name>. What the optimiser may do with the stage it says by
+// the optional interfaces of package parsing: Reader, Narrower, PerDocument, OneToOne, Changer.
 package pipeline

@@ -257,3 +257,21 @@ func (g *group) compile() (err error) {
 func (g *group) idParts() int { return len(g.read.inputs) - len(g.fields) }
 
 func insideGroup(arg bsonx.Value, w parsing.Walker) { w.Accumulators(arg) }
+
+// Needs implements parsing.Reader.
+func (g *group) Needs(n *parsing.Needs) {
+	if n.Many(len(g.fields)) {
+		return
+	}
+	n.Expr(g.id)
+	for _, f := range g.fields {
+		n.Expr(f.Arg)
+	}
+	n.End()
+}
+
+// BudgetOf implements parsing.Budgeted: other stages become this one.
+func (*group) BudgetOf() string { return "$group" }
+
+// passage implements passer.
+func (*group) passage(s step) passFunc { return passGroup(s) }

@@ -70,3 +70,6 @@ func (s *limitSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	s.left--
 	return s.Src.Next(ctx)
 }
+
+// Needs implements parsing.Reader.
+func (*limit) Needs(*parsing.Needs) {}

@@ -116,3 +116,18 @@ func (s *matchSource) Next(ctx context.Context) (bsonx.Doc, error) {
 var errNoScore = expr.NoMeta("textScore")
 
 func insideMatch(arg bsonx.Value, w parsing.Walker) { w.Filter(arg) }
+
+// Needs implements parsing.Reader.
+func (m *match) Needs(n *parsing.Needs) {
+	p := predicate{}
+	p.read(m.filter.Root)
+	if p.fixed {
+		n.Whole()
+	}
+	for _, path := range p.paths {
+		n.Field(path)
+	}
+}
+
+// PerDocument implements parsing.PerDocument.
+func (*match) PerDocument() {}

@@ -17,7 +17,7 @@ type absorbed struct{ parsing.Stage }
 
 func (*absorbed) Open(src source.Source, _ *source.Env) source.Source { return src }
 
-func (*absorbed) needs(*needs) {}
+func (*absorbed) Needs(*parsing.Needs) {}
 
 // absorbProjects lets a $group compute what the stage before it computes, without a document in between. What may fail must be
 // computed for each document as before: where the $group does not, the stage stays.
@@ -129,7 +129,7 @@ func (a *absorber) expr(e expr.Expr) (expr.Expr, bool) {
 		return nil, false
 	}
 	for _, path := range deps.Paths {
-		if origin, _ := a.from.Origin(top(path)); origin != projection.Kept {
+		if origin, _ := a.from.Origin(parsing.TopField(path)); origin != projection.Kept {
 			return nil, false
 		}
 	}
@@ -154,3 +154,6 @@ func (a *absorber) field(name string, e expr.Expr) (expr.Expr, bool) {
 		return nil, false
 	}
 }
+
+// PerDocument implements parsing.PerDocument.
+func (*absorbed) PerDocument() {}

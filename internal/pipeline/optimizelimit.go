@@ -4,28 +4,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // oneToOne reports whether a stage gives one document for each of its input, in the same order.
 func oneToOne(s step) bool {
-	switch s.Stage.(type) {
-	case *project, *replaceRoot:
-		return true
-	case *unwind.Stage, *group, *sort:
-		return false
-	default:
-	}
-	// A $lookup that has taken in a $unwind gives more.
-	return (s.name == "$lookup" || s.name == "$graphLookup") && s.spec.Type == bsonx.TypeDocument && !fused(s.Stage)
-}
-
-// fused reports whether a stage does the work of a following $unwind too.
-func fused(s parsing.Stage) bool {
-	f, ok := s.(interface{ Unwinds() bool })
-	return ok && f.Unwinds()
+	stage, ok := s.Stage.(parsing.OneToOne)
+	return ok && stage.IsOneToOne()
 }
 
 // moveLimits is RuleLimitFirst.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
-	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
@@ -93,29 +92,4 @@ func startsWithPosition(path string) bool {
 	first, _, _ := strings.Cut(path, ".")
 	_, is := bsonx.ArrayIndex(first)
 	return is
-}
-
-// lookupReads tells what a $lookup reads.
-type lookupReads struct{ *foreign.Lookup }
-
-func (l lookupReads) narrow(fields []string) parsing.Stage {
-	narrowed := *l.Lookup
-	narrowed.Wanted = fields
-	if l.Unwind != nil {
-		narrowed.Unwind = narrowUnwind(l.Unwind, fields)
-	}
-	return &narrowed
-}
-
-func (l lookupReads) needs(n *needs) {
-	if l.Local != nil {
-		n.field(l.Local[0])
-	}
-	for _, v := range l.Let {
-		n.expr(v.Value)
-	}
-	n.define(strings.Join(l.As, "."))
-	if l.Unwind != nil && l.Unwind.Index != nil {
-		n.define(strings.Join(l.Unwind.Index, "."))
-	}
 }

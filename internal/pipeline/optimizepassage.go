@@ -5,9 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
-	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // passFunc tells how a path that a predicate reads behind a stage is called before it; false where the predicate must
@@ -17,30 +15,23 @@ type passFunc func(path string, p *predicate) (string, bool)
 // passage returns how predicates get past a stage, or nil where none does.
 func passage(s step) passFunc {
 	switch stage := s.Stage.(type) {
-	case *sort:
-		if stage.limit == 0 {
-			return passUnless()
+	case passer:
+		return stage.passage(s)
+	case parsing.Changer:
+		fields, drops, ok := stage.Changes()
+		switch {
+		case !ok:
+			return nil
+		case drops:
+			return whereTotal(passUnless(fields...))
 		}
-	case *unwind.Stage:
-		tops := []string{stage.Path[0]}
-		if len(stage.Index) > 0 {
-			tops = append(tops, stage.Index[0])
-		}
-		return whereTotal(passUnless(tops...))
-	case *project:
-		switch s.name {
-		case "$project", "$addFields", "$set", "$unset", "$fill":
-			return passShape(shapeOf(s, stage))
-		}
-	case *group:
-		return passGroup(s)
-	case *foreign.UnionWith:
-		return passUnless()
-	default:
-		return passNamed(s)
+		return passUnless(fields...)
 	}
 	return nil
 }
+
+// passer is a stage that tells how predicates get past it, or nil where none does.
+type passer interface{ passage(s step) passFunc }
 
 // passages are the passages of stages, each of which is made once.
 type passages map[parsing.Stage]passFunc
@@ -55,23 +46,11 @@ func (ps passages) of(s step) passFunc {
 	return pass
 }
 
-// passNamed is passage for stages that are known by their specification: $lookup and $graphLookup set one field.
-func passNamed(s step) passFunc {
-	if s.name != "$lookup" && s.name != "$graphLookup" || s.spec.Type != bsonx.TypeDocument {
-		return nil
-	}
-	as := s.spec.Doc().Lookup("as")
-	if as.Type != bsonx.TypeString || !oneToOne(s) {
-		return nil
-	}
-	return passUnless(top(as.Str()))
-}
-
 // passUnless lets predicates pass that read none of some top-level fields.
 func passUnless(changed ...string) passFunc {
 	return func(path string, _ *predicate) (string, bool) {
 		for _, name := range changed {
-			if path != "" && top(path) == name {
+			if path != "" && parsing.TopField(path) == name {
 				return "", false
 			}
 		}
@@ -127,7 +106,7 @@ func copiedField(v bsonx.Value) (string, bool) {
 
 func passShape(s shape) passFunc {
 	return func(path string, p *predicate) (string, bool) {
-		name := top(path)
+		name := parsing.TopField(path)
 		if from, ok := s.copies[name]; ok {
 			return from + path[len(name):], true
 		}
@@ -140,13 +119,13 @@ func passShape(s shape) passFunc {
 
 func (s *shape) keeps(path string, p *predicate) bool {
 	return slices.ContainsFunc(s.kept, func(kept string) bool {
-		return isBelow(path, kept) && (kept == top(path) || p.looksBeside(path))
+		return isBelow(path, kept) && (kept == parsing.TopField(path) || p.looksBeside(path))
 	})
 }
 
 func (s *shape) changes(path string, p *predicate) bool {
 	return slices.ContainsFunc(s.changed, func(changed string) bool {
-		return isBelow(path, changed) || isBelow(changed, path) || top(changed) == top(path) && !p.looksBeside(path)
+		return isBelow(path, changed) || isBelow(changed, path) || parsing.TopField(changed) == parsing.TopField(path) && !p.looksBeside(path)
 	})
 }
 
@@ -197,10 +176,4 @@ func keyFields(id bsonx.Value) map[string]string {
 		}
 	}
 	return names
-}
-
-// top returns the first component of a path.
-func top(path string) string {
-	name, _, _ := strings.Cut(path, ".")
-	return name
 }

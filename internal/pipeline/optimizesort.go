@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
@@ -35,7 +36,7 @@ func (s *sort) passes(before []step) bool {
 		return false
 	}
 	changed := func(f index.Field) bool {
-		name := top(f.Path)
+		name := parsing.TopField(f.Path)
 		return f.IsMeta() || name == u.Path[0] || len(u.Index) > 0 && name == u.Index[0]
 	}
 	return !slices.ContainsFunc(s.keys, changed) && (u.Keep || !s.fails())

@@ -6,8 +6,8 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
-	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // sharedRows is what the steps before a $group make of a shared source. Read with Next it is as any other source.
@@ -80,12 +80,8 @@ func share(steps []step, src source.Source, env *source.Env, operators *expr.Tab
 
 // perDocument reports whether a step makes of each document what it would make of it alone.
 func perDocument(s step, operators *expr.Table) bool {
-	switch s.Stage.(type) {
-	case *match, *project, *absorbed, *replaceRoot, *unwind.Stage, *redact, *foreign.Lookup, *unpackBucket:
-		return isRepeatable(s.spec, operators)
-	default:
-		return false
-	}
+	_, ok := s.Stage.(parsing.PerDocument)
+	return ok && isRepeatable(s.spec, operators)
 }
 
 // isUnordered reports whether the order of the documents does not show in the groups: not more than in which of several
@@ -104,14 +100,8 @@ func (s *sharedRows) Meta() *expr.Meta { return source.MetaOf(s.Source) }
 
 // budgetName returns the name of the limit that a stage has.
 func (s step) budgetName() string {
-	switch s.Stage.(type) {
-	case *group:
-		return "$group"
-	case *sort:
-		return "$sort"
-	case *setWindowFields:
-		return "$setWindowFields"
-	default:
-		return s.name
+	if stage, ok := s.Stage.(parsing.Budgeted); ok {
+		return stage.BudgetOf()
 	}
+	return s.name
 }

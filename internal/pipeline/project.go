@@ -122,3 +122,38 @@ func (s *projectSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	s.buf, err = s.projection.Apply(s.buf[:0], doc)
 	return s.buf, err
 }
+
+// Needs implements parsing.Reader.
+func (p *project) Needs(n *parsing.Needs) {
+	if n.Many(p.projection.Size()) {
+		return
+	}
+	computed, deps := p.projection.Computed()
+	if p.projection.IsInclusion() {
+		n.Ordered()
+		deps = p.projection.Dependencies()
+	}
+	n.Dependencies(deps)
+	for _, path := range computed {
+		n.Define(path)
+	}
+	if p.projection.IsInclusion() {
+		n.End()
+	}
+}
+
+// PerDocument implements parsing.PerDocument.
+func (*project) PerDocument() {}
+
+// IsOneToOne implements parsing.OneToOne.
+func (*project) IsOneToOne() bool { return true }
+
+// passage implements passer.
+func (p *project) passage(s step) passFunc {
+	switch s.name {
+	case "$project", "$addFields", "$set", "$unset", "$fill":
+		return passShape(shapeOf(s, p))
+	default:
+		return nil
+	}
+}

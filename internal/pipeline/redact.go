@@ -215,3 +215,6 @@ func (s *redactSource) Meta() *expr.Meta {
 	}
 	return source.WithoutScore(s.Src)
 }
+
+// PerDocument implements parsing.PerDocument.
+func (*redact) PerDocument() {}

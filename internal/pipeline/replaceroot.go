@@ -153,3 +153,15 @@ func (s *replaceSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	s.ctx.Meta = source.MetaOf(s.Src)
 	return s.stage.replace(&s.ctx, doc, s.narrow)
 }
+
+// Needs implements parsing.Reader.
+func (r *replaceRoot) Needs(n *parsing.Needs) {
+	n.Expr(r.newRoot)
+	n.End()
+}
+
+// PerDocument implements parsing.PerDocument.
+func (*replaceRoot) PerDocument() {}
+
+// IsOneToOne implements parsing.OneToOne.
+func (*replaceRoot) IsOneToOne() bool { return true }

@@ -85,3 +85,6 @@ func (s *sampleSource) Meta() *expr.Meta {
 	s.meta.RandVal = bsonx.Value{Type: bsonx.TypeDouble, Data: s.random[:]}
 	return &s.meta
 }
+
+// Needs implements parsing.Reader.
+func (*sample) Needs(*parsing.Needs) {}

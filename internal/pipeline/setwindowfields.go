@@ -238,3 +238,29 @@ func insideSetWindowFields(arg bsonx.Value, w parsing.Walker) {
 	w.Windows(parsing.Argument(arg, "output"))
 	w.Expression(parsing.Argument(arg, "partitionBy"))
 }
+
+// Needs implements parsing.Reader.
+func (w *setWindowFields) Needs(n *parsing.Needs) {
+	if n.Many(len(w.functions)) {
+		return
+	}
+	if w.partition != nil {
+		n.Expr(w.partition)
+	}
+	for _, f := range w.functions {
+		for _, e := range f.Reads {
+			n.Expr(e)
+		}
+	}
+	for _, out := range w.output.Children {
+		switch {
+		case out.Value == document.NoValue: // what is set below a field depends on what is there
+			n.Field(out.Name)
+		case out.Value != document.DropValue:
+			n.Define(out.Name)
+		}
+	}
+}
+
+// BudgetOf implements parsing.Budgeted: other stages become this one.
+func (*setWindowFields) BudgetOf() string { return "$setWindowFields" }

@@ -43,3 +43,6 @@ func (s *skipSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 	return s.Src.Next(ctx)
 }
+
+// Needs implements parsing.Reader.
+func (*skip) Needs(*parsing.Needs) {}

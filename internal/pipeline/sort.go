@@ -194,3 +194,25 @@ func (s *sort) metaKey(src source.Source) func(dst []byte, doc bsonx.Doc) ([]byt
 		return gen.Append(dst, doc, m.SortMeta())
 	}
 }
+
+// Needs implements parsing.Reader.
+func (s *sort) Needs(n *parsing.Needs) {
+	for _, key := range s.keys {
+		if key.IsMeta() {
+			n.Whole()
+			return
+		}
+		n.Field(key.Path)
+	}
+}
+
+// BudgetOf implements parsing.Budgeted: other stages become this one.
+func (*sort) BudgetOf() string { return "$sort" }
+
+// passage implements passer. Predicates behind a limit ask about its documents only.
+func (s *sort) passage(step) passFunc {
+	if s.limit != 0 {
+		return nil
+	}
+	return passUnless()
+}

@@ -159,25 +159,5 @@ func (s *unpackSource) Save() {
 // Kept implements memory.Keeper.
 func (s *unpackSource) Kept() int64 { return s.unpacker.Kept() + s.Input.Kept() }
 
-// TopFields returns the names of the fields that the pipeline reads of its documents; all is true where it may read any.
-func (p *Pipeline) TopFields() (fields map[string]bool, all bool) {
-	n := &needs{}
-	for _, s := range p.steps {
-		reader, ok := readerOf(s.Stage)
-		if !ok {
-			return nil, true
-		}
-		reader.needs(n)
-		if n.whole {
-			return nil, true
-		}
-		if n.done {
-			fields = map[string]bool{}
-			for _, path := range n.paths {
-				fields[top(path)] = true
-			}
-			return fields, false
-		}
-	}
-	return nil, true
-}
+// PerDocument implements parsing.PerDocument.
+func (*unpackBucket) PerDocument() {}

@@ -121,3 +121,11 @@ func insideGraphLookup(arg bsonx.Value, w parsing.Walker) {
 	w.Expression(parsing.Argument(arg, "startWith"))
 	w.Filter(parsing.Argument(arg, "restrictSearchWithMatch"))
 }
+
+// IsOneToOne implements parsing.OneToOne: an array that is taken apart gives any number.
+func (g *GraphLookup) IsOneToOne() bool { return g.Unwind == nil }
+
+// Changes implements parsing.Changer.
+func (g *GraphLookup) Changes() (fields []string, drops, ok bool) {
+	return g.As[:1], false, g.IsOneToOne()
+}

@@ -32,9 +32,6 @@ func (g *GraphLookup) Open(src source.Source, env *source.Env) source.Source {
 	return s
 }
 
-// Unwinds reports whether the stage takes its array apart.
-func (g *GraphLookup) Unwinds() bool { return g.Unwind != nil }
-
 // graphSource is $graphLookup. What a search has seen, what it will search for, and what it found where that is taken apart, goes
 // to files beyond the memory limit.
 type graphSource struct {

@@ -3,6 +3,7 @@ package foreign
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -411,4 +412,39 @@ func insideJoin(arg bsonx.Value, w parsing.Walker) {
 	}
 	w.Pipeline(parsing.Argument(arg, "pipeline"))
 	w.Expression(parsing.Argument(arg, "let"))
+}
+
+// Needs implements parsing.Reader.
+func (l *Lookup) Needs(n *parsing.Needs) {
+	if l.Local != nil {
+		n.Field(l.Local[0])
+	}
+	for _, v := range l.Let {
+		n.Expr(v.Value)
+	}
+	n.Define(strings.Join(l.As, "."))
+	if l.Unwind != nil && l.Unwind.Index != nil {
+		n.Define(strings.Join(l.Unwind.Index, "."))
+	}
+}
+
+// Narrow implements parsing.Narrower.
+func (l *Lookup) Narrow(fields []string) parsing.Stage {
+	narrowed := *l
+	narrowed.Wanted = fields
+	if l.Unwind != nil {
+		narrowed.Unwind = l.Unwind.Keeping(fields)
+	}
+	return &narrowed
+}
+
+// PerDocument implements parsing.PerDocument.
+func (*Lookup) PerDocument() {}
+
+// IsOneToOne implements parsing.OneToOne: an array that is taken apart gives any number.
+func (l *Lookup) IsOneToOne() bool { return l.Unwind == nil }
+
+// Changes implements parsing.Changer.
+func (l *Lookup) Changes() (fields []string, drops, ok bool) {
+	return l.As[:1], false, l.IsOneToOne()
 }

@@ -152,3 +152,6 @@ func (s *unionSource) Meta() *expr.Meta {
 	}
 	return none
 }
+
+// Changes implements parsing.Changer: it adds documents, and changes none.
+func (*UnionWith) Changes() (fields []string, drops, ok bool) { return nil, false, true }

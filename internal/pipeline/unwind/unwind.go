@@ -2,6 +2,7 @@ package unwind
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -168,4 +169,37 @@ func (u *Stage) Indexed(doc bsonx.Doc, n int64) bsonx.Doc {
 		index = bsonx.Int64(n - 1)
 	}
 	return document.SetPath(doc, u.Index, index)
+}
+
+// Needs implements parsing.Reader.
+func (u *Stage) Needs(n *parsing.Needs) {
+	n.Field(u.Path[0])
+	if u.Index != nil {
+		n.Define(strings.Join(u.Index, "."))
+	}
+}
+
+// Narrow implements parsing.Narrower.
+func (u *Stage) Narrow(fields []string) parsing.Stage { return u.Keeping(fields) }
+
+// Keeping returns the stage that keeps some top-level fields of its results.
+func (u *Stage) Keeping(fields []string) *Stage {
+	narrowed := *u
+	narrowed.Wanted = fields
+	if u.Index != nil && !slices.Contains(fields, u.Index[0]) {
+		narrowed.Index = nil
+	}
+	return &narrowed
+}
+
+// PerDocument implements parsing.PerDocument.
+func (*Stage) PerDocument() {}
+
+// Changes implements parsing.Changer.
+func (u *Stage) Changes() (fields []string, drops, ok bool) {
+	fields = []string{u.Path[0]}
+	if len(u.Index) > 0 {
+		fields = append(fields, u.Index[0])
+	}
+	return fields, true, true
 }
