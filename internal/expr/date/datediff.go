@@ -11,9 +11,7 @@ import (
 // dateDiffExpr is $dateDiff.
 type dateDiffExpr struct {
 	start, end expr.Expr
-	unit       unitArg
-	zone       zoneArg
-	week       weekArg
+	boundaries boundaryArgs
 }
 
 const dateDiffName = "$dateDiff"
@@ -37,15 +35,12 @@ func parseDateDiff(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *
 		return nil, err
 	}
 	e := &dateDiffExpr{start: args[0], end: args[1]}
-	failures := operandFailures(args, vars)
-	e.unit = compileUnit(def.Name, args[2], failures)
-	e.week = compileStartOfWeek(def.Name, args[4], failures)
-	e.zone = compileZone(def.Name, args[3], failures)
+	e.boundaries = compileBoundaries(def.Name, args[2], args[3], args[4], operandFailures(args, vars))
 	return e, nil
 }
 
 func (d *dateDiffExpr) Children() []expr.Expr {
-	return expr.Present([]expr.Expr{d.start, d.end, d.unit.expr, d.zone.expr, d.week.expr})
+	return expr.Present([]expr.Expr{d.start, d.end, d.boundaries.unit.expr, d.boundaries.zone.expr, d.boundaries.week.expr})
 }
 
 func (d *dateDiffExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
@@ -57,18 +52,8 @@ func (d *dateDiffExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	if err != nil || expr.Nullish(end) {
 		return bsonx.Null, err
 	}
-	unit, err := d.unit.eval(ctx)
-	if err != nil || unit == unitNone {
-		return bsonx.Null, err
-	}
-	week := int64(sunday)
-	if unit == unitWeek {
-		if week, err = d.week.eval(ctx); err != nil || week == 0 {
-			return bsonx.Null, err
-		}
-	}
-	zone, err := d.zone.eval(ctx)
-	if err != nil || zone == nil {
+	in, ok, err := d.boundaries.eval(ctx)
+	if err != nil || !ok {
 		return bsonx.Null, err
 	}
 	from, ok := millisOf(start)
@@ -79,12 +64,8 @@ func (d *dateDiffExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	if !ok {
 		return bsonx.Missing, notDate(dateDiffName, "endDate", end)
 	}
-	n, err := dateDiff(from, to, unit, zone, week)
+	n, err := dateDiff(from, to, in.unit, in.zone, in.startOfWeek)
 	return ctx.Arena.Int64(n), err
-}
-
-func notDate(op, name string, v bsonx.Value) error {
-	return mongoerr.New(5166307, "%s requires '%s' to be a date, but got %s", op, name, v.Type)
 }
 
 // dateDiff counts the boundaries of units between two dates.

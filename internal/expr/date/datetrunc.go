@@ -16,12 +16,10 @@ const referenceDays = 10957
 
 // dateTruncExpr is $dateTrunc.
 type dateTruncExpr struct {
-	date expr.Expr
-	unit unitArg
-	bin  expr.Expr // nil for 1
-	size int64
-	zone zoneArg
-	week weekArg
+	date       expr.Expr
+	bin        expr.Expr // nil for 1
+	size       int64
+	boundaries boundaryArgs
 }
 
 func dateTruncDefinition() expr.Definition {
@@ -47,9 +45,7 @@ func parseDateTrunc(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars 
 		e.size = 1
 	}
 	failures := operandFailures(args, vars)
-	e.unit = compileUnit(def.Name, args[1], failures)
-	e.week = compileStartOfWeek(def.Name, args[4], failures)
-	e.zone = compileZone(def.Name, args[3], failures)
+	e.boundaries = compileBoundaries(def.Name, args[1], args[3], args[4], failures)
 	if v, ok := e.bin.(*expr.Const); ok && !expr.Nullish(v.Value) {
 		e.size, err = binSizeOf(v.Value)
 		failures.Add(err)
@@ -69,7 +65,7 @@ func binSizeOf(v bsonx.Value) (int64, error) {
 }
 
 func (d *dateTruncExpr) Children() []expr.Expr {
-	return expr.Present([]expr.Expr{d.date, d.unit.expr, d.bin, d.zone.expr, d.week.expr})
+	return expr.Present([]expr.Expr{d.date, d.boundaries.unit.expr, d.bin, d.boundaries.zone.expr, d.boundaries.week.expr})
 }
 
 func (d *dateTruncExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
@@ -87,25 +83,15 @@ func (d *dateTruncExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 			return bsonx.Missing, err
 		}
 	}
-	unit, err := d.unit.eval(ctx)
-	if err != nil || unit == unitNone {
-		return bsonx.Null, err
-	}
-	week := int64(sunday)
-	if unit == unitWeek {
-		if week, err = d.week.eval(ctx); err != nil || week == 0 {
-			return bsonx.Null, err
-		}
-	}
-	zone, err := d.zone.eval(ctx)
-	if err != nil || zone == nil {
+	in, ok, err := d.boundaries.eval(ctx)
+	if err != nil || !ok {
 		return bsonx.Null, err
 	}
 	millis, ok := millisOf(date)
 	if !ok {
 		return bsonx.Missing, notDate("$dateTrunc", "date", date)
 	}
-	out, err := dateTrunc(millis, unit, size, zone, week)
+	out, err := dateTrunc(millis, in.unit, size, in.zone, in.startOfWeek)
 	return ctx.Arena.Date(out), err
 }
 
