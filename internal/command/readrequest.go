@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // This file joins requests and the read engine.
@@ -18,7 +19,18 @@ func (r *Request) Reads() read.Reads {
 	if r.Conn != nil { // a request that $out or $merge makes has none
 		local = r.Conn.Local
 	}
-	return r.Service.Read.Reads(r.Txn(), r.Snapshot, r.Meant, local)
+	return r.Service.Read.Reads(r.view(), r.Meant, local)
+}
+
+// view returns the state that the request reads.
+func (r *Request) view() table.View {
+	switch {
+	case r.Work != nil:
+		return r.Work.Transaction
+	case r.Snapshot != nil:
+		return r.Snapshot
+	}
+	return r.Service.Store.Newest()
 }
 
 // BaseVars is the scope of a command's expressions without its let.

@@ -280,7 +280,7 @@ func (r *Request) Owner() session.Owner {
 
 // Work is what an open transaction of a session consists of.
 type Work struct {
-	*table.Txn
+	table.Transaction
 	Service *Service
 	Open    *session.Transaction
 	// cursors says that there may be cursors that read from the transaction.
@@ -290,7 +290,7 @@ type Work struct {
 // Abort implements session.Work.
 func (w *Work) Abort() {
 	w.CloseCursors()
-	w.Txn.Abort()
+	w.Transaction.Abort()
 }
 
 // CloseCursors closes the cursors that read from the transaction.
@@ -301,9 +301,9 @@ func (w *Work) CloseCursors() {
 }
 
 // Txn returns the transaction that the request reads and writes, nil outside of transactions.
-func (r *Request) Txn() *table.Txn {
+func (r *Request) Txn() table.Transaction {
 	if r.Work == nil {
 		return nil
 	}
-	return r.Work.Txn
+	return r.Work.Transaction
 }

@@ -63,16 +63,19 @@ func transaction(s *command.Service, req *command.Request) (*session.Transaction
 		s.Transactions.Abort(t)
 		return nil, err
 	}
-	t.Work, t.API = &command.Work{Txn: txn, Service: s, Open: t}, g.API()
+	t.Work, t.API = &command.Work{Transaction: txn, Service: s, Open: t}, g.API()
 	return t, nil
 }
 
-// beginTxn begins what a transaction reads and writes; one that reads at a time of the past cannot
-// write.
-func beginTxn(s *command.Service, req *command.Request, t *session.Transaction) (*table.Txn, error) {
+// beginTxn begins what a transaction reads and writes. A transaction that reads at a time of the
+// past cannot write.
+func beginTxn(s *command.Service, req *command.Request, t *session.Transaction) (table.Transaction, error) {
 	if at := req.Generic.ReadConcern.AtClusterTime; at != 0 {
-		txn, err := s.Store.BeginPast(req.Op, at, read.MaxPast)
-		return txn, read.PastError(err, at)
+		past, err := s.Store.BeginPast(req.Op, at, read.MaxPast)
+		if err != nil {
+			return nil, read.PastError(err, at) // not past, which would be a Transaction that is nil
+		}
+		return past, nil
 	}
 	return s.Store.BeginTxn(table.TxnOptions{
 		Limit: int(s.TransactionSize.Load()),

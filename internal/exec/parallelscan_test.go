@@ -38,8 +38,7 @@ func (m matcher) Match(doc bsonx.Doc) (bool, error) { return m(doc) }
 // collection is a collection with documents of these ids, with a reader of it.
 func collection(t *testing.T, ids []bsonx.Value) (*table.Collection, *Reader) {
 	t.Helper()
-	engine := mem.New()
-	s, err := schema.Open(engine, noCompiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(mem.New(), noCompiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +60,7 @@ func collection(t *testing.T, ids []bsonx.Value) (*table.Collection, *Reader) {
 	if err := w.Commit(storage.Buffered); err != nil {
 		t.Fatal(err)
 	}
-	r := NewReader(engine)
+	r := NewReader(s.Newest())
 	r.Pin()
 	t.Cleanup(func() { _ = r.Close() })
 	return c, r

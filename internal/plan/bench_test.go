@@ -70,7 +70,7 @@ func BenchmarkPlan(b *testing.B) {
 
 func (f *fixture) exhaust(b *testing.B, q *query.Query) {
 	ctx := context.Background()
-	r := exec.NewReader(f.engine)
+	r := exec.NewReader(f.store.Newest())
 	defer func() { _ = r.Close() }()
 	e, err := f.planner.Find(ctx, q, r)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestCappedPlans(t *testing.T) {
 				}
 				q.Projection, q.ProjectionSpec = p, c.project
 			}
-			r := exec.NewReader(f.engine)
+			r := exec.NewReader(f.store.Newest())
 			defer r.Close()
 			run, err := f.planner.Find(context.Background(), &q, r)
 			if err != nil {
@@ -90,7 +90,7 @@ func TestCappedScanPosition(t *testing.T) {
 	t.Parallel()
 	for _, tailable := range []bool{false, true} {
 		f := newCapped(t)
-		r := exec.NewReader(f.engine)
+		r := exec.NewReader(f.store.Newest())
 		defer r.Close()
 		run, err := f.planner.Find(context.Background(), &query.Query{DB: "db", Name: "capped", Coll: f.coll, Tailable: tailable}, r)
 		if err != nil {

@@ -75,7 +75,7 @@ func BenchmarkCount(b *testing.B) {
 				b.Run(fmt.Sprint("Processors", workers), func(b *testing.B) {
 					start := processTime(b)
 					for b.Loop() {
-						r := exec.NewReader(f.engine)
+						r := exec.NewReader(f.store.Newest())
 						got, err := planner.Count(context.Background(), q, r, nil)
 						if err != nil || want >= 0 && got != want {
 							b.Fatal(got, err)

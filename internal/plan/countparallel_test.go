@@ -40,7 +40,7 @@ func countFixtures(t *testing.T) (serial, parallel *fixture) {
 }
 
 func (f *fixture) countUntil(ctx context.Context, q *query.Query) (int64, error) {
-	r := exec.NewReader(f.engine)
+	r := exec.NewReader(f.store.Newest())
 	defer func() { _ = r.Close() }()
 	return f.planner.Count(ctx, q, r, nil)
 }
@@ -122,7 +122,7 @@ func TestParallelCountInterrupt(t *testing.T) {
 func TestParallelCountExplain(t *testing.T) {
 	t.Parallel()
 	_, parallel := countFixtures(t)
-	r := exec.NewReader(parallel.engine)
+	r := exec.NewReader(parallel.store.Newest())
 	defer func() { _ = r.Close() }()
 	e, err := parallel.planner.Explain(context.Background(), &explain.Request{
 		Query: parallel.query(`{"a": 5}`), Command: explain.Count, Verbosity: explain.ExecutionStats,

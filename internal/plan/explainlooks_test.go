@@ -44,7 +44,7 @@ func TestExplainLooks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := exec.NewReader(f.engine)
+		r := exec.NewReader(f.store.Newest())
 		op := &lookedAt{Context: t.Context()}
 		q := &query.Query{DB: "db", Name: "c", Coll: f.store.Current(f.coll), Filter: parsed}
 		if _, err := f.planner.Explain(op, &explain.Request{Query: q, Verbosity: explain.QueryPlanner}, r); err != nil {

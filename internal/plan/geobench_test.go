@@ -31,7 +31,7 @@ func placesFixture(b *testing.B, size int) *fixture {
 func drain(b *testing.B, f *fixture, filter string, limit int64) (n int) {
 	q := f.query(filter)
 	q.Limit = limit
-	r := exec.NewReader(f.engine)
+	r := exec.NewReader(f.store.Newest())
 	defer func() { _ = r.Close() }()
 	e, err := f.planner.Find(context.Background(), q, r)
 	if err != nil {

@@ -64,7 +64,7 @@ func largeFixture(t *testing.T) *fixture {
 }
 
 func (f *fixture) open(ctx context.Context, q *query.Query) error {
-	r := exec.NewReader(f.engine)
+	r := exec.NewReader(f.store.Newest())
 	defer r.Close()
 	e, err := f.planner.Find(ctx, q, r)
 	if err == nil {
@@ -147,7 +147,7 @@ func TestResidualServesItsOperation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := exec.NewReader(f.engine)
+		r := exec.NewReader(f.store.Newest())
 		e, err := f.planner.Find(t.Context(), q, r)
 		if err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ func BenchmarkOpen(b *testing.B) {
 		b.Run(tt.name, func(b *testing.B) {
 			q := f.query(tt.filter, tt.sort, tt.projection)
 			q.Limit = tt.limit
-			r := exec.NewReader(f.engine)
+			r := exec.NewReader(f.store.Newest())
 			defer func() { _ = r.Close() }()
 			b.ReportAllocs()
 			for b.Loop() {

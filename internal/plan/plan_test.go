@@ -115,7 +115,7 @@ func mustFilter(t testing.TB, d bsonx.Doc) *filter.Filter {
 // find runs a query, with a saved and restored cursor every few rows.
 func (f *fixture) find(q *query.Query, every int) ([]bsonx.Doc, error) {
 	ctx := context.Background()
-	r := exec.NewReader(f.engine)
+	r := exec.NewReader(f.store.Newest())
 	defer func() { _ = r.Close() }()
 	e, err := f.planner.Find(ctx, q, r)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *fixture) explain(q *query.Query, cmd explain.Command, v explain.Verbosi
 }
 
 func (f *fixture) tryExplain(req *explain.Request) (*explain.Explanation, error) {
-	r := exec.NewReader(f.engine)
+	r := exec.NewReader(f.store.Newest())
 	defer func() { _ = r.Close() }()
 	return f.planner.Explain(context.Background(), req, r)
 }
@@ -170,13 +170,13 @@ func text(d bsonx.Doc) string {
 }
 
 func (f *fixture) count(q *query.Query) (int64, error) {
-	r := exec.NewReader(f.engine)
+	r := exec.NewReader(f.store.Newest())
 	defer func() { _ = r.Close() }()
 	return f.planner.Count(context.Background(), q, r, f.records)
 }
 
 func (f *fixture) distinct(q *query.Query, field string) (bsonx.Value, error) {
-	r := exec.NewReader(f.engine)
+	r := exec.NewReader(f.store.Newest())
 	defer func() { _ = r.Close() }()
 	return f.planner.Distinct(context.Background(), q, field, r)
 }

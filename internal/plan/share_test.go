@@ -48,7 +48,7 @@ func TestShare(t *testing.T) {
 // others should have come.
 func (f *fixture) shared(ctx context.Context, filter string) (docs []bsonx.Doc, workers int) {
 	f.t.Helper()
-	r := exec.NewReader(f.engine)
+	r := exec.NewReader(f.store.Newest())
 	defer func() { _ = r.Close() }()
 	run, err := f.planner.Find(ctx, f.query(filter), r)
 	if err != nil {
@@ -102,7 +102,7 @@ func TestShareErrors(t *testing.T) {
 	for _, filter := range []string{`{"c.d": {"$ne": "text7"}}`, `{"a": {"$lt": 60}}`} {
 		for _, cancelled := range []bool{false, true} {
 			ctx, cancel := context.WithCancel(context.Background())
-			r := exec.NewReader(f.engine)
+			r := exec.NewReader(f.store.Newest())
 			run, err := f.planner.Find(ctx, f.query(filter), r)
 			if err != nil {
 				t.Fatal(err)

@@ -347,7 +347,7 @@ func TestRankedSearchStops(t *testing.T) {
 	}
 	q := f.query(`{"$text": {"$search": "tea cup"}}`, `{"z": {"$meta": "textScore"}}`)
 	q.Limit = 5
-	r := exec.NewReader(f.engine)
+	r := exec.NewReader(f.store.Newest())
 	defer func() { _ = r.Close() }()
 	e, err := f.planner.Find(context.Background(), q, r)
 	if err != nil {
@@ -433,7 +433,7 @@ func bestTexts(t *testing.T, f *fixture, search, more, sort string, limit int) (
 	q := f.query(fmt.Sprintf(`{"$text": {"$search": %q}%s}`, search, more), sort)
 	q.Limit = int64(limit)
 	q.Scores = true
-	r := exec.NewReader(f.engine)
+	r := exec.NewReader(f.store.Newest())
 	defer func() { _ = r.Close() }()
 	e, err := f.planner.Find(context.Background(), q, r)
 	if err != nil {

@@ -60,7 +60,7 @@ func BenchmarkText(b *testing.B) {
 	}{{"Frequent", []uint64{20, 35}}, {"Usual", []uint64{100, 300}}, {"Rare", []uint64{1000, 3000}}} {
 		search := bsonx.NewDoc("$text", bsonx.NewDoc("$search", zipfWord(tt.words[0])+" "+zipfWord(tt.words[1])))
 		b.Run(tt.name, func(b *testing.B) {
-			r := exec.NewReader(f.engine)
+			r := exec.NewReader(f.store.Newest())
 			defer func() { _ = r.Close() }()
 			b.ReportAllocs()
 			var keys, docs uint64

@@ -170,7 +170,7 @@ func (d changeDocuments) Document(ctx context.Context, db, collection string, id
 	if q.Coll == nil || q.Coll.Kind != catalog.KindCollection {
 		return nil, nil
 	}
-	src, err := OpenSource(ctx, Reads{Engine: d.engine}, q)
+	src, err := OpenSource(ctx, d.engine.Newest(), q)
 	if err != nil {
 		return nil, err
 	}

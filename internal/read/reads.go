@@ -18,56 +18,26 @@ import (
 // Reads is what a command reads: the newest committed state, the state that its transaction sees,
 // or a snapshot.
 type Reads struct {
-	Engine   *Engine
-	local    string          // the address at which the client reaches the server
-	txn      *table.Txn      // nil outside of transactions, except for a time of the past
-	snapshot *table.Snapshot // nil if the read concern is not "snapshot"
-	meant    *Meaning        // the collection that the command means by its UUID
+	Engine *Engine
+	local  string     // the address at which the client reaches the server
+	view   table.View // the state
+	meant  *Meaning   // the collection that the command means by its UUID
 }
 
-// Reads returns what a command reads: in txn unless it is nil, else from held unless it is nil,
-// else the newest state.
-func (e *Engine) Reads(txn *table.Txn, held *HeldSnapshot, meant *Meaning, local string) Reads {
-	v := Reads{Engine: e, local: local, txn: txn, meant: meant}
-	if held != nil {
-		v.snapshot = held.Snapshot
-		if held.past != nil {
-			v.txn = held.past
-		}
-	}
-	return v
+// Reads returns what a command reads that sees a View.
+func (e *Engine) Reads(view table.View, meant *Meaning, local string) Reads {
+	return Reads{Engine: e, local: local, view: view, meant: meant}
 }
 
-// isFixed reports whether what is read does not change.
-func (v Reads) isFixed() bool { return v.txn != nil || v.snapshot != nil }
+// Newest returns the newest committed state.
+func (e *Engine) Newest() Reads { return e.Reads(e.Store.Newest(), nil, "") }
 
 // Lookup returns a collection or view by name, or nil. It fails if the request means another
 // collection.
 func (v Reads) Lookup(db, name string) (*table.Collection, error) {
-	c, err := v.named(db, name)
+	c, err := v.view.Lookup(db, name)
 	if err == nil && !v.meant.Of(db, name, c) {
 		return nil, v.meant.Mismatch(v.Engine.Store)
-	}
-	return c, err
-}
-
-// named is lookup of whatever has the name.
-func (v Reads) named(db, name string) (*table.Collection, error) {
-	newest := func() *table.Collection { return v.Engine.Store.Lookup(db, name) }
-	var c *table.Collection
-	var err error
-	switch {
-	case v.txn != nil:
-		c, err = v.txn.Lookup(db, name)
-	case v.snapshot != nil:
-		c, err = v.snapshot.Lookup(db, name)
-	default:
-		return newest(), nil
-	}
-	if c == nil && err == nil {
-		if now := newest(); IsVirtual(now) {
-			return now, nil
-		}
 	}
 	return c, err
 }
@@ -78,21 +48,11 @@ func (v Reads) Buckets(c *table.Collection) (*table.Collection, error) {
 }
 
 // Reader returns a reader for plans.
-func (v Reads) Reader() *exec.Reader {
-	if v.txn != nil {
-		return exec.NewTxnReader(v.txn.Reader())
-	}
-	if v.snapshot != nil {
-		return exec.NewSnapshotReader(v.snapshot)
-	}
-	return exec.NewReader(v.Engine.Store.Engine())
-}
+func (v Reads) Reader() *exec.Reader { return exec.NewReader(v.view) }
 
 // isStale reports whether a collection that was looked up has been changed, renamed or dropped
-// since. What is fixed does not change.
-func (v Reads) isStale(c *table.Collection) bool {
-	return c != nil && !v.isFixed() && !v.Engine.Store.IsCurrent(c)
-}
+// since.
+func (v Reads) isStale(c *table.Collection) bool { return c != nil && v.view.Current(c) != c }
 
 // again looks up the collection of a query once more, or nil if there is none any more.
 func (v Reads) again(q *query.Query) (*table.Collection, error) {
@@ -147,11 +107,8 @@ func (v Reads) CountMatches(ctx context.Context, q *query.Query) (int64, error) 
 // RecordCount returns the counter of a collection for the planner, or nil if the count is not
 // what the reader sees.
 func (v Reads) RecordCount(c *table.Collection) plan.Counter {
-	if c == nil || v.isFixed() {
+	if c == nil {
 		return nil
 	}
-	return func() (int64, error) {
-		counter, err := v.Engine.Store.Count(c)
-		return counter.Count, err
-	}
+	return v.view.Counter(c)
 }

@@ -71,7 +71,7 @@ func (e *Engine) StoredScripts(ctx context.Context, db string) ([]bsonx.Doc, err
 	if err != nil {
 		return nil, err
 	}
-	reader := exec.NewReader(e.Store.Engine())
+	reader := exec.NewReader(e.Store.Newest())
 	defer reader.Close()
 	run, err := e.Planner.Find(ctx, &query.Query{DB: db, Name: scriptsCollection, Coll: c, Filter: all}, reader)
 	if err != nil {

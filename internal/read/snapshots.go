@@ -42,12 +42,17 @@ type keptSnapshot struct {
 	snap    *HeldSnapshot
 }
 
+// heldView is a table.Snapshot, or a table.Past if it was made of the history. One goroutine at a
+// time uses a Past.
+type heldView interface {
+	table.View
+	IsNewest() bool
+	Close() error
+}
+
 // HeldSnapshot is a snapshot with its users. All fields are guarded by the registry's lock.
 type HeldSnapshot struct {
-	*table.Snapshot
-	// past is set in the place of Snapshot where it was made of the history. One goroutine at a
-	// time uses it.
-	past  *table.Txn
+	heldView
 	At    storage.Stamp
 	taken time.Time
 	// holders may read from it in the future, readers do so now.
@@ -60,15 +65,6 @@ type HeldSnapshot struct {
 func (s *Snapshots) init() {
 	s.held, s.past = make(map[storage.Stamp]*HeldSnapshot), make(map[*HeldSnapshot]bool)
 	s.window = SnapshotWindow * time.Second
-}
-
-// close needs the lock.
-func (h *HeldSnapshot) close() {
-	if h.past != nil {
-		h.past.Abort()
-		return
-	}
-	_ = h.Close()
 }
 
 // SetWindow sets for how many seconds a snapshot can be read.
@@ -94,11 +90,11 @@ func (s *Snapshots) Hold(ctx context.Context, store *table.Store, at storage.Sta
 	if h := s.holdPresent(store, at, by, now); h != nil {
 		return h, nil
 	}
-	txn, err := store.BeginPast(ctx, at, MaxPast)
+	past, err := store.BeginPast(ctx, at, MaxPast)
 	if err != nil {
 		return nil, PastError(err, at)
 	}
-	h := &HeldSnapshot{past: txn, At: at, taken: now, holders: 1, readers: 1}
+	h := &HeldSnapshot{heldView: past, At: at, taken: now, holders: 1, readers: 1}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.past[h] = true
@@ -139,7 +135,7 @@ func (s *Snapshots) holdPresent(store *table.Store, at storage.Stamp, by *sessio
 		if h = s.held[snap.Stamp()]; h != nil {
 			_ = snap.Close() // the catalog has changed; the data has not
 		} else {
-			h = &HeldSnapshot{Snapshot: snap, At: snap.Stamp(), taken: now}
+			h = &HeldSnapshot{heldView: snap, At: snap.Stamp(), taken: now}
 			s.held[snap.Stamp()] = h
 		}
 	}
@@ -183,13 +179,12 @@ func (s *Snapshots) drop(h *HeldSnapshot) {
 // end needs the lock.
 func (s *Snapshots) end(h *HeldSnapshot) {
 	h.ended = true
-	if h.past != nil {
-		delete(s.past, h)
-	} else {
+	delete(s.past, h)
+	if s.held[h.At] == h {
 		delete(s.held, h.At)
 	}
 	if h.readers == 0 {
-		h.close()
+		_ = h.Close()
 	}
 }
 
@@ -215,7 +210,7 @@ func (s *Snapshots) pause(h *HeldSnapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h.readers--; h.readers == 0 && h.ended {
-		h.close()
+		_ = h.Close()
 	}
 }
 

@@ -64,7 +64,7 @@ func has(t *testing.T, h *HeldSnapshot, id int) bool {
 		t.Fatal(err)
 	}
 	var closer io.Closer
-	_, closer, err = h.Reader().Get(c.RecordKey(nil, bsonx.Int32(int32(id))))
+	_, closer, err = h.Get(c.RecordKey(nil, bsonx.Int32(int32(id))))
 	if err == nil {
 		_ = closer.Close()
 	}
@@ -83,13 +83,13 @@ func TestSnapshotsAreShared(t *testing.T) {
 	if err != nil || again != first {
 		t.Errorf("nothing has happened, and there are two snapshots: %v", err)
 	}
-	byTime, err := s.Hold(t.Context(), store, first.Stamp(), nil, now)
+	byTime, err := s.Hold(t.Context(), store, first.At, nil, now)
 	if err != nil || byTime != first {
 		t.Errorf("the time of a snapshot does not name it: %v", err)
 	}
 	put(t, store, 2)
 	second, err := s.Hold(t.Context(), store, 0, nil, now)
-	if err != nil || second == first || second.Stamp() <= first.Stamp() {
+	if err != nil || second == first || second.At <= first.At {
 		t.Fatalf("a write is not seen: %v", err)
 	}
 	if has(t, first, 2) || !has(t, second, 2) || !has(t, first, 1) {
@@ -102,10 +102,10 @@ func TestSnapshotsAreShared(t *testing.T) {
 	if len(s.held) != 0 {
 		t.Errorf("%d snapshots are left", len(s.held))
 	}
-	if _, err := s.Hold(t.Context(), store, first.Stamp(), nil, now); mongoerr.CodeOf(err) != mongoerr.SnapshotTooOld {
+	if _, err := s.Hold(t.Context(), store, first.At, nil, now); mongoerr.CodeOf(err) != mongoerr.SnapshotTooOld {
 		t.Errorf("a snapshot that nobody holds: %v", err)
 	}
-	if h, err := s.Hold(t.Context(), store, second.Stamp(), nil, now); err != nil || !has(t, h, 2) {
+	if h, err := s.Hold(t.Context(), store, second.At, nil, now); err != nil || !has(t, h, 2) {
 		t.Errorf("the present time: %v", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestSnapshotOfASession(t *testing.T) {
 		}
 		s.pause(h)
 		s.release(h)
-		return h.Stamp(), nil
+		return h.At, nil
 	}
 	one, two := &session.Session{ID: session.SessionID{UUID: [16]byte{1}}}, &session.Session{ID: session.SessionID{UUID: [16]byte{2}}}
 	put(t, store, 1)

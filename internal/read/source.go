@@ -47,14 +47,7 @@ func OpenSource(ctx context.Context, from Reads, q *query.Query) (*PlanSource, e
 // the snapshot, and so may the collection.
 func (s *PlanSource) Open(ctx context.Context, from Reads, q *query.Query) error {
 	s.Reads, s.query, s.left = from, q, -1
-	switch { // not reader(), which allocates
-	case from.txn != nil:
-		s.reader = *exec.NewTxnReader(from.txn.Reader())
-	case from.snapshot != nil:
-		s.reader = *exec.NewSnapshotReader(from.snapshot)
-	default:
-		s.reader = *exec.NewReader(from.Engine.Store.Engine())
-	}
+	s.reader = *exec.NewReader(from.view) // not Reader(), which allocates
 	run, err := s.Engine.Planner.Find(ctx, q, &s.reader)
 	for s.isStale(q.Coll) {
 		if err == nil {
@@ -212,8 +205,8 @@ func (s *PlanSource) Restore(ctx context.Context) error {
 		s.arrivals, s.arrived = s.coll.Arrivals() // before the snapshot: no insert is between them
 	}
 	s.reader.Pin() // before the look at the catalog: what is dropped after it is still in the snapshot
-	if s.coll != nil && !s.isFixed() {
-		current := s.Engine.Store.Current(s.coll)
+	if s.coll != nil {
+		current := s.view.Current(s.coll)
 		if current == nil || current.Namespace() != s.coll.Namespace() {
 			return mongoerr.New(mongoerr.QueryPlanKilled, "collection dropped or renamed: %s", s.coll.Namespace())
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -13,11 +14,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// past is what a Txn has that reads the collections as they were at a time: a snapshot of the
-// history below, and above it, in a scratch transaction, what the log says that was committed
-// between the two.
-type past struct {
-	point *changelog.Point[CatalogView]
+// Past is the View of the commits up to a stamp. It is a snapshot of the history, and above it, in
+// a scratch transaction, the changes that the oplog has between the snapshot and the stamp.
+// It refuses to write. It is used by one goroutine at a time.
+type Past struct {
+	fixed
+	store *Store
+	// scratch has the changes that replay makes; its other methods see the snapshot's catalog.
+	scratch *Txn
+	point   *changelog.Point[CatalogView] // nil after Abort
 	// changed are the collections that were made in between, by namespace; nil for those whose
 	// state then is not known, as they were dropped, renamed or converted, or are capped. gone are
 	// databases that were dropped.
@@ -25,24 +30,92 @@ type past struct {
 	gone    map[string]bool
 }
 
-// BeginPast starts a transaction that reads what was committed up to a stamp, and nothing later,
-// and refuses to write. Everything up to the stamp must be visible. It fails with ErrPastGone where
-// that is before the history, and with SnapshotUnavailable where more than limit bytes would have
-// to be applied. It ends with Abort.
-func (s *Store) BeginPast(ctx context.Context, at storage.Stamp, limit int) (*Txn, error) {
-	p, err := s.history.Acquire(at)
+// BeginPast returns what was committed up to a stamp, and nothing later. Everything up to the stamp
+// must be visible. It fails with ErrPastGone where that is before the history, and with
+// SnapshotUnavailable where more than limit bytes would have to be applied. Abort must follow.
+func (s *Store) BeginPast(ctx context.Context, at storage.Stamp, limit int) (*Past, error) {
+	point, err := s.history.Acquire(at)
 	if err != nil {
 		return nil, err
 	}
-	t := &Txn{
-		store: s, txn: s.engine.Scratch(p.Snapshot), view: p.View, limit: limit,
-		past: &past{point: p, changed: make(map[string]*Collection), gone: make(map[string]bool)},
+	p := &Past{
+		store: s, point: point,
+		scratch: &Txn{store: s, txn: s.engine.Scratch(point.Snapshot), view: point.View, limit: limit},
+		changed: make(map[string]*Collection), gone: make(map[string]bool),
 	}
-	if err := t.replay(ctx, at); err != nil {
-		t.Abort()
+	if err := p.replay(ctx, at); err != nil {
+		p.Abort()
 		return nil, err
 	}
-	return t, nil
+	return p, nil
+}
+
+// Lookup implements View. It fails too if the state of the collection at the time is not known.
+func (p *Past) Lookup(db, name string) (*Collection, error) {
+	c, found := p.changed[db+"."+name]
+	switch {
+	case found && c == nil, !found && p.gone[db]:
+		return nil, errUnknownThen(db, name)
+	case found:
+		return c, nil
+	}
+	return p.scratch.Lookup(db, name)
+}
+
+// Get implements View.
+func (p *Past) Get(key []byte) (value []byte, closer io.Closer, err error) {
+	return p.scratch.Get(key)
+}
+
+// Pin implements View. Only one goroutine at a time may read from it.
+func (p *Past) Pin() Pinned { return p.scratch.Pin() }
+
+// Ensure implements Transaction. It fails if there is no such collection.
+func (p *Past) Ensure(db, name string) (*Collection, error) {
+	c, err := p.Lookup(db, name)
+	if err == nil && c == nil {
+		err = errReadsPast()
+	}
+	return c, err
+}
+
+// Create implements Transaction. It always fails.
+func (p *Past) Create(string, string, bsonx.Doc) (*Collection, error) { return nil, errReadsPast() }
+
+// CreateIndexes implements Transaction. It always fails.
+func (p *Past) CreateIndexes(c *Collection, _ []bsonx.Doc) error { return errIndexesOnExisting(c) }
+
+// BeginWrite implements Transaction. It always fails.
+func (p *Past) BeginWrite(*Collection) (*Writer, error) { return nil, errReadsPast() }
+
+// Remember implements Transaction. There is nothing to remember.
+func (p *Past) Remember([]byte, []byte) error { return nil }
+
+// Commit implements Transaction.
+func (p *Past) Commit(storage.Durability) error {
+	p.Abort()
+	return nil
+}
+
+// Stamp implements Transaction.
+func (p *Past) Stamp() storage.Stamp { return 0 }
+
+// Abort gives the snapshot back.
+func (p *Past) Abort() {
+	p.scratch.Abort()
+	if p.point != nil {
+		p.store.history.Release(p.point)
+		p.point = nil
+	}
+}
+
+// IsNewest reports false: a Past was asked for because no snapshot of its time was at hand.
+func (p *Past) IsNewest() bool { return false }
+
+// Close is Abort.
+func (p *Past) Close() error {
+	p.Abort()
+	return nil
 }
 
 // errReadsPast refuses to write.
@@ -56,64 +129,54 @@ func errUnknownThen(db, name string) error {
 		"please retry the operation. The collection %s.%s was changed too close to the time", db, name)
 }
 
-// lookup returns a collection that was changed between the snapshot and the time; found is false
-// if there is none.
-func (p *past) lookup(db, name string) (c *Collection, found bool, err error) {
-	c, found = p.changed[db+"."+name]
-	if found && c == nil || !found && p.gone[db] {
-		return nil, true, errUnknownThen(db, name)
-	}
-	return c, found, nil
-}
-
 // replay applies the entries of the log up to a stamp that the snapshot does not have.
-func (t *Txn) replay(ctx context.Context, at storage.Stamp) error {
-	return t.store.history.Replay(ctx, t.past.point, at, func(entries []bsonx.Doc) error {
+func (p *Past) replay(ctx context.Context, at storage.Stamp) error {
+	return p.store.history.Replay(ctx, p.point, at, func(entries []bsonx.Doc) error {
 		for _, e := range entries {
-			if err := t.apply(ctx, e); err != nil {
+			if err := p.apply(ctx, e); err != nil {
 				return fmt.Errorf("apply the log of changes: %w", err)
 			}
 		}
-		if t.txn.Bytes() > t.limit {
+		if p.scratch.txn.Bytes() > p.scratch.limit {
 			return mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot: more than %d bytes were changed "+
-				"between it and the newest time before it that is kept", t.limit)
+				"between it and the newest time before it that is kept", p.scratch.limit)
 		}
 		return nil
 	})
 }
 
 // apply applies an entry of the log, or an element of applyOps.
-func (t *Txn) apply(ctx context.Context, entry bsonx.Doc) error {
+func (p *Past) apply(ctx context.Context, entry bsonx.Doc) error {
 	kind, o := oplog.Kind(entry.Lookup("op").StrBytes()), entry.Lookup("o").Doc()
 	if kind == oplog.Noop {
 		return nil
 	}
 	db, name, _ := strings.Cut(entry.Lookup("ns").Str(), ".")
 	if kind == oplog.Command {
-		return t.applyCommand(ctx, db, entry, o)
+		return p.applyCommand(ctx, db, entry, o)
 	}
-	c, err := t.Lookup(db, name)
+	c, err := p.Lookup(db, name)
 	switch {
 	case mongoerr.CodeOf(err) == mongoerr.SnapshotUnavailable:
 		return nil // so is a read of it
 	case err != nil:
 		return err
 	case c == nil || c.Capped != nil || !c.hasUUID(entry.Lookup("ui")):
-		t.past.changed[db+"."+name] = nil
+		p.changed[db+"."+name] = nil
 		return nil
 	}
-	err = t.repeat(ctx, c, kind, entry, o)
+	err = p.repeat(ctx, c, kind, entry, o)
 	if err != nil && ctx.Err() == nil {
 		// An index that was made or dropped meanwhile has no place for the document.
-		t.past.changed[db+"."+name] = nil
+		p.changed[db+"."+name] = nil
 		return nil
 	}
 	return err
 }
 
 // repeat makes a change of a document once more.
-func (t *Txn) repeat(ctx context.Context, c *Collection, kind oplog.Kind, entry, o bsonx.Doc) error {
-	w := newWriter(t.store, c, t.txn, t)
+func (p *Past) repeat(ctx context.Context, c *Collection, kind oplog.Kind, entry, o bsonx.Doc) error {
+	w := newWriter(p.store, c, p.scratch.txn, p.scratch)
 	w.log.on, w.replays = false, true
 	defer w.Close()
 	if kind == oplog.Insert {
@@ -152,12 +215,12 @@ func (c *Collection) hasUUID(v bsonx.Value) bool {
 // applyCommand applies a command: a transaction, or a change of the catalog. An index that is made
 // or dropped makes no difference, nor do other options: the snapshot's form of the collection is
 // good for what is above it.
-func (t *Txn) applyCommand(ctx context.Context, db string, entry, o bsonx.Doc) error {
-	p, first := t.past, o.First()
+func (p *Past) applyCommand(ctx context.Context, db string, entry, o bsonx.Doc) error {
+	first := o.First()
 	switch string(first.Key) {
 	case "applyOps":
 		for _, op := range first.Value.Doc().Values() {
-			if err := t.apply(ctx, op.Doc()); err != nil {
+			if err := p.apply(ctx, op.Doc()); err != nil {
 				return err
 			}
 		}
@@ -165,7 +228,7 @@ func (t *Txn) applyCommand(ctx context.Context, db string, entry, o bsonx.Doc) e
 	case "create":
 		// It was empty then, so that today's form of it is good, if it is still there.
 		name := first.Value.Str()
-		c := t.store.Lookup(db, name)
+		c := p.store.Lookup(db, name)
 		if c != nil && (c.Capped != nil || !c.hasUUID(entry.Lookup("ui"))) {
 			c = nil
 		}

@@ -33,7 +33,7 @@ const pastLimit = 1 << 20
 
 // contents returns the documents of a collection as a transaction sees them, by _id, and checks
 // that its indexes have the entries of these and no others.
-func contents(t testing.TB, txn *table.Txn, db, name string) map[string]string {
+func contents(t testing.TB, txn table.View, db, name string) map[string]string {
 	t.Helper()
 	c, err := txn.Lookup(db, name)
 	if err != nil {
@@ -44,7 +44,7 @@ func contents(t testing.TB, txn *table.Txn, db, name string) map[string]string {
 		return out
 	}
 	read := func(prefix []byte) (n int) {
-		it, err := txn.Reader().NewIter(prefix, keyspace.PrefixEnd(prefix))
+		it, err := txn.Pin().NewIter(prefix, keyspace.PrefixEnd(prefix))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestPastBesideWriters(t *testing.T) {
 		at := first + storage.Stamp(r.Uint64N(uint64(s.Engine().Order().Visible()-first)+1))
 		txn, err := s.BeginPast(context.Background(), at, pastLimit)
 		schematest.NoError(t, err)
-		it, err := txn.Reader().NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
+		it, err := txn.Pin().NewIter(c.RecordPrefix(), keyspace.PrefixEnd(c.RecordPrefix()))
 		schematest.NoError(t, err)
 		sum := int32(0)
 		for ok := it.First(); ok; ok = it.Next() {
@@ -335,7 +335,7 @@ func TestHistoryEnds(t *testing.T) {
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	schematest.NoError(t, err)
 	var stamps []storage.Stamp
-	var reading *table.Txn
+	var reading *table.Past
 	for i := range 5 {
 		clock.Advance(4 * time.Second)
 		schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", i)))

@@ -1,13 +1,15 @@
 package table
 
 import (
-	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"io"
+
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Snapshot is the collections of a Store, and the catalog, as they were at one time. It is safe for
+// Snapshot is the View of the collections of a Store, and the catalog, at one time. It is safe for
 // concurrent use. Close must follow, soon: it keeps old versions from being removed.
 type Snapshot struct {
+	fixed
 	store *Store
 	snap  storage.Snapshot
 	view  CatalogView
@@ -46,17 +48,18 @@ func (s *Store) Snapshot() *Snapshot {
 // Then commits that were under way may be missing in it although their stamps are below.
 func (s *Snapshot) Stamp() storage.Stamp { return s.stamp }
 
-// Visible returns the stamp up to which the snapshot has all stamped records.
-func (s *Snapshot) Visible() storage.Stamp { return s.visible }
-
-// Reader returns what the snapshot is read from.
-func (s *Snapshot) Reader() storage.Reader { return s.snap }
-
-// Lookup returns a collection or view as it was, or nil. It fails where the collection was dropped
-// or renamed meanwhile.
+// Lookup implements View.
 func (s *Snapshot) Lookup(db, name string) (*Collection, error) {
-	return lookupIn(s.view, db, name)
+	return s.store.lookupIn(s.view, db, name)
 }
+
+// Get implements View.
+func (s *Snapshot) Get(key []byte) (value []byte, closer io.Closer, err error) {
+	return s.snap.Get(key)
+}
+
+// Pin implements View.
+func (s *Snapshot) Pin() Pinned { return Pinned{Reader: s.snap, Visible: s.visible} }
 
 // IsNewest reports whether nothing has been changed since the snapshot was taken.
 func (s *Snapshot) IsNewest() bool {
@@ -65,18 +68,3 @@ func (s *Snapshot) IsNewest() bool {
 
 // Close gives the snapshot back.
 func (s *Snapshot) Close() error { return s.snap.Close() }
-
-// lookupIn returns a collection of an older state of the catalog.
-func lookupIn(view CatalogView, db, name string) (*Collection, error) {
-	entry := view.Lookup(db, name)
-	if entry == nil {
-		return nil, nil
-	}
-	c := entry.Attached
-	current := c.shared.current.Load()
-	if current == nil || current.Name != name || current.DB != db {
-		return nil, mongoerr.New(mongoerr.SnapshotUnavailable, "Unable to read from a snapshot due to pending collection catalog "+
-			"changes; please retry the operation. The collection %s.%s was dropped or renamed", db, name)
-	}
-	return c, nil
-}

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"time"
 
@@ -29,6 +30,7 @@ import (
 // collections that it has written and fails with storage.ErrConflict where one of them is not in
 // the form any more that was maintained.
 type Txn struct {
+	fixed
 	store *Store
 	txn   storage.Txn
 	view  CatalogView
@@ -41,8 +43,6 @@ type Txn struct {
 	created map[string]*Collection
 
 	held memory.Holding
-
-	past *past // of one that BeginPast has started
 }
 
 // TxnOptions configure a transaction.
@@ -71,23 +71,20 @@ func (s *Store) BeginTxn(opts TxnOptions) *Txn {
 	}
 }
 
-// Reader returns what the transaction reads from. It is used by the transaction's goroutine only.
-func (t *Txn) Reader() storage.Reader { return t.txn }
+// Get implements View.
+func (t *Txn) Get(key []byte) (value []byte, closer io.Closer, err error) { return t.txn.Get(key) }
 
-// Lookup returns a collection or view as the transaction sees it, or nil. It fails where the
-// collection was dropped or renamed by others meanwhile.
+// Pin implements View. Only the transaction's goroutine may read from it.
+func (t *Txn) Pin() Pinned { return Pinned{Reader: t.txn} }
+
+// Lookup implements View.
 func (t *Txn) Lookup(db, name string) (*Collection, error) {
 	if len(t.created) > 0 {
 		if c := t.created[db+"."+name]; c != nil {
 			return c, nil
 		}
 	}
-	if t.past != nil {
-		if c, found, err := t.past.lookup(db, name); found {
-			return c, err
-		}
-	}
-	return lookupIn(t.view, db, name)
+	return t.store.lookupIn(t.view, db, name)
 }
 
 // Ensure returns a collection and makes it if there is none.
@@ -102,9 +99,6 @@ func (t *Txn) Ensure(db, name string) (*Collection, error) {
 // Create makes a collection, which others see after the commit. It fails with NamespaceExists where
 // the name is taken, and with storage.ErrConflict where someone else took it meanwhile.
 func (t *Txn) Create(db, name string, options bsonx.Doc) (*Collection, error) {
-	if t.past != nil {
-		return nil, errReadsPast()
-	}
 	if err := t.store.CheckNew(db, name); err != nil {
 		return nil, err
 	}
@@ -150,8 +144,7 @@ func (t *Txn) isOwn(c *Collection) bool { return len(t.created) > 0 && t.created
 // CreateIndexes makes indexes on an empty collection that this transaction has made.
 func (t *Txn) CreateIndexes(c *Collection, specs []bsonx.Doc) error {
 	if !t.isOwn(c) {
-		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
-			"Cannot create new indexes on existing collection %s in a multi-document transaction.", c.Namespace())
+		return errIndexesOnExisting(c)
 	}
 	if empty, err := t.isEmpty(c); err != nil || !empty {
 		return cmp.Or(err, error(mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
@@ -176,6 +169,11 @@ func (t *Txn) CreateIndexes(c *Collection, specs []bsonx.Doc) error {
 	return nil
 }
 
+func errIndexesOnExisting(c *Collection) error {
+	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
+		"Cannot create new indexes on existing collection %s in a multi-document transaction.", c.Namespace())
+}
+
 func (t *Txn) isEmpty(c *Collection) (bool, error) {
 	prefix := c.RecordPrefix()
 	it, err := t.txn.NewIter(prefix, keyspace.PrefixEnd(prefix))
@@ -189,9 +187,6 @@ func (t *Txn) isEmpty(c *Collection) (bool, error) {
 // BeginWrite returns a writer of a collection that Lookup or Create has returned. Its Commit only
 // checks what the transaction has become.
 func (t *Txn) BeginWrite(c *Collection) (*Writer, error) {
-	if t.past != nil {
-		return nil, errReadsPast()
-	}
 	if c.Capped != nil {
 		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 			"Collection '%s' is a capped collection. Writes in transactions are not allowed on capped collections.", c.Namespace())
@@ -235,7 +230,7 @@ func (t *Txn) Bytes() int { return t.txn.Bytes() + t.log.Size() }
 // Remember is Writer.Remember for the transaction as a whole. A transaction that has changed
 // nothing has nothing to remember.
 func (t *Txn) Remember(key, value []byte) error {
-	if t.txn.Len() == 0 || t.past != nil {
+	if t.txn.Len() == 0 {
 		return nil
 	}
 	return t.txn.Put(key, value)
@@ -259,10 +254,6 @@ func (t *Txn) growMultikey(ix *Index, keys *index.Keys) error {
 func (t *Txn) Abort() {
 	t.txn.Rollback()
 	t.held.Release()
-	if t.past != nil && t.past.point != nil {
-		t.store.history.Release(t.past.point)
-		t.past.point = nil
-	}
 }
 
 // Commit makes the changes visible together, and ends the transaction. On an error nothing was
@@ -270,10 +261,6 @@ func (t *Txn) Abort() {
 func (t *Txn) Commit(durability storage.Durability) error {
 	defer t.held.Release()
 	defer t.txn.Rollback()
-	if t.past != nil {
-		t.Abort()
-		return nil
-	}
 	if t.txn.Len() == 0 && len(t.created) == 0 {
 		return nil
 	}

@@ -74,26 +74,33 @@ type Options struct {
 	BypassValidation bool
 	// Txn is the multi-document transaction that the statements belong to; nil where each is one of its own, or several. In
 	// one, a statement waits for no one and tries nothing again.
-	Txn *table.Txn
+	Txn table.Transaction
 	// Retry makes the statements retryable; nil where they are not. Not for statements about many documents, nor in Txn.
 	Retry *Retry
 }
 
+// state is a View that statements read and change.
+type state interface {
+	table.View
+	BeginWrite(c *table.Collection) (*table.Writer, error)
+}
+
+// on returns the state that statements read and change: what their transaction sees, or the newest
+// one.
+func (e *Executor) on(opts Options) state {
+	if opts.Txn != nil {
+		return opts.Txn
+	}
+	return e.store.Newest()
+}
+
 // begin returns a writer of a collection.
 func (e *Executor) begin(c *table.Collection, opts Options) (*table.Writer, error) {
-	if opts.Txn != nil {
-		return opts.Txn.BeginWrite(c)
-	}
-	return e.store.BeginWrite(c)
+	return e.on(opts).BeginWrite(c)
 }
 
 // reader returns what finds the targets of statements.
-func (e *Executor) reader(opts Options) *exec.Reader {
-	if opts.Txn != nil {
-		return exec.NewTxnReader(opts.Txn.Reader())
-	}
-	return exec.NewReader(e.store.Engine())
-}
+func (e *Executor) reader(opts Options) *exec.Reader { return exec.NewReader(e.on(opts)) }
 
 func (o Options) validate(ctx context.Context, c *table.Collection, old, doc bsonx.Doc) error {
 	if c.Validator == nil || o.BypassValidation {

@@ -70,7 +70,7 @@ func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts 
 	reader := e.reader(opts)
 	defer reader.Close()
 	reader.Pin()
-	if opts.Txn == nil && !e.store.IsCurrent(q.Coll) {
+	if e.on(opts).Current(q.Coll) != q.Coll {
 		return 0, 0, true, nil
 	}
 	targets, err := e.planner.Targets(ctx, q.plan(), reader)

@@ -192,7 +192,7 @@ func (v *splitter) walk(ctx context.Context, f func(key bsonx.Doc) bool) error {
 	if !v.lower.IsEmpty() {
 		q.Min, q.Max = v.extended(v.lower), v.extended(v.upper)
 	}
-	reader := exec.NewReader(v.req.Service.Store.Engine())
+	reader := exec.NewReader(v.req.Service.Store.Newest())
 	defer reader.Close()
 	run, err := v.req.Service.Planner.Find(ctx, q, reader)
 	if err != nil {

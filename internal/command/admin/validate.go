@@ -275,7 +275,7 @@ func measureRange(ctx context.Context, r *command.Request, c *table.Collection, 
 			return 0, 0, false, err
 		}
 	}
-	reader := exec.NewReader(r.Service.Store.Engine())
+	reader := exec.NewReader(r.Service.Store.Newest())
 	defer reader.Close()
 	run, err := r.Service.Planner.Find(ctx, q, reader)
 	if err != nil {

@@ -63,7 +63,7 @@ func runExplain(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	}
 	ask.Verbosity = verbosity
 	ask.Query.DB = req.DB
-	reader := exec.NewReader(req.Service.Store.Engine())
+	reader := exec.NewReader(req.Service.Store.Newest())
 	defer reader.Close()
 	answer, err := req.Service.Planner.Explain(ctx, ask, reader)
 	if err != nil {

@@ -73,7 +73,7 @@ func runMapReduce(ctx context.Context, req *command.Request, reply *bsonx.Builde
 		return err
 	}
 	begun := req.Service.Store.Catalog().View()
-	src, err := read.OpenSource(ctx, read.Reads{Engine: &req.Service.Read}, q)
+	src, err := read.OpenSource(ctx, req.Service.Read.Newest(), q)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,38 @@
+package table
+
+import "io"
+
+// Newest is the View of the newest committed state. It is safe for concurrent use.
+type Newest struct{ store *Store }
+
+// Newest returns the newest committed state.
+func (s *Store) Newest() Newest { return Newest{s} }
+
+// Lookup implements View. It does not fail.
+func (n Newest) Lookup(db, name string) (*Collection, error) { return n.store.Lookup(db, name), nil }
+
+// Current implements View.
+func (n Newest) Current(c *Collection) *Collection { return n.store.Current(c) }
+
+// Counter implements View.
+func (n Newest) Counter(c *Collection) func() (int64, error) {
+	return func() (int64, error) {
+		counter, err := n.store.Count(c)
+		return counter.Count, err
+	}
+}
+
+// Get implements View.
+func (n Newest) Get(key []byte) (value []byte, closer io.Closer, err error) {
+	return n.store.engine.Get(key)
+}
+
+// Pin implements View. The stamp is asked for first, so that the snapshot has everything up to it.
+func (n Newest) Pin() Pinned {
+	visible := n.store.engine.Order().Visible()
+	snap := n.store.engine.NewSnapshot()
+	return Pinned{Reader: snap, Visible: visible, Own: snap}
+}
+
+// BeginWrite returns Store.BeginWrite.
+func (n Newest) BeginWrite(c *Collection) (*Writer, error) { return n.store.BeginWrite(c) }
