@@ -30,10 +30,10 @@ var ErrPastGone = errors.New("table: the time is before the history")
 
 // History keeps the snapshots, the oldest first. V is the state of the catalog, which each has. It
 // is safe for concurrent use. The nil History is the one of a store that logs nothing.
-type History[V comparable] struct {
+type History[V any] struct {
 	log *Log
-	// view returns the newest state of the catalog.
-	view func() V
+	// snapshot takes a snapshot of the newest state.
+	snapshot func() Point[V]
 
 	mu     sync.Mutex
 	points []*Point[V]
@@ -42,22 +42,24 @@ type History[V comparable] struct {
 	seen storage.Stamp
 }
 
-// Point is a snapshot that is kept. It has all commits up to visible, and none above last.
-type Point[V comparable] struct {
+// Point is a snapshot that is kept. It has all commits up to Visible, and none above last.
+type Point[V any] struct {
 	storage.Snapshot
 	// View is the state of the catalog that the snapshot belongs to.
-	View          V
-	visible, last storage.Stamp
-	taken         time.Time
+	View    V
+	Visible storage.Stamp
+	last    storage.Stamp
+	taken   time.Time
 	// users read from it; kept says that the history has it. Both are guarded by the history's
 	// lock.
 	users int
 	kept  bool
 }
 
-// NewHistory returns the history of a log, with a first snapshot.
-func NewHistory[V comparable](log *Log, view func() V) (*History[V], error) {
-	h := &History[V]{log: log, view: view, window: DefaultHistory}
+// NewHistory returns the history of a log, with a first snapshot. snapshot takes one of the newest
+// state, with the state of the catalog that belongs to it.
+func NewHistory[V any](log *Log, snapshot func() Point[V]) (*History[V], error) {
+	h := &History[V]{log: log, snapshot: snapshot, window: DefaultHistory}
 	return h, h.record()
 }
 
@@ -117,22 +119,14 @@ func (h *History[V]) Take() error {
 }
 
 func (h *History[V]) newPoint() (*Point[V], error) {
-	p := &Point[V]{taken: h.log.clock.Now()}
-	for {
-		p.visible, p.View = h.log.order.Visible(), h.view()
-		p.Snapshot = h.log.engine.NewSnapshot()
-		if h.view() == p.View { // as in table.Store.Snapshot
-			break
-		}
-		if err := p.Close(); err != nil {
-			return nil, err
-		}
-	}
+	taken := h.log.clock.Now()
+	p := h.snapshot()
+	p.taken = taken
 	var err error
-	if p.last, err = h.log.LastStamp(p.visible, p.Snapshot); err != nil {
+	if p.last, err = h.log.LastStamp(p.Visible, p.Snapshot); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	return p, nil
+	return &p, nil
 }
 
 // isDue reports whether a snapshot is to be taken, now that the newest stamp is last.

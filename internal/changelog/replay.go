@@ -15,10 +15,10 @@ import (
 func (h *History[V]) Replay(ctx context.Context, p *Point[V], at storage.Stamp, apply func(entries []bsonx.Doc) error) error {
 	snap := h.log.engine.NewSnapshot()
 	defer snap.Close()
-	if h.log.Trimmed() > p.visible {
+	if h.log.Trimmed() > p.Visible {
 		return ErrPastGone
 	}
-	from, end := h.log.Key(nil, p.visible+1), h.log.Key(nil, at+1)
+	from, end := h.log.Key(nil, p.Visible+1), h.log.Key(nil, at+1)
 	newest, err := snap.NewIter(from, end)
 	if err != nil {
 		return err

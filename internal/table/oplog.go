@@ -48,11 +48,21 @@ func (s *Store) OpenOplog(o *OplogOptions) (err error) {
 	}
 	s.activities.Reset() // of what was before, nothing is known
 	s.Background(func() { s.log.Trim(s.stop, s.logger) })
-	if s.history, err = changelog.NewHistory(s.log, s.catalog.View); err != nil {
+	if s.history, err = changelog.NewHistory(s.log, s.point); err != nil {
 		return err
 	}
 	s.Background(func() { s.history.Record(s.stop, s.logger) })
 	return nil
+}
+
+// point takes a snapshot for the history.
+func (s *Store) point() changelog.Point[CatalogView] {
+	p, view := steady(s, func() (p changelog.Point[CatalogView]) {
+		p.Visible, p.Snapshot = s.engine.Order().Visible(), s.engine.NewSnapshot()
+		return p
+	}, func(p changelog.Point[CatalogView]) { _ = p.Close() })
+	p.View = view
+	return p
 }
 
 // oplogSize returns how many bytes of entries are kept; ok is false where the collection is gone.

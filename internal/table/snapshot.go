@@ -24,23 +24,30 @@ const exactTries = 3
 
 // Snapshot takes a snapshot of the newest committed state.
 func (s *Store) Snapshot() *Snapshot {
-	order := s.engine.Order()
 	for try := 1; ; try++ {
-		stamp, view := order.Visible(), s.catalog.View()
-		quiet := order.Last() == stamp
-		snap := s.engine.NewSnapshot()
-		exact := quiet && order.Last() == stamp
-		// A form of a collection is only good for snapshots from its time; see BeginTxn.
-		if s.catalog.View() != view || !exact && try < exactTries {
-			_ = snap.Close()
-			continue
+		snap, exact := s.trySnapshot()
+		if exact {
+			return snap
 		}
-		taken := &Snapshot{store: s, snap: snap, view: view, stamp: stamp, visible: stamp}
-		if !exact {
-			taken.stamp = order.Take(stamp)
+		if try == exactTries {
+			snap.stamp = s.engine.Order().Take(snap.visible)
+			return snap
 		}
-		return taken
+		_ = snap.Close()
 	}
+}
+
+// trySnapshot takes a snapshot, and reports whether it is between two commits: then it has all
+// commits up to its stamp, and none after.
+func (s *Store) trySnapshot() (snap *Snapshot, exact bool) {
+	order := s.engine.Order()
+	snap, view := steady(s, func() *Snapshot {
+		stamp := order.Visible()
+		exact = order.Last() == stamp
+		return &Snapshot{store: s, snap: s.engine.NewSnapshot(), stamp: stamp, visible: stamp}
+	}, func(s *Snapshot) { _ = s.Close() })
+	snap.view = view
+	return snap, exact && order.Last() == snap.stamp
 }
 
 // Stamp returns the snapshot's time. Snapshots of the same time have the same contents: it has all

@@ -55,19 +55,10 @@ type TxnOptions struct {
 
 // BeginTxn starts a transaction.
 func (s *Store) BeginTxn(opts TxnOptions) *Txn {
-	for {
-		view := s.catalog.View()
-		txn := s.engine.BeginSnapshot()
-		// A form of a collection is only good for snapshots from its time: what was dropped before
-		// may be swept in the snapshot, and an index that was completed after it may lack entries
-		// there.
-		if s.catalog.View() == view {
-			return &Txn{
-				store: s, txn: txn, view: view, limit: opts.Limit,
-				log: changelog.Transaction{By: opts.By}, held: s.memory.Hold(),
-			}
-		}
-		txn.Rollback()
+	txn, view := steady(s, s.engine.BeginSnapshot, storage.Txn.Rollback)
+	return &Txn{
+		store: s, txn: txn, view: view, limit: opts.Limit,
+		log: changelog.Transaction{By: opts.By}, held: s.memory.Hold(),
 	}
 }
 
