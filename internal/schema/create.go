@@ -64,14 +64,16 @@ func CreateNew(s *table.Store, n *NewCollection) (*table.Collection, error) {
 
 // Ensure returns a collection and makes it if there is none.
 func Ensure(s *table.Store, db, name string) (*table.Collection, error) {
-	for {
-		if c := s.Lookup(db, name); c != nil {
-			return c, nil
+	var c *table.Collection
+	err := table.RetryOn(errTargetChanged, func() (err error) {
+		if c = s.Lookup(db, name); c != nil {
+			return nil
 		}
-		c, err := Create(s, db, name, catalog.KindCollection, bsonx.Empty)
+		c, err = Create(s, db, name, catalog.KindCollection, bsonx.Empty)
 		if mongoerr.CodeOf(err) == mongoerr.NamespaceExists {
-			continue // someone else made it just now
+			return errTargetChanged // another client made it just now
 		}
-		return c, err
-	}
+		return err
+	})
+	return c, err
 }

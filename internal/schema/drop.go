@@ -36,23 +36,23 @@ func Drop(s *table.Store, c *table.Collection) error {
 // waits for the others' writers. It reports whether it removed any: another client may have dropped
 // them all. Where ctx ends before the change is committed, it removes nothing.
 func DropDatabase(ctx context.Context, s *table.Store, db string) (dropped bool, err error) {
-	for {
+	err = table.RetryOn(errTargetChanged, func() (err error) {
 		var colls []*table.Collection
 		for _, e := range s.Catalog().Collections(db) {
 			colls = append(colls, e.Attached)
 		}
-		if len(colls) == 0 {
-			return false, nil
-		}
-		if dropped, err = dropListed(ctx, s, db, colls); !errors.Is(err, errTargetChanged) {
-			return dropped, err
-		}
-	}
+		dropped, err = dropListed(ctx, s, db, colls)
+		return err
+	})
+	return dropped, err
 }
 
 // dropListed is DropDatabase of those collections. It fails with errTargetChanged where there are
 // others.
 func dropListed(ctx context.Context, s *table.Store, db string, colls []*table.Collection) (dropped bool, err error) {
+	if len(colls) == 0 {
+		return false, nil
+	}
 	listed := make(map[uint32]bool, len(colls))
 	for _, c := range colls {
 		listed[c.ID] = true

@@ -96,12 +96,7 @@ func renameOver(s *table.Store, c *table.Collection, db, name string, opts renam
 	if err := s.CheckNew(db, name); err != nil {
 		return err
 	}
-	for {
-		err := rename(s, c, s.Lookup(db, name), db, name, opts)
-		if !errors.Is(err, errTargetChanged) {
-			return err
-		}
-	}
+	return table.RetryOn(errTargetChanged, func() error { return rename(s, c, s.Lookup(db, name), db, name, opts) })
 }
 
 // errTargetChanged means that a name came to mean another collection while it was about to be

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -108,17 +107,14 @@ func ReplaceTimeseries(s *table.Store, c *table.Collection, db, name string, old
 	if err := s.CheckNew(db, name); err != nil {
 		return err
 	}
-	for {
+	return table.RetryOn(errTargetChanged, func() error {
 		target := s.Lookup(db, name)
-		err := replaceTimeseries(s, c, target, name, func() error {
+		return replaceTimeseries(s, c, target, name, func() error {
 			return cmp.Or(
 				SameDefinition(db, name, entryOf(old), entryOf(target)),
 				SameDefinition(db, name, entryOf(oldBuckets), entryOf(s.Buckets(target))))
 		})
-		if !errors.Is(err, errTargetChanged) {
-			return err
-		}
-	}
+	})
 }
 
 // entryOf returns the catalog entry of c, which may be nil.

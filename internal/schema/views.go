@@ -185,12 +185,7 @@ func viewDocument(view *table.Entry) bsonx.Doc {
 // appear while it waits for readers of the others. It fails with ErrChanged where c was dropped
 // meanwhile.
 func DropViews(s *table.Store, c *table.Collection) error {
-	for {
-		err := dropViews(s, c)
-		if !errors.Is(err, errTargetChanged) {
-			return err
-		}
-	}
+	return table.RetryOn(errTargetChanged, func() error { return dropViews(s, c) })
 }
 
 // dropViews is DropViews of the views that there are. It fails with errTargetChanged where there
