@@ -92,19 +92,22 @@ func (r *Request) Written(c *table.Collection) (*table.Collection, error) {
 
 // Ensure returns a collection to insert into, made if there is none.
 func (r *Request) Ensure(db, name string) (*table.Collection, error) {
-	for {
-		c, err := r.Writable(db, name)
-		if err != nil || c != nil {
-			return c, err
+	var c *table.Collection
+	err := table.RetryOn(table.ErrChanged, func() (err error) {
+		if c, err = r.Writable(db, name); err != nil || c != nil {
+			return err
 		}
 		if txn := r.Txn(); txn != nil {
-			return txn.Ensure(db, name)
+			c, err = txn.Ensure(db, name)
+			return err
 		}
 		// Another client may be first, and make a view or a time series.
 		if _, err := schema.Ensure(r.Service.Store, db, name); err != nil {
-			return nil, err
+			return err
 		}
-	}
+		return table.ErrChanged
+	})
+	return c, err
 }
 
 // CheckWithout judges a statement on a collection that does not exist: a search for words has no

@@ -19,15 +19,16 @@ type Reader struct {
 // goroutine may use the reader.
 func NewReader(view table.View) *Reader { return &Reader{view: view} }
 
-// Pin takes the snapshot now. The multikey paths of an index are only good for snapshots taken before they were asked
-// for, so plans are made after Pin.
+// Pin takes the snapshot now. The multikey paths of an index are only good for snapshots taken
+// before the paths were asked for, so plans are made after Pin.
 func (r *Reader) Pin() {
 	if !r.Pinned() {
 		r.pinned = r.view.Pin()
 	}
 }
 
-// Visible returns the stamp up to which the reader has all stamped records; more of them may be there, with holes.
+// Visible returns the stamp up to which the reader has all stamped records. It may have some later
+// ones too, with holes.
 func (r *Reader) Visible() storage.Stamp {
 	r.Pin()
 	return r.pinned.Visible

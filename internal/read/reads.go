@@ -15,21 +15,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// Reads is what a command reads: the newest committed state, the state that its transaction sees,
-// or a snapshot.
+// Reads gives a command the collections that it reads, and readers of them. They come from one
+// View: the newest committed state, the state that the command's transaction sees, or a snapshot.
 type Reads struct {
 	Engine *Engine
-	local  string     // the address at which the client reaches the server
-	view   table.View // the state
-	meant  *Meaning   // the collection that the command means by its UUID
+	local  string // the address at which the client reaches the server
+	view   table.View
+	meant  *Meaning // the collection that the command means by its UUID
 }
 
-// Reads returns what a command reads that sees a View.
+// Reads returns the Reads of a command that sees a View.
 func (e *Engine) Reads(view table.View, meant *Meaning, local string) Reads {
 	return Reads{Engine: e, local: local, view: view, meant: meant}
 }
 
-// Newest returns the newest committed state.
+// Newest returns the Reads of the newest committed state.
 func (e *Engine) Newest() Reads { return e.Reads(e.Store.Newest(), nil, "") }
 
 // Lookup returns a collection or view by name, or nil. It fails if the request means another
@@ -54,20 +54,30 @@ func (v Reads) Reader() *exec.Reader { return exec.NewReader(v.view) }
 // since.
 func (v Reads) isStale(c *table.Collection) bool { return c != nil && v.view.Current(c) != c }
 
-// again looks up the collection of a query once more, or nil if there is none any more.
-func (v Reads) again(q *query.Query) (*table.Collection, error) {
-	c, err := v.Lookup(q.DB, q.Name)
-	if c != nil && c.Kind != catalog.KindCollection {
-		return nil, mongoerr.New(mongoerr.QueryPlanKilled, "collection replaced by a view: %s", c.Namespace())
+// again gives the snapshot of a reader back and looks up the collection of a query once more; it is
+// nil after a drop. Unless the look-up fails, the error is table.ErrChanged, for table.RetryOn.
+func (v Reads) again(reader *exec.Reader, q *query.Query) (err error) {
+	reader.Close()
+	q.Coll, err = v.Lookup(q.DB, q.Name)
+	switch c := q.Coll; {
+	case err != nil:
+		return err
+	case c != nil && c.Kind != catalog.KindCollection:
+		q.Coll = nil
+		return mongoerr.New(mongoerr.QueryPlanKilled, "collection replaced by a view: %s", c.Namespace())
 	}
-	return c, err
+	return table.ErrChanged
 }
 
-// Pin takes the snapshot of a reader. It reports whether the collection is the same in the
-// snapshot as in c.
-func (v Reads) Pin(reader *exec.Reader, c *table.Collection) bool {
+// Pin takes the snapshot of a reader. If the collection c may be another one in the snapshot, Pin
+// gives the snapshot back and fails with table.ErrChanged.
+func (v Reads) Pin(reader *exec.Reader, c *table.Collection) error {
 	reader.Pin()
-	return !v.isStale(c)
+	if !v.isStale(c) {
+		return nil
+	}
+	reader.Close()
+	return table.ErrChanged
 }
 
 // resolveView follows a view to its collection, which may be a time-series collection, and puts
@@ -84,24 +94,23 @@ func (v Reads) resolveView(db, name string, stages []bsonx.Value) (string, *tabl
 	return "", nil, stages, nil
 }
 
-// CountMatches counts what a query finds, again where the catalog was changed meanwhile.
-func (v Reads) CountMatches(ctx context.Context, q *query.Query) (int64, error) {
+// CountMatches counts the documents that a query finds, again if the catalog changed meanwhile.
+func (v Reads) CountMatches(ctx context.Context, q *query.Query) (n int64, err error) {
 	reader := v.Reader()
 	defer reader.Close()
-	for {
-		if v.Pin(reader, q.Coll) {
-			n, err := v.Engine.Planner.Count(ctx, q, reader, v.RecordCount(q.Coll))
-			// Without a filter the snapshot is not asked.
-			if err != nil || n > 0 || !v.isStale(q.Coll) {
-				return n, err
-			}
+	err = table.RetryOn(table.ErrChanged, func() (err error) {
+		n = 0
+		if v.Pin(reader, q.Coll) != nil {
+			return v.again(reader, q)
 		}
-		reader.Close()
-		var err error
-		if q.Coll, err = v.again(q); err != nil {
-			return 0, err
+		n, err = v.Engine.Planner.Count(ctx, q, reader, v.RecordCount(q.Coll))
+		// Without a filter the snapshot is not asked.
+		if err == nil && n == 0 && v.isStale(q.Coll) {
+			return v.again(reader, q)
 		}
-	}
+		return err
+	})
+	return n, err
 }
 
 // RecordCount returns the counter of a collection for the planner, or nil if the count is not

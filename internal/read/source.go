@@ -42,23 +42,23 @@ func OpenSource(ctx context.Context, from Reads, q *query.Query) (*PlanSource, e
 	return src, nil
 }
 
-// Open plans a query. Where the catalog has changed since the query's collection was looked up, it
-// plans again with what the name means now: an index that was dropped in between may be empty in
-// the snapshot, and so may the collection.
+// Open plans a query. If the catalog has changed since the query's collection was looked up, Open
+// looks the name up and plans again: an index that was dropped in between may be empty in the
+// snapshot, and so may the collection.
 func (s *PlanSource) Open(ctx context.Context, from Reads, q *query.Query) error {
 	s.Reads, s.query, s.left = from, q, -1
 	s.reader = *exec.NewReader(from.view) // not Reader(), which allocates
-	run, err := s.Engine.Planner.Find(ctx, q, &s.reader)
-	for s.isStale(q.Coll) {
+	var run *plan.Execution
+	err := table.RetryOn(table.ErrChanged, func() (err error) {
+		run, err = s.Engine.Planner.Find(ctx, q, &s.reader)
+		if !s.isStale(q.Coll) {
+			return err
+		}
 		if err == nil {
 			run.Close()
 		}
-		s.reader.Close()
-		if q.Coll, err = s.again(q); err != nil {
-			return err
-		}
-		run, err = s.Engine.Planner.Find(ctx, q, &s.reader)
-	}
+		return s.again(&s.reader, q)
+	})
 	if err != nil {
 		s.reader.Close()
 		return err

@@ -85,8 +85,8 @@ type state interface {
 	BeginWrite(c *table.Collection) (*table.Writer, error)
 }
 
-// on returns the state that statements read and change: what their transaction sees, or the newest
-// one.
+// on returns the state that statements read and change: the state of their transaction, or the
+// newest.
 func (e *Executor) on(opts Options) state {
 	if opts.Txn != nil {
 		return opts.Txn

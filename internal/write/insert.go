@@ -74,27 +74,26 @@ func batchEnd(docs []bsonx.Doc, start int) int {
 // Opener returns the collection of a name, and makes it if there is none.
 type Opener func() (*table.Collection, error)
 
-// Only returns the opener of one collection, whatever its name is; it fails with table.ErrDropped when that is dropped.
+// Only returns the opener of one collection, whatever its name is. The opener fails with
+// table.ErrChanged after a drop of the collection.
 func (e *Executor) Only(c *table.Collection) Opener {
 	return func() (*table.Collection, error) {
 		if current := e.store.Current(c); current != nil {
 			return current, nil
 		}
-		return nil, table.ErrDropped
+		return nil, table.ErrChanged // not ErrDropped, after which an insert opens it once more
 	}
 }
 
 // insertBatch adds all documents in one transaction, or none. The first one stands at the position from in the statement.
 func (e *Executor) insertBatch(ctx context.Context, open Opener, docs []bsonx.Doc, from int, opts Options) error {
-	for {
+	return table.RetryOn(table.ErrDropped, func() error {
 		c, err := open()
 		if err != nil {
 			return err
 		}
-		if err = e.insertInto(ctx, c, docs, from, opts); !errors.Is(err, table.ErrDropped) {
-			return err
-		}
-	}
+		return e.insertInto(ctx, c, docs, from, opts)
+	})
 }
 
 func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []bsonx.Doc, from int, opts Options) error {

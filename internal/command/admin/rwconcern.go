@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
@@ -81,17 +80,15 @@ func saveSetting(ctx context.Context, r *command.Request, collection string, doc
 	if s.Store == nil {
 		return nil
 	}
-	for {
+	return table.RetryOn(table.ErrDropped, func() error {
 		c, err := schema.Ensure(s.Store, command.SettingsDB, collection)
 		if err != nil {
 			return err
 		}
 		stamp, err := replaceSetting(ctx, s, c, doc)
-		if !errors.Is(err, table.ErrDropped) {
-			r.Op.Stamp = max(r.Op.Stamp, stamp)
-			return err
-		}
-	}
+		r.Op.Stamp = max(r.Op.Stamp, stamp)
+		return err
+	})
 }
 
 func replaceSetting(ctx context.Context, s *command.Service, c *table.Collection,

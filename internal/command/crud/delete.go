@@ -2,7 +2,6 @@ package crud
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 
@@ -177,27 +176,29 @@ func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, n
 }
 
 // runDeleteStatement runs a statement on a collection that may not exist, or be replaced by another one meanwhile.
-func runDeleteStatement(ctx context.Context, r *command.Request, db, name string, st *write.DeleteStatement, meant compiledFor, query bsonx.Doc, opts write.Options) (int64, error) {
-	for {
+func runDeleteStatement(
+	ctx context.Context, r *command.Request, db, name string, st *write.DeleteStatement, meant compiledFor,
+	query bsonx.Doc, opts write.Options,
+) (n int64, err error) {
+	err = table.RetryOn(table.ErrDropped, func() (err error) {
+		n = 0
 		c, err := r.Writable(db, name)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if c == nil {
-			return 0, command.CheckWithout(db, name, st.Filter, st.Hint)
+			return command.CheckWithout(db, name, st.Filter, st.Hint)
 		}
 		if !meant.fits(c) {
-			return 0, errOtherCollation
+			return errOtherCollation
 		}
 		st.Coll = c
-		var n int64
 		if c.Timeseries != nil {
 			n, err = deleteMeasurements(ctx, r, c, st, query, opts)
 		} else {
 			n, err = r.Service.Writes.Delete(ctx, st, opts)
 		}
-		if !errors.Is(err, table.ErrDropped) {
-			return n, read.ExecutingWrite(writeKind(r, "delete"), err)
-		}
-	}
+		return read.ExecutingWrite(writeKind(r, "delete"), err)
+	})
+	return n, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // DistinctCommands returns the definition of distinct.
@@ -68,11 +69,14 @@ func runDistinct(ctx context.Context, req *command.Request, reply *bsonx.Builder
 func distinctOf(ctx context.Context, req *command.Request) (bsonx.Value, error) {
 	reader := req.Reads().Reader()
 	defer reader.Close()
-	name, c, err := readable(req)
-	for err == nil && !req.Reads().Pin(reader, c) {
-		reader.Close()
-		name, c, err = readable(req)
-	}
+	var name string
+	var c *table.Collection
+	err := table.RetryOn(table.ErrChanged, func() (err error) {
+		if name, c, err = readable(req); err != nil {
+			return err
+		}
+		return req.Reads().Pin(reader, c)
+	})
 	if err != nil {
 		return bsonx.Missing, err
 	}

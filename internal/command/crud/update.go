@@ -292,32 +292,35 @@ func (f compiledFor) fits(c *table.Collection) bool {
 }
 
 // runUpdateStatement runs a statement on a collection that may not exist yet, or not any more.
-func runUpdateStatement(ctx context.Context, r *command.Request, db, name string, st *write.UpdateStatement, meant compiledFor, opts write.Options) (write.UpdateResult, error) {
-	for {
+func runUpdateStatement(
+	ctx context.Context, r *command.Request, db, name string, st *write.UpdateStatement, meant compiledFor,
+	opts write.Options,
+) (res write.UpdateResult, err error) {
+	err = table.RetryOn(table.ErrDropped, func() error {
+		res = write.UpdateResult{}
 		c, err := r.Writable(db, name)
 		if err != nil {
-			return write.UpdateResult{}, err
+			return err
 		}
 		if c == nil {
 			if !st.Upsert {
-				return write.UpdateResult{}, command.CheckWithout(db, name, st.Filter, st.Hint)
+				return command.CheckWithout(db, name, st.Filter, st.Hint)
 			}
 			if c, err = r.Ensure(db, name); err != nil {
-				return write.UpdateResult{}, err
+				return err
 			}
 		}
 		if c.Timeseries != nil {
-			return write.UpdateResult{}, errBecameSeries
+			return errBecameSeries
 		}
 		if !meant.fits(c) {
-			return write.UpdateResult{}, errOtherCollation
+			return errOtherCollation
 		}
 		st.Coll = c
-		res, err := r.Service.Writes.Update(ctx, st, opts)
-		if !errors.Is(err, table.ErrDropped) {
-			return res, read.ExecutingWrite(writeKind(r, "update"), err)
-		}
-	}
+		res, err = r.Service.Writes.Update(ctx, st, opts)
+		return read.ExecutingWrite(writeKind(r, "update"), err)
+	})
+	return res, err
 }
 
 // compileUpdate turns a specification into a statement on c, which may be nil.

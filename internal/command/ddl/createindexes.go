@@ -3,7 +3,6 @@ package ddl
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -81,26 +80,29 @@ func buildMissing(ctx context.Context, req *command.Request, name string, specs 
 	for i, s := range specs {
 		names[i] = s.name
 	}
-	for {
+	var res createdIndexes
+	err := table.RetryOn(table.ErrChanged, func() error {
+		res = createdIndexes{}
 		c, err := req.Writable(req.DB, name)
 		if err != nil {
-			return createdIndexes{}, err
+			return err
 		}
 		if c != nil {
 			if err := schema.WaitIndexes(ctx, store, c, names...); err != nil {
-				return createdIndexes{}, err
+				return err
 			}
 			if c = store.Current(c); c == nil {
-				continue // dropped just now
+				return table.ErrChanged // dropped just now
 			}
 		}
-		res, err := tryBuild(ctx, req, name, c, specs)
-		code := mongoerr.CodeOf(err)
-		retry := errors.Is(err, table.ErrChanged) || code == mongoerr.IndexBuildAlreadyInProgress || c == nil && code == mongoerr.NamespaceExists
-		if !retry {
-			return res, err
+		res, err = tryBuild(ctx, req, name, c, specs)
+		switch code := mongoerr.CodeOf(err); {
+		case code == mongoerr.IndexBuildAlreadyInProgress, c == nil && code == mongoerr.NamespaceExists:
+			return table.ErrChanged
 		}
-	}
+		return err
+	})
+	return res, err
 }
 
 // tryBuild builds indexes on c, or makes the collection with them where c is nil. It does nothing where

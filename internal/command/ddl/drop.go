@@ -2,7 +2,6 @@ package ddl
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -61,27 +60,21 @@ func runDrop(_ context.Context, req *command.Request, reply *bsonx.Builder) erro
 // dropByName drops what has a name and returns it, with the buckets of a time series; nil, and
 // since MongoDB 7.0 no error, where nothing has.
 func dropByName(req *command.Request, name string) (c, buckets *table.Collection, err error) {
-	for {
-		c = req.Service.Store.Lookup(req.DB, name)
-		if err := req.CheckMeant(req.DB, name, c); err != nil {
-			return nil, nil, err
-		}
+	err = OnNewest(req, req.DB, name, func(newest *table.Collection) error {
+		c, buckets = newest, nil
 		if c == nil {
-			return nil, nil, nil
+			return nil
 		}
 		if read.IsVirtual(c) {
-			return nil, nil, command.NotStored(c)
+			return command.NotStored(c)
 		}
 		buckets = req.Service.Store.Buckets(c) // which are gone with it
 		if name == catalog.Views {
-			err = schema.DropViews(req.Service.Store, c)
-		} else {
-			err = schema.Drop(req.Service.Store, c)
+			return schema.DropViews(req.Service.Store, c)
 		}
-		if !errors.Is(err, table.ErrChanged) {
-			return c, buckets, err
-		}
-	}
+		return schema.Drop(req.Service.Store, c)
+	})
+	return c, buckets, err
 }
 
 const codeNotOne = mongoerr.Code(5255100)
@@ -187,15 +180,13 @@ func mayDrop(r *command.Request, db, name string) func(target *table.Entry) erro
 // OnNewest calls fn with the collection or view of a name, or nil. If another client changes,
 // replaces or drops it before the change of fn is made, fn is called again.
 func OnNewest(r *command.Request, db, name string, fn func(c *table.Collection) error) error {
-	for {
+	return table.RetryOn(table.ErrChanged, func() error {
 		c := r.Service.Store.Lookup(db, name)
 		if err := r.CheckMeant(db, name, c); err != nil {
 			return err
 		}
-		if err := fn(c); !errors.Is(err, table.ErrChanged) {
-			return err
-		}
-	}
+		return fn(c)
+	})
 }
 
 // checkRename judges the source. What has the target's name is judged when the rename commits.
