@@ -14,10 +14,16 @@
 //   - The gate of a collection is held shared by writers for the length of a transaction, and
 //     exclusively by changes of the catalog: a writer maintains exactly the indexes that the
 //     catalog has.
+//   - A View is a state of the collections that reads see. There are four, each in a file of its
+//     name: Newest, the newest committed state, and three that are fixed: Txn, Past and Snapshot.
+//     A request chooses its View once; the packages between do not ask which one it is.
 //   - A Txn is a multi-document transaction: Writers of several collections in one storage
 //     transaction, which reads a snapshot.
-//   - BeginPast starts a Txn that reads what was at a time: a snapshot of the history of package
-//     changelog, and in a scratch transaction on top of it what the oplog has up to the time.
+//   - A Past is the state at a time: a snapshot of the history of package changelog, and in a
+//     scratch transaction on top of it the changes that the oplog has up to the time. It is a
+//     Transaction that refuses to write.
+//   - If the catalog changes under a step, the step does nothing and fails with ErrDropped (a
+//     write) or ErrChanged. RetryOn runs the step again, which looks its collection up again.
 //
 // Invariants:
 //
@@ -36,13 +42,15 @@
 //  6. After an insert a capped collection keeps its limits, but for the inserted document, which
 //     stays however large it is. An insert evicts in its own transaction. An update may grow a
 //     document: the next insert evicts.
-//  7. Waiters for arrivals are woken after the commit, so that a snapshot that they take then has
+//  7. A snapshot and the catalog state beside it are of the same moment: steady takes both.
+//  8. Waiters for arrivals are woken after the commit, so that a snapshot that they take then has
 //     what arrived.
 //
 // It does not decide what collections and indexes there are: package schema does, through Define,
 // Change and ChangeHeld, and it opens stores. Names are looked up by package catalog. Predicates
 // are compiled by whoever opens the store.
 //
-// A new property of collections is compiled in attach.go. The locks and their order are in
-// docs/locks.md, the keys in docs/keys.md.
+// A new kind of state to read implements View in a file of its name. A new property of collections
+// is compiled in attach.go. The locks and their order are in docs/locks.md, the keys in
+// docs/keys.md.
 package table
