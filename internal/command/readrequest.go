@@ -19,11 +19,11 @@ func (r *Request) Reads() read.Reads {
 	if r.Conn != nil { // a request that $out or $merge makes has none
 		local = r.Conn.Local
 	}
-	return r.Service.Read.Reads(r.view(), r.Meant, local)
+	return r.Service.Read.Reads(viewOf(r), r.Meant, local)
 }
 
-// view returns the state that the request reads.
-func (r *Request) view() table.View {
+// viewOf returns the state that a request reads.
+func viewOf(r *Request) table.View {
 	switch {
 	case r.Work != nil:
 		return r.Work.Transaction

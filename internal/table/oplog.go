@@ -48,15 +48,16 @@ func (s *Store) OpenOplog(o *OplogOptions) (err error) {
 	}
 	s.activities.Reset() // of what was before, nothing is known
 	s.Background(func() { s.log.Trim(s.stop, s.logger) })
-	if s.history, err = changelog.NewHistory(s.log, s.point); err != nil {
+	s.history, err = changelog.NewHistory(s.log, func() changelog.Point[CatalogView] { return newPoint(s) })
+	if err != nil {
 		return err
 	}
 	s.Background(func() { s.history.Record(s.stop, s.logger) })
 	return nil
 }
 
-// point takes a snapshot for the history.
-func (s *Store) point() changelog.Point[CatalogView] {
+// newPoint takes a snapshot for the history.
+func newPoint(s *Store) changelog.Point[CatalogView] {
 	p, view := steady(s, func() (p changelog.Point[CatalogView]) {
 		p.Visible, p.Snapshot = s.engine.Order().Visible(), s.engine.NewSnapshot()
 		return p

@@ -25,7 +25,7 @@ const exactTries = 3
 // Snapshot takes a snapshot of the newest committed state.
 func (s *Store) Snapshot() *Snapshot {
 	for try := 1; ; try++ {
-		snap, exact := s.trySnapshot()
+		snap, exact := trySnapshot(s)
 		if exact {
 			return snap
 		}
@@ -39,7 +39,7 @@ func (s *Store) Snapshot() *Snapshot {
 
 // trySnapshot takes a snapshot, and reports whether it is between two commits: then it has all
 // commits up to its stamp, and none after.
-func (s *Store) trySnapshot() (snap *Snapshot, exact bool) {
+func trySnapshot(s *Store) (snap *Snapshot, exact bool) {
 	order := s.engine.Order()
 	snap, view := steady(s, func() *Snapshot {
 		stamp := order.Visible()
@@ -57,7 +57,7 @@ func (s *Snapshot) Stamp() storage.Stamp { return s.stamp }
 
 // Lookup implements View.
 func (s *Snapshot) Lookup(db, name string) (*Collection, error) {
-	return s.store.lookupIn(s.view, db, name)
+	return lookupIn(s.store, s.view, db, name)
 }
 
 // Get implements View.

@@ -75,7 +75,7 @@ func (t *Txn) Lookup(db, name string) (*Collection, error) {
 			return c, nil
 		}
 	}
-	return t.store.lookupIn(t.view, db, name)
+	return lookupIn(t.store, t.view, db, name)
 }
 
 // Ensure returns a collection and makes it if there is none.

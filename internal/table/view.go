@@ -75,7 +75,7 @@ func (fixed) Current(c *Collection) *Collection { return c }
 func (fixed) Counter(*Collection) func() (int64, error) { return nil }
 
 // lookupIn returns a collection of an older state of the catalog, or a virtual collection.
-func (s *Store) lookupIn(view CatalogView, db, name string) (*Collection, error) {
+func lookupIn(s *Store, view CatalogView, db, name string) (*Collection, error) {
 	entry := view.Lookup(db, name)
 	if entry == nil {
 		return s.virtual[namespace{db, name}], nil
