@@ -14,6 +14,9 @@ func (n Newest) Lookup(db, name string) (*Collection, error) { return n.store.Lo
 // Current implements View.
 func (n Newest) Current(c *Collection) *Collection { return n.store.Current(c) }
 
+// IsFixed implements View.
+func (n Newest) IsFixed() bool { return false }
+
 // Counter implements View.
 func (n Newest) Counter(c *Collection) func() (int64, error) {
 	return func() (int64, error) {
@@ -34,5 +37,5 @@ func (n Newest) Pin() Pinned {
 	return Pinned{Reader: snap, Visible: visible, Own: snap}
 }
 
-// BeginWrite returns Store.BeginWrite.
+// BeginWrite implements Writable.
 func (n Newest) BeginWrite(c *Collection) (*Writer, error) { return n.store.BeginWrite(c) }

@@ -85,7 +85,7 @@ func (p *Past) Create(string, string, bsonx.Doc) (*Collection, error) { return n
 // CreateIndexes implements Transaction. It always fails.
 func (p *Past) CreateIndexes(c *Collection, _ []bsonx.Doc) error { return errIndexesOnExisting(c) }
 
-// BeginWrite implements Transaction. It always fails.
+// BeginWrite implements Writable. It always fails.
 func (p *Past) BeginWrite(*Collection) (*Writer, error) { return nil, errReadsPast() }
 
 // Remember implements Transaction. There is nothing to remember.

@@ -17,6 +17,8 @@ type View interface {
 	// Current returns the version that a collection from Lookup has now, under whatever name, or
 	// nil after a drop. A fixed View returns the collection itself.
 	Current(c *Collection) *Collection
+	// IsFixed reports whether the View is fixed.
+	IsFixed() bool
 	// Counter returns a function that counts the records of a collection without a scan. It returns
 	// nil for a fixed View, because the counters belong to the newest state.
 	Counter(c *Collection) func() (int64, error)
@@ -43,18 +45,23 @@ func (p Pinned) Close() error {
 	return p.Own.Close()
 }
 
+// Writable is a View that statements read and change: Newest, or a Transaction.
+type Writable interface {
+	View
+	// BeginWrite returns a writer of a collection that Lookup or Create has returned.
+	BeginWrite(c *Collection) (*Writer, error)
+}
+
 // Transaction is a View that a multi-document transaction reads and writes: a Txn, or a Past, which
 // refuses to write. It is used by one goroutine at a time, and ends with Commit or Abort.
 type Transaction interface {
-	View
+	Writable
 	// Ensure returns a collection and creates it if it does not exist.
 	Ensure(db, name string) (*Collection, error)
 	// Create creates a collection. It fails with NamespaceExists if the name is taken.
 	Create(db, name string, options bsonx.Doc) (*Collection, error)
 	// CreateIndexes creates indexes on an empty collection that the transaction has created.
 	CreateIndexes(c *Collection, specs []bsonx.Doc) error
-	// BeginWrite returns a writer of a collection that Lookup or Create has returned.
-	BeginWrite(c *Collection) (*Writer, error)
 	// Remember is Writer.Remember for the transaction as a whole, if it has changed anything.
 	Remember(key, value []byte) error
 	// Commit makes the changes visible together, and ends the transaction.
@@ -70,6 +77,9 @@ type fixed struct{}
 
 // Current implements View.
 func (fixed) Current(c *Collection) *Collection { return c }
+
+// IsFixed implements View.
+func (fixed) IsFixed() bool { return true }
 
 // Counter implements View.
 func (fixed) Counter(*Collection) func() (int64, error) { return nil }

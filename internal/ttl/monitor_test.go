@@ -62,7 +62,8 @@ func (f *fixture) index(spec bsonx.Doc) {
 
 func (f *fixture) insert(docs ...bsonx.Doc) {
 	f.Helper()
-	_, err := f.writes.Insert(f.Context(), f.writes.Only(f.coll), docs, write.Options{},
+	opts := write.Options{View: f.store.Newest()}
+	_, err := f.writes.Insert(f.Context(), f.writes.Only(f.coll), docs, opts,
 		func(_ int, err error) { f.Error(err) })
 	if err != nil {
 		f.Fatal(err)

@@ -105,7 +105,7 @@ func (c *changer) changeBatch(ctx context.Context, b *batch) error {
 
 // changeTogether acts on a whole batch, or on nothing where it fails before the commit.
 func (c *changer) changeTogether(ctx context.Context, b *batch) (committed bool, err error) {
-	w, err := c.executor.begin(c.query.Coll, c.opts)
+	w, err := c.opts.View.BeginWrite(c.query.Coll)
 	if err != nil {
 		return false, err
 	}

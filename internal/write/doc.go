@@ -10,7 +10,7 @@
 //
 //  1. The change of one document is made by one storage transaction: its record, its index entries, its entry in the log, the
 //     counter. A statement about many documents changes several in one, and leaves what one by one would have left. In a
-//     multi-document transaction (Options.Txn) all statements share that one, and nothing is retried.
+//     multi-document transaction (Options.View) all statements share that one, and nothing is retried.
 //  2. A statement never acts on a document that does not match its query at the moment of the change.
 //  3. A conflict between statements is tried again here and never reported.
 //  4. A statement whose operation has ended changes nothing: a command of many small ones ends between two of them.

@@ -72,35 +72,17 @@ type Options struct {
 	Stamp *storage.Stamp
 	// BypassValidation lets documents in that the collection's validator refuses.
 	BypassValidation bool
-	// Txn is the multi-document transaction that the statements belong to; nil where each is one of its own, or several. In
-	// one, a statement waits for no one and tries nothing again.
-	Txn table.Transaction
-	// Retry makes the statements retryable; nil where they are not. Not for statements about many documents, nor in Txn.
+	// View is the state that the statements read and change. It is required. With the newest state
+	// each statement is a transaction of its own, or several. In a multi-document transaction a
+	// statement does not wait for others and does not try again.
+	View table.Writable
+	// Retry makes the statements retryable; nil where they are not. Not for statements about many
+	// documents, nor in a multi-document transaction.
 	Retry *Retry
 }
 
-// state is a View that statements read and change.
-type state interface {
-	table.View
-	BeginWrite(c *table.Collection) (*table.Writer, error)
-}
-
-// on returns the state that statements read and change: the state of their transaction, or the
-// newest.
-func (e *Executor) on(opts Options) state {
-	if opts.Txn != nil {
-		return opts.Txn
-	}
-	return e.store.Newest()
-}
-
-// begin returns a writer of a collection.
-func (e *Executor) begin(c *table.Collection, opts Options) (*table.Writer, error) {
-	return e.on(opts).BeginWrite(c)
-}
-
-// reader returns what finds the targets of statements.
-func (e *Executor) reader(opts Options) *exec.Reader { return exec.NewReader(e.on(opts)) }
+// inTxn reports whether the statements belong to a multi-document transaction.
+func (o Options) inTxn() bool { return o.View.IsFixed() }
 
 func (o Options) validate(ctx context.Context, c *table.Collection, old, doc bsonx.Doc) error {
 	if c.Validator == nil || o.BypassValidation {
@@ -134,7 +116,7 @@ const (
 
 // retry runs fn until it ends without a write conflict. A conflict of a multi-document transaction is its end.
 func retry(ctx context.Context, opts Options, fn func() error) error {
-	if opts.Txn != nil {
+	if opts.inTxn() {
 		return fn()
 	}
 	for pause := minPause; ; pause = min(2*pause, maxPause) {

@@ -24,7 +24,7 @@ const (
 // open returns the collection. It is called for each batch: where the collection is dropped meanwhile, the documents that are
 // left go to the one that has its name then.
 func (e *Executor) Insert(ctx context.Context, open Opener, docs []bsonx.Doc, opts Options, failed func(i int, err error)) (n int, err error) {
-	if opts.Txn != nil {
+	if opts.inTxn() {
 		n, _, err := e.insertEach(ctx, open, docs, 0, opts, failed)
 		return n, err
 	}
@@ -117,7 +117,7 @@ func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []b
 }
 
 func insertSeries(ctx context.Context, w *table.Writer, docs []bsonx.Doc, from int, opts Options) error {
-	if opts.Txn != nil {
+	if opts.inTxn() {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 			"Cannot insert into a time-series collection in a multi-document transaction: %s", w.Collection().Namespace())
 	}
@@ -137,12 +137,12 @@ func insertDocs(ctx context.Context, w *table.Writer, docs []bsonx.Doc, from int
 
 // beginInsert returns a writer that adds documents.
 func (e *Executor) beginInsert(ctx context.Context, c *table.Collection, opts Options) (*table.Writer, error) {
-	if c.Capped != nil && opts.Txn == nil {
+	if c.Capped != nil && !opts.inTxn() {
 		if err := e.store.Trim(ctx, c); err != nil {
 			return nil, err
 		}
 	}
-	return e.begin(c, opts)
+	return opts.View.BeginWrite(c)
 }
 
 func insertOne(ctx context.Context, w *table.Writer, doc bsonx.Doc, opts Options) error {
@@ -164,11 +164,11 @@ func (e *Executor) insertEach(ctx context.Context, open Opener, docs []bsonx.Doc
 		switch {
 		case err == nil:
 			n++
-		case !perDocument(err), opts.Txn != nil && errors.Is(err, storage.ErrConflict):
+		case !perDocument(err), opts.inTxn() && errors.Is(err, storage.ErrConflict):
 			return n, true, err
 		default:
 			failed(from+i, err)
-			if opts.Ordered || opts.Txn != nil {
+			if opts.Ordered || opts.inTxn() {
 				return n, true, nil
 			}
 		}

@@ -45,10 +45,11 @@ func TestStatementsLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	query := write.Query{Coll: c, Filter: f, One: true}
+	opts := write.Options{View: store.Newest()}
 	docs := []bsonx.Doc{bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", 2), bsonx.NewDoc("_id", 3)}
 	// The second document is refused, so that they are inserted one by one.
 	insert := func(ctx context.Context) error {
-		_, err := writes.Insert(ctx, writes.Only(c), docs, write.Options{}, func(int, error) {})
+		_, err := writes.Insert(ctx, writes.Only(c), docs, opts, func(int, error) {})
 		return err
 	}
 	for _, st := range []struct {
@@ -57,15 +58,17 @@ func TestStatementsLook(t *testing.T) {
 		run   func(ctx context.Context) error
 	}{
 		{"upsert", 0, func(ctx context.Context) error {
-			_, err := writes.Update(ctx, &write.UpdateStatement{Query: query, RawFilter: f.Spec(), Update: u, Upsert: true}, write.Options{})
+			st := &write.UpdateStatement{Query: query, RawFilter: f.Spec(), Update: u, Upsert: true}
+			_, err := writes.Update(ctx, st, opts)
 			return err
 		}},
 		{"delete", 0, func(ctx context.Context) error {
-			_, err := writes.Delete(ctx, &write.DeleteStatement{Query: query}, write.Options{})
+			_, err := writes.Delete(ctx, &write.DeleteStatement{Query: query}, opts)
 			return err
 		}},
 		{"delete of measurements", 0, func(ctx context.Context) error {
-			_, err := writes.DeleteMeasurements(ctx, &write.MeasurementDelete{Buckets: write.Query{Coll: series, Filter: f}, Filter: f}, write.Options{})
+			st := &write.MeasurementDelete{Buckets: write.Query{Coll: series, Filter: f}, Filter: f}
+			_, err := writes.DeleteMeasurements(ctx, st, opts)
 			return err
 		}},
 		{"insert", len(docs), insert},

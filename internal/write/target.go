@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -39,7 +40,7 @@ func (e *Executor) change(ctx context.Context, q Query, details bool, opts Optio
 		if err != nil || matched > 0 || !again {
 			return matched, changed, err
 		}
-		current := e.store.Current(q.Coll)
+		current := opts.View.Current(q.Coll)
 		if current == nil || current.DB != q.Coll.DB || current.Name != q.Coll.Name {
 			return 0, 0, table.ErrDropped // or renamed: the name is what the statement is about
 		}
@@ -67,10 +68,10 @@ func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, deta
 // changeFound acts on what a plan finds. again is true where it must be asked once more: others changed or removed targets
 // first, or the indexes were changed before the snapshot was taken.
 func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts Options, fn act) (matched, changed int64, again bool, err error) {
-	reader := e.reader(opts)
+	reader := exec.NewReader(opts.View)
 	defer reader.Close()
 	reader.Pin()
-	if e.on(opts).Current(q.Coll) != q.Coll {
+	if opts.View.Current(q.Coll) != q.Coll {
 		return 0, 0, true, nil
 	}
 	targets, err := e.planner.Targets(ctx, q.plan(), reader)
@@ -81,17 +82,17 @@ func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts 
 	t := getScratch()
 	defer putScratch(t)
 	c := changer{executor: e, query: q, details: details, opts: opts, fn: fn, scratch: t}
-	if !q.One && opts.Txn == nil && opts.Retry == nil {
+	if !q.One && !opts.inTxn() && opts.Retry == nil {
 		err = c.changeBatches(ctx, targets)
 	} else {
 		err = c.changeEach(ctx, targets)
 	}
-	return c.matched, c.changed, c.lost && opts.Txn == nil && !(q.One && c.matched > 0), err
+	return c.matched, c.changed, c.lost && !opts.inTxn() && !(q.One && c.matched > 0), err
 }
 
 // changeOne locks the record of t and acts on it, in a transaction of its own. seen is the version that the plan matched, or nil.
 func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bsonx.Doc, details bool, opts Options, fn act) (found, changed bool, err error) {
-	w, err := e.begin(q.Coll, opts)
+	w, err := opts.View.BeginWrite(q.Coll)
 	if err != nil {
 		return false, false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/exec"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -228,10 +229,10 @@ func (e *Executor) DeleteMeasurements(ctx context.Context, st *MeasurementDelete
 	if err := interrupt.Cause(ctx); err != nil {
 		return 0, err
 	}
-	reader := e.reader(opts)
+	reader := exec.NewReader(opts.View)
 	defer reader.Close()
 	reader.Pin()
-	if !e.store.IsCurrent(st.Buckets.Coll) {
+	if opts.View.Current(st.Buckets.Coll) != st.Buckets.Coll {
 		return 0, table.ErrDropped // the caller looks it up again
 	}
 	targets, err := e.planner.Targets(ctx, st.Buckets.plan(), reader)
@@ -263,7 +264,7 @@ func (e *Executor) DeleteMeasurements(ctx context.Context, st *MeasurementDelete
 
 // deleteFrom deletes measurements of one bucket.
 func (e *Executor) deleteFrom(ctx context.Context, st *MeasurementDelete, key []byte, opts Options) (int64, error) {
-	w, err := e.begin(st.Buckets.Coll, opts)
+	w, err := opts.View.BeginWrite(st.Buckets.Coll)
 	if err != nil {
 		return 0, err
 	}

@@ -51,7 +51,7 @@ func (e *Executor) Update(ctx context.Context, st *UpdateStatement, opts Options
 			return UpdateResult{UpsertedID: id}, nil
 		}
 		info, duplicate := duplicateInfo(err)
-		if try == upsertTries || opts.Txn != nil || !duplicate || !st.lostRace(info) {
+		if try == upsertTries || opts.inTxn() || !duplicate || !st.lostRace(info) {
 			return UpdateResult{}, err
 		}
 	}

@@ -45,9 +45,17 @@ func writeOptions(r *command.Request) write.Options {
 		Durability:       r.Durability(storage.Deferred),
 		Deferred:         &r.Deferred,
 		Stamp:            &r.Op.Stamp,
-		Txn:              r.Txn(),
+		View:             writable(r),
 		Retry:            r.Retries(),
 	}
+}
+
+// writable returns the state that a command writes.
+func writable(r *command.Request) table.Writable {
+	if txn := r.Txn(); txn != nil {
+		return txn
+	}
+	return r.Service.Store.Newest()
 }
 
 // singleCommit returns the options for a command with a single commit, if once is true: the commit

@@ -26,7 +26,7 @@ func deleteMeasurements(ctx context.Context, r *command.Request, c *table.Collec
 	if err != nil {
 		return 0, err
 	}
-	if opts.Txn != nil {
+	if r.Work != nil {
 		return 0, errSeriesInTxn
 	}
 	return r.Service.Writes.DeleteMeasurements(ctx, &write.MeasurementDelete{
@@ -46,7 +46,7 @@ var errSeriesUpdateOne = ddl.InvalidSeries("Cannot perform a non-multi update on
 // that a query on the meta value finds.
 func updateSeries(ctx context.Context, r *command.Request, c *table.Collection, sc read.Scope, spec *command.UpdateSpec, opts write.Options) (write.UpdateResult, error) {
 	o := c.Timeseries
-	if opts.Txn != nil {
+	if r.Work != nil {
 		return write.UpdateResult{}, errSeriesInTxn
 	}
 	switch {
