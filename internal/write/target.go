@@ -26,26 +26,30 @@ type target struct {
 // act changes a locked target through w. It returns false where it left the record as it was.
 type act func(ctx context.Context, w *table.Writer, t *target) (changed bool, err error)
 
-// change locks, checks and changes the targets of a query, and returns how many it acted on and how many it changed. It fails with table.ErrDropped where the collection was dropped or renamed before
+// errTargetsChanged means that a statement has to find its targets again: before it acted on any,
+// others changed or removed all of them, or the collection got other indexes.
+var errTargetsChanged = errors.New("the targets were changed")
+
+// change locks, checks and changes the targets of a query, and returns how many it acted on and how
+// many it changed. It fails with table.ErrDropped if the collection was dropped or renamed before
 // it acted on any.
 func (e *Executor) change(ctx context.Context, q Query, details bool, opts Options, fn act) (matched, changed int64, err error) {
 	if id, ok := q.byID(); ok {
 		return e.changeByID(ctx, q, id, details, opts, fn)
 	}
-	for {
-		matched, changed, again, err := e.changeFound(ctx, q, details, opts, fn)
-		if errors.Is(err, table.ErrDropped) && matched > 0 {
-			return matched, changed, nil // what was left went with the collection
-		}
-		if err != nil || matched > 0 || !again {
-			return matched, changed, err
-		}
+	err = table.RetryOn(errTargetsChanged, func() (err error) {
 		current := opts.View.Current(q.Coll)
 		if current == nil || current.DB != q.Coll.DB || current.Name != q.Coll.Name {
-			return 0, 0, table.ErrDropped // or renamed: the name is what the statement is about
+			return table.ErrDropped // or renamed: a statement is about the name
 		}
 		q.Coll = current
+		matched, changed, err = e.changeFound(ctx, q, details, opts, fn)
+		return err
+	})
+	if errors.Is(err, table.ErrDropped) && matched > 0 {
+		return matched, changed, nil // the rest of the targets went with the collection
 	}
+	return matched, changed, err
 }
 
 func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, details bool, opts Options, fn act) (matched, changed int64, err error) {
@@ -65,18 +69,20 @@ func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, deta
 	return matched, changed, err
 }
 
-// changeFound acts on what a plan finds. again is true where it must be asked once more: others changed or removed targets
-// first, or the indexes were changed before the snapshot was taken.
-func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts Options, fn act) (matched, changed int64, again bool, err error) {
+// changeFound acts on the targets that a plan finds. It fails with errTargetsChanged if they must
+// be found again.
+func (e *Executor) changeFound(
+	ctx context.Context, q Query, details bool, opts Options, fn act,
+) (matched, changed int64, err error) {
 	reader := exec.NewReader(opts.View)
 	defer reader.Close()
 	reader.Pin()
 	if opts.View.Current(q.Coll) != q.Coll {
-		return 0, 0, true, nil
+		return 0, 0, errTargetsChanged
 	}
 	targets, err := e.planner.Targets(ctx, q.plan(), reader)
 	if err != nil {
-		return 0, 0, false, err
+		return 0, 0, err
 	}
 	defer targets.Close()
 	t := getScratch()
@@ -87,7 +93,10 @@ func (e *Executor) changeFound(ctx context.Context, q Query, details bool, opts 
 	} else {
 		err = c.changeEach(ctx, targets)
 	}
-	return c.matched, c.changed, c.lost && !opts.inTxn() && !(q.One && c.matched > 0), err
+	if err == nil && c.lost && c.matched == 0 && !opts.inTxn() {
+		err = errTargetsChanged
+	}
+	return c.matched, c.changed, err
 }
 
 // changeOne locks the record of t and acts on it, in a transaction of its own. seen is the version that the plan matched, or nil.
