@@ -43,7 +43,7 @@ func NewScope(req *Request) (read.Scope, error) {
 func NewStatementScope(req *Request, name string) (read.Scope, error) {
 	sc, err := NewScope(req)
 	if err == nil {
-		err = req.CheckUUID(name)
+		err = CheckUUID(req, name)
 	}
 	if err == nil || EndsCommand(err) {
 		return sc, err
@@ -52,31 +52,31 @@ func NewStatementScope(req *Request, name string) (read.Scope, error) {
 	return sc, nil
 }
 
-// Writable checks the namespace of a write. It returns the collection that the write changes,
+// WriteTarget checks the namespace of a write. It returns the collection that the write changes,
 // or nil if there is none yet. For a time series these are its buckets.
-func (r *Request) Writable(db, name string) (*table.Collection, error) {
+func WriteTarget(r *Request, db, name string) (*table.Collection, error) {
 	if err := catalog.CheckDatabaseName(db); err != nil {
 		return nil, err
 	}
 	if err := catalog.CheckWrite(db, name); err != nil {
 		return nil, err
 	}
-	return r.ExistingTarget(db, name)
+	return ExistingTarget(r, db, name)
 }
 
 // ExistingTarget returns the collection that a write to an existing name changes, or nil if
-// there is none. Use Writable for a name that may be new.
-func (r *Request) ExistingTarget(db, name string) (*table.Collection, error) {
+// there is none. Use WriteTarget for a name that may be new.
+func ExistingTarget(r *Request, db, name string) (*table.Collection, error) {
 	c, err := r.Reads().Lookup(db, name)
 	if err != nil {
 		return nil, err
 	}
-	return r.Written(c)
+	return WrittenTarget(r, c)
 }
 
-// Written returns the collection that writes to c, which may be nil, change: the buckets of a time
-// series. It fails for a view.
-func (r *Request) Written(c *table.Collection) (*table.Collection, error) {
+// WrittenTarget returns the collection that writes to c, which may be nil, change: the buckets of a
+// time series. It fails for a view.
+func WrittenTarget(r *Request, c *table.Collection) (*table.Collection, error) {
 	switch {
 	case c == nil:
 		return nil, nil
@@ -85,16 +85,17 @@ func (r *Request) Written(c *table.Collection) (*table.Collection, error) {
 	case read.IsVirtual(c):
 		return nil, NotStored(c)
 	case c.Kind == catalog.KindView:
-		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", c.Namespace())
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView,
+			"Namespace %s is a view, not a collection", c.Namespace())
 	}
 	return c, nil
 }
 
-// Ensure returns a collection to insert into, made if there is none.
-func (r *Request) Ensure(db, name string) (*table.Collection, error) {
+// EnsureTarget returns a collection to insert into, made if there is none.
+func EnsureTarget(r *Request, db, name string) (*table.Collection, error) {
 	var c *table.Collection
 	err := table.RetryOn(table.ErrChanged, func() (err error) {
-		if c, err = r.Writable(db, name); err != nil || c != nil {
+		if c, err = WriteTarget(r, db, name); err != nil || c != nil {
 			return err
 		}
 		if txn := r.Txn(); txn != nil {
@@ -239,7 +240,10 @@ func FilteredQuery(req *Request, name string, c *table.Collection) (*query.Query
 	if err != nil {
 		return nil, err
 	}
-	return &query.Query{DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: read.SpecOf(req.Get("collation"))}, nil
+	return &query.Query{
+		DB: req.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation,
+		CollationSpec: read.SpecOf(req.Get("collation")),
+	}, nil
 }
 
 // HintedQuery is FilteredQuery for a command that also has the field hint.

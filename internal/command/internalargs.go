@@ -22,7 +22,8 @@ const CodeNotBuckets = mongoerr.Code(5916400)
 const maxQuorum = 50
 
 // CommitQuorumTypes are the types of createIndexes' commitQuorum.
-var CommitQuorumTypes = OneOf(bsonx.TypeDecimal128, bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeString, bsonx.TypeInt64)
+var CommitQuorumTypes = OneOf(bsonx.TypeDecimal128, bsonx.TypeInt32, bsonx.TypeDouble,
+	bsonx.TypeString, bsonx.TypeInt64)
 
 // CheckQuorum requires a number of members, or a name.
 func CheckQuorum(_ string, v bsonx.Value) error {
@@ -38,9 +39,9 @@ func CheckQuorum(_ string, v bsonx.Value) error {
 	return nil
 }
 
-// CheckQuorum refuses a commitQuorum that a set of one member cannot give, and any on a server that
-// is no member of a set.
-func (r *Request) CheckQuorum() error {
+// CheckCommitQuorum refuses a commitQuorum that a set of one member cannot give, and any on a
+// server that is no member of a set.
+func CheckCommitQuorum(r *Request) error {
 	v := r.Get("commitQuorum")
 	switch {
 	case v.IsMissing():

@@ -194,7 +194,7 @@ func (r *Request) Collection() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return name, r.CheckUUID(name)
+	return name, CheckUUID(r, name)
 }
 
 // CollectionName is Collection for a command of statements, which each answer a wrong UUID.

@@ -8,7 +8,7 @@ import (
 
 // CheckSameAPI refuses a getMore, or a later command of a transaction, whose API parameters
 // differ from the first command's.
-func (r *Request) CheckSameAPI(first session.API, what string) error {
+func CheckSameAPI(r *Request, first session.API, what string) error {
 	if got := r.Generic.API(); got != first {
 		return mongoerr.New(mongoerr.APIMismatchError, "API parameter mismatch: %s used params %s, the %s used %s", r.Def.Name, got, what, first)
 	}
@@ -17,7 +17,7 @@ func (r *Request) CheckSameAPI(first session.API, what string) error {
 
 // CheckStrictStatement refuses the fields of a statement that are outside the stable API under
 // apiStrict. The statements are in the argument name.
-func (r *Request) CheckStrictStatement(name string, statement bsonx.Doc) error {
+func CheckStrictStatement(r *Request, name string, statement bsonx.Doc) error {
 	if r.Generic.APIStrict != BoolTrue {
 		return nil
 	}

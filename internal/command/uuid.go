@@ -64,25 +64,25 @@ func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
 }
 
 // CheckUUID refuses a command whose collectionUUID is not the UUID of the collection that it names.
-func (r *Request) CheckUUID(name string) error {
+func CheckUUID(r *Request, name string) error {
 	v := r.Get(CollectionUUID.Name)
 	if v.IsMissing() || r.Def.Loose || r.Explained && r.Def.Name == "find" {
 		return nil
 	}
-	return r.Mean(r.DB, name, v)
+	return BindUUID(r, r.DB, name, v)
 }
 
-// Mean binds the request to the collection with a UUID. It fails if another collection has the
+// BindUUID binds the request to the collection with a UUID. It fails if another collection has the
 // name.
-func (r *Request) Mean(db, name string, uuid bsonx.Value) error {
+func BindUUID(r *Request, db, name string, uuid bsonx.Value) error {
 	id, _ := UUIDOf(uuid)
 	r.Meant = &read.Meaning{DB: db, Name: name, ID: id}
-	return r.CheckMeant(db, name, r.Service.Store.Lookup(db, name))
+	return CheckMeant(r, db, name, r.Service.Store.Lookup(db, name))
 }
 
 // CheckMeant fails if a look-up of a namespace did not find the collection that the request
 // means.
-func (r *Request) CheckMeant(db, name string, c *table.Collection) error {
+func CheckMeant(r *Request, db, name string, c *table.Collection) error {
 	if r.Meant.Of(db, name, c) {
 		return nil
 	}

@@ -52,7 +52,7 @@ func transaction(s *command.Service, req *command.Request) (*session.Transaction
 		if err != nil || t == nil {
 			return nil, err
 		}
-		return t, req.CheckSameAPI(t.API, "transaction's first command")
+		return t, command.CheckSameAPI(req, t.API, "transaction's first command")
 	}
 	t, err := req.Session.BeginTransaction(s.Transactions, g.TxnNumber, g.ReadConcern.Level, req.Now)
 	if err != nil {

@@ -71,7 +71,7 @@ func runValidate(ctx context.Context, req *command.Request, reply *bsonx.Builder
 		appendValidation(reply, c, &table.Validation{Records: sz.Count, KeysPerIndex: map[string]int64{"_id_": sz.Count}})
 		return err
 	}
-	c, err := req.ExistingTarget(req.DB, name) // names that no collection can have are not found
+	c, err := command.ExistingTarget(req, req.DB, name) // names that no collection can have are not found
 	if err != nil {
 		return err
 	}
@@ -318,7 +318,7 @@ func runReIndex(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	}
 	var specs []bsonx.Doc
 	err = ddl.OnNewest(req, req.DB, name, func(*table.Collection) error {
-		c, err := req.ExistingTarget(req.DB, name)
+		c, err := command.ExistingTarget(req, req.DB, name)
 		if err == nil && c == nil {
 			err = mongoerr.New(mongoerr.NamespaceNotFound, "collection does not exist")
 		}

@@ -358,7 +358,7 @@ func bulkFailure(i int, op *bulkOp, err *mongoerr.Error) bsonx.Doc {
 func (r *bulkRun) run(ctx context.Context, i int, op *bulkOp, result *bsonx.Builder) (int64, error) {
 	r.req.Meant = nil
 	if !op.ns.UUID.IsMissing() {
-		if err := r.req.Mean(op.ns.DB, op.ns.Name, op.ns.UUID); err != nil {
+		if err := command.BindUUID(r.req, op.ns.DB, op.ns.Name, op.ns.UUID); err != nil {
 			return 0, err
 		}
 	}
@@ -411,7 +411,7 @@ func (r *bulkRun) insert(ctx context.Context, i int, op *bulkOp) error {
 	if err := catalog.CheckWrite(op.ns.DB, op.ns.Name); err != nil {
 		return &fatalError{err}
 	}
-	open := func() (*table.Collection, error) { return r.req.Ensure(op.ns.DB, op.ns.Name) }
+	open := func() (*table.Collection, error) { return command.EnsureTarget(r.req, op.ns.DB, op.ns.Name) }
 	if _, err := r.req.Service.Writes.Insert(ctx, open, []bsonx.Doc{doc}, r.opts, func(_ int, err error) { failure = err }); err != nil {
 		return err
 	}

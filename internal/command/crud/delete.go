@@ -182,7 +182,7 @@ func runDeleteStatement(
 ) (n int64, err error) {
 	err = table.RetryOn(table.ErrDropped, func() (err error) {
 		n = 0
-		c, err := r.Writable(db, name)
+		c, err := command.WriteTarget(r, db, name)
 		if err != nil {
 			return err
 		}

@@ -294,7 +294,7 @@ func writeQuery(r *command.Request, sc read.Scope, predicate, sort bsonx.Doc, hi
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.Writable(r.DB, name)
+	c, err := command.WriteTarget(r, r.DB, name)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func runGetMore(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	if err != nil {
 		return err
 	}
-	if err := req.CheckSameAPI(cursor.API, "cursor-creating command"); err != nil {
+	if err := command.CheckSameAPI(req, cursor.API, "cursor-creating command"); err != nil {
 		_ = cursors.Unpin(cursor)
 		return err
 	}

@@ -59,21 +59,21 @@ func runInsert(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	if err != nil {
 		return req.Malformed(err)
 	}
-	if err := req.CheckUUID(name); err != nil {
+	if err := command.CheckUUID(req, name); err != nil {
 		return refuseAll(err, req, size, reply)
 	}
-	if _, err := req.Writable(req.DB, name); err != nil {
+	if _, err := command.WriteTarget(req, req.DB, name); err != nil {
 		return refuseInsert(err, req, size, reply)
 	}
 	batch.opts.Retry.At(batch.position, 0)
 	var n int
 	if len(batch.docs) > 0 {
-		open := func() (*table.Collection, error) { return req.Ensure(req.DB, name) }
+		open := func() (*table.Collection, error) { return command.EnsureTarget(req, req.DB, name) }
 		n, err = req.Service.Writes.Insert(ctx, open, batch.docs, batch.opts, batch.failed)
 		if err != nil {
 			return err
 		}
-	} else if _, err := req.Ensure(req.DB, name); err != nil {
+	} else if _, err := command.EnsureTarget(req, req.DB, name); err != nil {
 		return err
 	}
 	req.Op.Debug.Inserted(int64(n))

@@ -113,7 +113,7 @@ func (o *mapReduceOut) write(ctx context.Context, req *command.Request, m *mapRe
 	if err != nil {
 		return err
 	}
-	old, err := req.Writable(target.DB, target.Name)
+	old, err := command.WriteTarget(req, target.DB, target.Name)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (p *stageWriter) Merge(ctx context.Context, target *source.Merge, src sourc
 	if m.on == nil {
 		m.on = []string{"_id"}
 	}
-	c, err := m.req.Writable(target.DB, target.Coll)
+	c, err := command.WriteTarget(m.req, target.DB, target.Coll)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (m *merger) insert(ctx context.Context, doc bsonx.Doc) error {
 	if err != nil {
 		return err
 	}
-	open := func() (*table.Collection, error) { return m.req.Ensure(m.DB, m.Coll) }
+	open := func() (*table.Collection, error) { return command.EnsureTarget(m.req, m.DB, m.Coll) }
 	var failure error
 	_, err = m.req.Service.Writes.Insert(ctx, open, []bsonx.Doc{prepared}, m.opts, func(_ int, err error) { failure = err })
 	if err != nil {

@@ -77,7 +77,7 @@ func replaceBy(ctx context.Context, r *command.Request, src source.Source, targe
 		return mongoerr.New(mongoerr.IllegalOperation, "Failed to rename temporary $out collection :: caused by :: error with target namespace: %s",
 			command.UserError(err).Message)
 	}
-	old, err := r.Written(existing)
+	old, err := command.WrittenTarget(r, existing)
 	if err != nil {
 		return err
 	}

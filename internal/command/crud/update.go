@@ -156,7 +156,7 @@ func parseStatements[T any](req *command.Request, field string, out []T, parse f
 	}
 	out = slices.Grow(out, n)
 	err := req.Documents(field, func(_ int, doc bsonx.Doc) error {
-		if err := req.CheckStrictStatement(field, doc); err != nil {
+		if err := command.CheckStrictStatement(req, field, doc); err != nil {
 			return err
 		}
 		s, err := parse(doc)
@@ -298,7 +298,7 @@ func runUpdateStatement(
 ) (res write.UpdateResult, err error) {
 	err = table.RetryOn(table.ErrDropped, func() error {
 		res = write.UpdateResult{}
-		c, err := r.Writable(db, name)
+		c, err := command.WriteTarget(r, db, name)
 		if err != nil {
 			return err
 		}
@@ -306,7 +306,7 @@ func runUpdateStatement(
 			if !st.Upsert {
 				return command.CheckWithout(db, name, st.Filter, st.Hint)
 			}
-			if c, err = r.Ensure(db, name); err != nil {
+			if c, err = command.EnsureTarget(r, db, name); err != nil {
 				return err
 			}
 		}

@@ -43,7 +43,7 @@ func runCreateIndexes(ctx context.Context, req *command.Request, reply *bsonx.Bu
 	if err != nil {
 		return err
 	}
-	if err := req.CheckQuorum(); err != nil {
+	if err := command.CheckCommitQuorum(req); err != nil {
 		return err
 	}
 	build := buildMissing
@@ -83,7 +83,7 @@ func buildMissing(ctx context.Context, req *command.Request, name string, specs 
 	var res createdIndexes
 	err := table.RetryOn(table.ErrChanged, func() error {
 		res = createdIndexes{}
-		c, err := req.Writable(req.DB, name)
+		c, err := command.WriteTarget(req, req.DB, name)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func tryBuild(ctx context.Context, req *command.Request, name string, c *table.C
 
 // createMissing is buildMissing in a transaction, which makes indexes on new collections only.
 func createMissing(_ context.Context, req *command.Request, name string, specs []*IndexSpec) (res createdIndexes, err error) {
-	existed, err := req.Writable(req.DB, name)
+	existed, err := command.WriteTarget(req, req.DB, name)
 	if err != nil {
 		return res, err
 	}
@@ -141,7 +141,7 @@ func createMissing(_ context.Context, req *command.Request, name string, specs [
 			return res, err
 		}
 	}
-	c, err := req.Ensure(req.DB, name)
+	c, err := command.EnsureTarget(req, req.DB, name)
 	if err != nil {
 		return res, err
 	}

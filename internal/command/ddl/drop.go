@@ -149,7 +149,7 @@ func checkRenameUUIDs(r *command.Request, fromDB, fromName, toDB, toName string)
 		return mongoerr.New(mongoerr.InvalidOptions, "Cannot provide an expected collection UUID when renaming across databases")
 	}
 	if !source.IsMissing() {
-		if err := r.Mean(fromDB, fromName, source); err != nil {
+		if err := command.BindUUID(r, fromDB, fromName, source); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func mayDrop(r *command.Request, db, name string) func(target *table.Entry) erro
 func OnNewest(r *command.Request, db, name string, fn func(c *table.Collection) error) error {
 	return table.RetryOn(table.ErrChanged, func() error {
 		c := r.Service.Store.Lookup(db, name)
-		if err := r.CheckMeant(db, name, c); err != nil {
+		if err := command.CheckMeant(r, db, name, c); err != nil {
 			return err
 		}
 		return fn(c)

@@ -79,7 +79,7 @@ func dropIndexes(req *command.Request, name string, reply *bsonx.Builder) error 
 
 // existing returns a collection that must exist and be no view.
 func existing(r *command.Request, name string) (*table.Collection, error) {
-	c, err := r.ExistingTarget(r.DB, name)
+	c, err := command.ExistingTarget(r, r.DB, name)
 	if err != nil {
 		return nil, err
 	}
