@@ -313,7 +313,7 @@ func TestCompareOrder(t *testing.T) {
 		bsonx.Int32(-1), bsonx.Int32(0),
 		dec("1E-6176"), dec("0.1"), bsonx.Double(0.1), bsonx.Int32(1), bsonx.Double(1.5), bsonx.Int64(math.MaxInt64),
 		bsonx.Double(0x1p63), dec("1E+6000"), bsonx.Double(math.Inf(1)),
-		bsonx.String(""), bsonx.String("\x00"), bsonx.Symbol("A"), bsonx.String("a"),
+		bsonx.String(""), bsonx.String("\x00"), bsonxtest.Symbol("A"), bsonx.String("a"),
 		bsonx.String("a\x00"), bsonx.String("aa"),
 		bsonx.Document(bsonx.Empty), bsonx.Document(bsonx.NewDoc("b", nil)), bsonx.Document(bsonx.NewDoc("a", 1)),
 		bsonx.Document(bsonx.NewDoc("a", 1, "b", 1)), bsonx.Document(bsonx.NewDoc("b", 0)),
@@ -325,8 +325,8 @@ func TestCompareOrder(t *testing.T) {
 		bsonx.False, bsonx.True, bsonx.Date(-1), bsonx.Date(0), bsonx.Timestamp(0, 5),
 		bsonx.Timestamp(1, 0), bsonx.Timestamp(1<<31, 0),
 		bsonx.Regex("a", ""), bsonx.Regex("a", "i"), bsonx.Regex("b", ""),
-		bsonx.DBPointer("z", [12]byte{}), bsonx.DBPointer("aa", [12]byte{}), bsonx.Code("a"),
-		bsonx.CodeWithScope("a", bsonx.Empty),
+		bsonxtest.DBPointer("z", [12]byte{}), bsonxtest.DBPointer("aa", [12]byte{}), bsonxtest.Code("a"),
+		bsonxtest.CodeWithScope("a", bsonx.Empty),
 		bsonx.MaxKey,
 	}
 	for i, a := range order {

@@ -7,19 +7,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// ParseExtJSON reads a document in Extended JSON, relaxed or canonical. The driver decides whether
-// a number without a type becomes an int32, an int64 or a double.
-func ParseExtJSON(text []byte) (Doc, error) {
-	var raw bson.Raw
-	if err := bson.UnmarshalExtJSON(text, false, &raw); err != nil {
-		return nil, fmt.Errorf("parse Extended JSON: %w", err)
-	}
-	if err := Validate(raw, Limits{}); err != nil {
-		return nil, err
-	}
-	return Doc(raw), nil
-}
-
 // AppendExtJSON appends a value in Extended JSON. The canonical form keeps all types, the relaxed
 // form is easier to read.
 func AppendExtJSON(dst []byte, v Value, canonical bool) ([]byte, error) {

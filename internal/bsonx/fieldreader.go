@@ -43,21 +43,9 @@ const maxGuesses = 64
 // manyNames is the number of names from which a map is faster than a linear search.
 const manyNames = 32
 
-// NewFieldReader returns a reader for fields with these names. It does not change the slice.
-func NewFieldReader(names []string) *FieldReader {
-	var index map[string]int
-	if len(names) >= manyNames {
-		index = make(map[string]int, len(names))
-		for i, name := range slices.Backward(names) { // the first of equal names wins
-			index[name] = i
-		}
-	}
-	return NewIndexedFieldReader(names, index)
-}
-
-// NewIndexedFieldReader is NewFieldReader for callers that already have the positions of the names.
-// Readers may share the index.
-func NewIndexedFieldReader(names []string, index map[string]int) *FieldReader {
+// NewFieldReader returns a reader of fields by these names, which it does not change. Of 32 names and
+// more the caller gives the position of each, and readers may share that index.
+func NewFieldReader(names []string, index map[string]int) *FieldReader {
 	r := &FieldReader{names: names, spans: make([]span, len(names))}
 	if len(names) >= manyNames {
 		r.index = index

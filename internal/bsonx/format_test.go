@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // TestFormatShell checks the notation that a MongoDB server uses in E11000 messages.
@@ -50,7 +51,7 @@ func TestFormatShell(t *testing.T) {
 		{bsonx.String("q\"uo'te\\n\n\x01"), "\"q\"uo'te\\n\n\x01\""},
 		{bsonx.String(strings.Repeat("a", 159)), `"` + strings.Repeat("a", 159) + `"`},
 		{bsonx.String(strings.Repeat("a", 160)), `"` + strings.Repeat("a", 150) + `..."`},
-		{bsonx.Symbol("sym"), `"sym"`},
+		{bsonxtest.Symbol("sym"), `"sym"`},
 		{bsonx.True, "true"},
 		{bsonx.Document(bsonx.Empty), "{}"},
 		{bsonx.NewArray(), "[]"},
@@ -71,10 +72,10 @@ func TestFormatShell(t *testing.T) {
 		{bsonx.Binary(0, make([]byte, 80)), "BinData(0, " + strings.Repeat("00", 80) + ")"},
 		{bsonx.Binary(0, make([]byte, 81)), "BinData(0, " + strings.Repeat("00", 70) + "...)"},
 		{bsonx.Regex("^a/b", "im"), "/^a/b/im"},
-		{bsonx.Code("function() { return 1; }"), "function() { return 1; }"},
-		{bsonx.Code(strings.Repeat("j", 80)), strings.Repeat("j", 70) + "..."},
-		{bsonx.CodeWithScope("f()", bsonx.NewDoc("x", 1)), "CodeWScope( f(), { x: 1 })"},
-		{bsonx.DBPointer("db.c", id), "DBRef('db.c',0123456789abcdef01234567)"},
+		{bsonxtest.Code("function() { return 1; }"), "function() { return 1; }"},
+		{bsonxtest.Code(strings.Repeat("j", 80)), strings.Repeat("j", 70) + "..."},
+		{bsonxtest.CodeWithScope("f()", bsonx.NewDoc("x", 1)), "CodeWScope( f(), { x: 1 })"},
+		{bsonxtest.DBPointer("db.c", id), "DBRef('db.c',0123456789abcdef01234567)"},
 		{bsonx.Undefined, "undefined"},
 		{bsonx.MinKey, "MinKey"},
 		{bsonx.MaxKey, "MaxKey"},

@@ -169,25 +169,6 @@ func Regex(pattern, options string) Value {
 	return Value{TypeRegex, append(b, 0)}
 }
 
-// DBPointer returns a value of the deprecated DBPointer type.
-func DBPointer(ns string, id [12]byte) Value {
-	return Value{TypeDBPointer, append(String(ns).Data, id[:]...)}
-}
-
-// CodeWithScope returns JavaScript code with a scope.
-func CodeWithScope(code string, scope Doc) Value {
-	text := String(code).Data
-	b := binary.LittleEndian.AppendUint32(nil, uint32(4+len(text)+len(scope)))
-	b = append(b, text...)
-	return Value{TypeCodeWithScope, append(b, scope...)}
-}
-
-// Code returns JavaScript code.
-func Code(code string) Value { return Value{TypeCode, String(code).Data} }
-
-// Symbol returns a value of the deprecated symbol type.
-func Symbol(s string) Value { return Value{TypeSymbol, String(s).Data} }
-
 // Document returns a document value.
 func Document(d Doc) Value { return Value{TypeDocument, d} }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -109,7 +110,7 @@ func (x *transactor) line(d *datadriven.TestData, line string) string {
 	default:
 		verb, text = "", rest
 	}
-	cmd, err := bsonx.ParseExtJSON([]byte(strings.NewReplacer(x.times...).Replace(text)))
+	cmd, err := bsonxtest.TryParse(strings.NewReplacer(x.times...).Replace(text))
 	if err != nil {
 		d.Fatalf(x.t, "%s: %v", line, err)
 	}

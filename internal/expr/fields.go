@@ -80,7 +80,7 @@ func (f *Fields) want(name string) int {
 func (c *Context) Load(f *Fields, doc bsonx.Doc) {
 	c.Root, c.built = bsonx.Document(doc), 0
 	if c.loaded != f {
-		c.loaded, c.reader = f, bsonx.NewIndexedFieldReader(f.names, f.index)
+		c.loaded, c.reader = f, bsonx.NewFieldReader(f.names, f.index)
 	}
 	c.reader.Read(doc)
 }

@@ -216,7 +216,7 @@ func TestFormat(t *testing.T) {
 		{bsonx.Int64(1<<63 - 1), "32fffffffffffffffe", ""},
 		{bsonx.Double(0x1p63), "3387e0", ""},
 		{bsonx.String("a\x00\x01b"), "3c610101010262" + "00", ""},
-		{bsonx.Symbol("a"), "3c6100", "05"},
+		{bsonxtest.Symbol("a"), "3c6100", "05"},
 		{bsonx.Document(bsonx.NewDoc("a", 1, "b", "x")), "461e61002b023c6200780000", ""},
 		{bsonx.NewArray(1, true), "502b026f00", ""},
 		{bsonx.Binary(4, []byte{9}), "5a010409", ""},
@@ -225,8 +225,8 @@ func TestFormat(t *testing.T) {
 		{bsonx.Date(1), "788000000000000001", ""},
 		{bsonx.Timestamp(1, 2), "820000000100000002", ""},
 		{bsonx.Regex("a", "i"), "8c61006900", ""},
-		{bsonx.Code("f"), "a06600", ""},
-		{bsonx.CodeWithScope("f", bsonx.Empty), "aa660000", ""},
+		{bsonxtest.Code("f"), "a06600", ""},
+		{bsonxtest.CodeWithScope("f", bsonx.Empty), "aa660000", ""},
 		{bsonx.MaxKey, "f0", ""},
 	} {
 		var bits keystring.TypeBits

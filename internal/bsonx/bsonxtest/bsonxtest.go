@@ -81,7 +81,7 @@ func Decimal() *rapid.Generator[bsonx.Value] {
 		return v
 	})
 	fromDouble := rapid.Map(Float64(), func(f float64) bsonx.Value {
-		v, _ := bsonx.ParseDecimal(bsonx.FormatDouble(f))
+		v, _ := bsonx.ParseDecimal(FormatDouble(f))
 		return v
 	})
 	raw := rapid.Custom(func(t *rapid.T) bsonx.Value {
@@ -133,8 +133,8 @@ func Scalar() *rapid.Generator[bsonx.Value] {
 		rapid.SampledFrom([]bsonx.Value{
 			bsonx.Null, bsonx.Undefined, bsonx.MinKey, bsonx.MaxKey, bsonx.True, bsonx.False,
 		}),
-		rapid.Map(Text(), bsonx.Symbol),
-		rapid.Map(Text(), bsonx.Code),
+		rapid.Map(Text(), Symbol),
+		rapid.Map(Text(), Code),
 		rapid.Map(Int64(), bsonx.Date),
 		rapid.Map(objectID(), bsonx.ObjectID),
 		rapid.Custom(func(t *rapid.T) bsonx.Value {
@@ -149,10 +149,10 @@ func Scalar() *rapid.Generator[bsonx.Value] {
 			return bsonx.Regex(cstring.Draw(t, "pattern"), cstring.Draw(t, "options"))
 		}),
 		rapid.Custom(func(t *rapid.T) bsonx.Value {
-			return bsonx.DBPointer(cstring.Draw(t, "ns"), objectID().Draw(t, "id"))
+			return DBPointer(cstring.Draw(t, "ns"), objectID().Draw(t, "id"))
 		}),
 		rapid.Custom(func(t *rapid.T) bsonx.Value {
-			return bsonx.CodeWithScope(Text().Draw(t, "code"), bsonx.NewDoc("x", rapid.IntRange(0, 1).Draw(t, "x")))
+			return CodeWithScope(Text().Draw(t, "code"), bsonx.NewDoc("x", rapid.IntRange(0, 1).Draw(t, "x")))
 		}),
 	)
 }
