@@ -44,13 +44,6 @@ type Sater interface {
 	Sated() bool
 }
 
-// Remover is an Accumulator that can take values away again, for windows that slide.
-type Remover interface {
-	Accumulator
-	// Remove takes away a value that was added.
-	Remove(v bsonx.Value) error
-}
-
 // Accumulation is a compiled use of an accumulator. It is immutable.
 type Accumulation struct {
 	Name string

@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
 func avgDefinition() Definition {
@@ -17,37 +18,32 @@ func avgDefinition() Definition {
 
 // avgAccumulator is $avg.
 type avgAccumulator struct {
-	removableSum
+	sum   numeric.Sum
 	count int64
 }
 
 func (a *avgAccumulator) Add(v bsonx.Value) error {
 	if v.Type.IsNumber() {
-		a.add(v)
+		a.sum.Add(v)
 		a.count++
 	}
 	return nil
-}
-
-func (a *avgAccumulator) Remove(v bsonx.Value) error {
-	if v.Type.IsNumber() {
-		a.count--
-	}
-	return a.remove(v)
 }
 
 func (a *avgAccumulator) Result() bsonx.Value {
 	if a.count == 0 {
 		return bsonx.Null
 	}
-	return a.average(a.count)
+	return a.sum.Average(a.count)
 }
 
 func (a *avgAccumulator) Bytes() int { return 168 }
 
-func (a *avgAccumulator) State() bsonx.Value { return a.state(a.count) }
+func (a *avgAccumulator) State() bsonx.Value { return bsonx.NewArray(a.sum.State(), a.count) }
 
 func (a *avgAccumulator) Merge(state bsonx.Value) error {
-	a.count += a.merge(state)
+	values := state.Doc().Values()
+	a.sum.Merge(values[0])
+	a.count += values[1].Int64()
 	return nil
 }

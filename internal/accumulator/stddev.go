@@ -51,27 +51,6 @@ func (a *deviation) Add(v bsonx.Value) error {
 
 func (a *deviation) finite() int64 { return a.count - a.notFinite }
 
-func (a *deviation) Remove(v bsonx.Value) error {
-	f, ok := v.AsFloat64()
-	if !ok {
-		return nil
-	}
-	a.count--
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		a.notFinite--
-		return nil
-	}
-	n := a.finite()
-	if n == 0 {
-		a.mean, a.m2 = 0, 0
-		return nil
-	}
-	delta := f - a.mean
-	a.mean -= delta / float64(n)
-	a.m2 = max(0, a.m2-delta*(f-a.mean))
-	return nil
-}
-
 func (a *deviation) Result() bsonx.Value {
 	n := a.count
 	if a.sample {

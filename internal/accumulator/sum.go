@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
 func sumDefinition() Definition {
@@ -16,15 +17,14 @@ func sumDefinition() Definition {
 }
 
 // sumAccumulator is $sum and $count.
-type sumAccumulator struct{ removableSum }
+type sumAccumulator struct{ sum numeric.Sum }
 
-func (a *sumAccumulator) Add(v bsonx.Value) error    { a.add(v); return nil }
-func (a *sumAccumulator) Remove(v bsonx.Value) error { return a.remove(v) }
-func (a *sumAccumulator) Result() bsonx.Value        { return a.result() }
-func (a *sumAccumulator) Bytes() int                 { return 160 }
-func (a *sumAccumulator) State() bsonx.Value         { return a.state(0) }
+func (a *sumAccumulator) Add(v bsonx.Value) error { a.sum.Add(v); return nil }
+func (a *sumAccumulator) Result() bsonx.Value     { return a.sum.Result() }
+func (a *sumAccumulator) Bytes() int              { return 160 }
+func (a *sumAccumulator) State() bsonx.Value      { return a.sum.State() }
 
 func (a *sumAccumulator) Merge(state bsonx.Value) error {
-	a.merge(state)
+	a.sum.Merge(state)
 	return nil
 }

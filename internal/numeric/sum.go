@@ -105,22 +105,19 @@ func (s *Sum) long() (int64, bool) {
 
 // Result returns the sum. It is a decimal if a decimal was added, an int32 or int64 if only
 // integers were added and the sum fits, and a double otherwise.
-func (s *Sum) Result() bsonx.Value { return s.ResultIn(nil) }
-
-// ResultIn is Result with the sum in an arena.
-func (s *Sum) ResultIn(out *bsonx.Arena) bsonx.Value {
+func (s *Sum) Result() bsonx.Value {
 	switch s.widest {
 	case bsonx.TypeMissing:
-		return out.Int32(0)
+		return bsonx.Int32(0)
 	case bsonx.TypeInt32, bsonx.TypeInt64:
 		if i, ok := s.long(); ok {
-			return integerIn(out, i, s.widest)
+			return integer(i, s.widest)
 		}
 	case bsonx.TypeDecimal128:
 		return encode(s.total())
 	default:
 	}
-	return out.Double(s.double())
+	return bsonx.Double(s.double())
 }
 
 // total returns the whole sum as a decimal. Like MongoDB it first combines the numbers that are not
@@ -188,28 +185,4 @@ func (s *Sum) Merge(state bsonx.Value) {
 	if len(values) > 5 {
 		s.addDecimal(toDecimal(values[5]))
 	}
-}
-
-// Finite returns the sum without the infinities and NaN that were added.
-func (s *Sum) Finite() Sum {
-	f := *s
-	f.spoiled, f.plain = false, s.high
-	if s.decimal != nil && s.decimal.Form != apd.Finite {
-		f.decimal = nil
-	}
-	return f
-}
-
-// As returns the sum as if the widest number had the type widest, which is not decimal.
-func (s *Sum) As(widest bsonx.Type) bsonx.Value {
-	if s.widest == bsonx.TypeDecimal128 {
-		f, _ := encode(s.total()).AsFloat64()
-		if widest == bsonx.TypeDouble || f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
-			return bsonx.Double(f)
-		}
-		return integer(int64(f), widest)
-	}
-	c := *s
-	c.widest = widest
-	return c.Result()
 }
