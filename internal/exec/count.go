@@ -81,9 +81,6 @@ func (n *Count) countParallel(ctx context.Context, p *ParallelScan) error {
 	return err
 }
 
-// Counted returns the result.
-func (n *Count) Counted() int64 { return int64(n.stats.Counted) }
-
 // FastCount counts a collection's records by the counter that the store keeps.
 type FastCount struct {
 	base
@@ -114,6 +111,3 @@ func (n *FastCount) Next(context.Context) (*Row, error) {
 	n.stats.Skipped, n.stats.Counted = uint64(skipped), uint64(total)
 	return n.end()
 }
-
-// Counted returns the result.
-func (n *FastCount) Counted() int64 { return int64(n.stats.Counted) }

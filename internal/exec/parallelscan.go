@@ -82,9 +82,6 @@ func (p *ParallelScan) Run(ctx context.Context, work func(ctx context.Context, i
 	return err
 }
 
-// Stats returns the counters of all nodes together, after Run.
-func (p *ParallelScan) Stats() *Stats { return &p.stats }
-
 // offer gives a range to whoever waits.
 func (p *ParallelScan) offer(r keyRange) {
 	p.mu.Lock()

@@ -153,7 +153,7 @@ func TestParallelScanYieldsEachRecordOnce(t *testing.T) {
 			if unique := len(slices.CompactFunc(slices.Clone(got), bytes.Equal)); len(got) != len(values) || unique != len(got) {
 				t.Errorf("%d records, %d of them different, want %d", len(got), unique, len(values))
 			}
-			if s := p.Stats(); s.DocsExamined != uint64(len(values)) || s.Advanced != uint64(len(values)) {
+			if s := &p.stats; s.DocsExamined != uint64(len(values)) || s.Advanced != uint64(len(values)) {
 				t.Errorf("examined %d, advanced %d, want %d", s.DocsExamined, s.Advanced, len(values))
 			}
 			if p.Workers() < 2 {

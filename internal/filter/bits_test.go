@@ -70,7 +70,7 @@ func TestBitsModel(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, v := range values {
-					if got, want := f.MatchElem(v.v), modelBits(BitsOp(op), positions, v.bit); got != want {
+					if got, want := f.Root.matchElem(v.v, nil), modelBits(BitsOp(op), positions, v.bit); got != want {
 						t.Fatalf("%s %s %v of %v: %v", of.name, name, positions, v.v, got)
 					}
 				}
@@ -145,7 +145,7 @@ func TestBitsMemory(t *testing.T) { //nolint:paralleltest // it reads how much t
 				t.Fatal(err)
 			}
 			SubsetOf(f.Root, f.Root)
-			f.AppendShapeKey(nil)
+			shapeKey(f)
 			shown := SerializeShort(f.Root, 1<<20)
 			runtime.ReadMemStats(&after)
 			if got, most := after.TotalAlloc-before.TotalAlloc, uint64(12*len(spec)); got > most {

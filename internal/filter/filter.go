@@ -217,7 +217,3 @@ func (f *Filter) withState(d *Details, match func(*state) bool) (bool, error) {
 	}
 	return ok, nil
 }
-
-// MatchElem reports whether a single value satisfies the filter, in the way that an array element
-// satisfies the value form of $elemMatch.
-func (f *Filter) MatchElem(v bsonx.Value) bool { return f.Root.matchElem(v, nil) }

@@ -78,7 +78,7 @@ func TestShapeLooks(t *testing.T) {
 		}
 		const want = branches * interrupt.Step / interrupt.Interval
 		for name, write := range map[string]func(context.Context) error{
-			"shape": func(ctx context.Context) error { _, err := f.AppendShapeKeyWithin(ctx, nil); return err },
+			"shape": func(ctx context.Context) error { _, err := f.AppendShapeKey(ctx, nil); return err },
 			"form":  func(ctx context.Context) error { _, err := SerializeWithin(ctx, f.Root); return err },
 		} {
 			op := interrupttest.New(t.Context())

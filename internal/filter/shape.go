@@ -5,22 +5,14 @@ import (
 	"encoding/binary"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 // AppendShapeKey appends a key that is the same for filters of the same shape: the same canonical
 // tree with other values. Parts that decide whether an index can be used stay in the key: the
 // options and the anchor of a regular expression, null and regular expressions among the members of
-// an $in, and a whole expression.
-func (f *Filter) AppendShapeKey(dst []byte) []byte {
-	dst, _ = f.AppendShapeKeyWithin(context.Background(), dst) // this operation never ends
-	return dst
-}
-
-// AppendShapeKeyWithin is AppendShapeKey for a filter that may be large. It fails if the operation
-// ends.
-func (f *Filter) AppendShapeKeyWithin(ctx context.Context, dst []byte) ([]byte, error) {
+// an $in, and a whole expression. It fails if the operation ends.
+func (f *Filter) AppendShapeKey(ctx context.Context, dst []byte) ([]byte, error) {
 	s := shaper{ctx: ctx}
 	dst = s.append(dst, f.Normalize().Root)
 	if c := f.opts.Collation; c != nil {
@@ -103,35 +95,4 @@ func appendBool(key []byte, b bool) []byte {
 		return append(key, 1)
 	}
 	return append(key, 0)
-}
-
-// DependsOn returns the paths that a tree reads, without duplicates. whole is true if it reads the
-// whole document.
-func DependsOn(n Node) (paths []string, whole bool) {
-	seen := map[string]bool{}
-	add := func(path string) {
-		if !seen[path] {
-			seen[path] = true
-			paths = append(paths, path)
-		}
-	}
-	WalkNodes(n, func(n Node) bool {
-		switch n := n.(type) {
-		case *Expr:
-			var deps expr.Dependencies
-			deps.Depend(n.Expr)
-			whole = whole || deps.WholeDocument || deps.Meta
-			for _, path := range deps.Paths {
-				add(path)
-			}
-		case *Where, *JSONSchema, *Text:
-			whole = true
-		case Leaf:
-			add(n.FieldPath().String())
-			return false // nodes below $elemMatch have relative paths
-		default:
-		}
-		return true
-	})
-	return paths, whole
 }

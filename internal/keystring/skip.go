@@ -25,20 +25,6 @@ func Skip(key []byte, desc bool) (int, error) {
 	return s.pos, nil
 }
 
-// SkipN returns the length of the first len(desc) encoded values of key. desc has the direction of
-// each value.
-func SkipN(key []byte, desc ...bool) (int, error) {
-	total := 0
-	for _, d := range desc {
-		n, err := Skip(key[total:], d)
-		if err != nil {
-			return 0, err
-		}
-		total += n
-	}
-	return total, nil
-}
-
 // scanner walks over a key. It applies xor with mask to each byte that it reads.
 type scanner struct {
 	b    []byte

@@ -71,14 +71,6 @@ func (b *Budget) Stats() Stats {
 	}
 }
 
-// Limit returns the limit in bytes, or 0 if there is no limit.
-func (b *Budget) Limit() int64 {
-	if b == nil {
-		return 0
-	}
-	return b.limit
-}
-
 // Share returns the n-th part of the budget, but at most most bytes. Without a budget it returns
 // most.
 func (b *Budget) Share(n int, most int64) int64 {

@@ -9,11 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Abs returns the absolute value. The smallest int32 becomes an int64, and the smallest int64 is an
-// error.
-func Abs(v bsonx.Value) (bsonx.Value, error) { return AbsIn(nil, v) }
-
-// AbsIn is Abs with the result in an arena.
+// AbsIn returns the absolute value. The smallest int32 becomes an int64, and the smallest int64 is
+// an error.
 func AbsIn(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	if err := checkNumber("$abs", v); err != nil {
 		return bsonx.Value{}, err
@@ -34,18 +31,12 @@ func AbsIn(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
-// Ceil rounds up to a whole number of the same type.
-func Ceil(v bsonx.Value) (bsonx.Value, error) { return CeilIn(nil, v) }
-
-// CeilIn is Ceil with the result in an arena.
+// CeilIn rounds up to a whole number of the same type.
 func CeilIn(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	return whole(out, "$ceil", v, math.Ceil, apd.RoundCeiling)
 }
 
-// Floor rounds down to a whole number of the same type.
-func Floor(v bsonx.Value) (bsonx.Value, error) { return FloorIn(nil, v) }
-
-// FloorIn is Floor with the result in an arena.
+// FloorIn rounds down to a whole number of the same type.
 func FloorIn(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 	return whole(out, "$floor", v, math.Floor, apd.RoundFloor)
 }

@@ -34,18 +34,10 @@ type sub struct {
 	from, to int
 }
 
-// Append appends the diff from old to doc, or an empty document if they are equal. The algorithm is
-// MongoDB's document_diff_calculator: fields that both documents have in the same order are
-// compared. Other fields are deleted, and inserted at the end. Append fails if the operation ends.
-func (d *Differ) Append(dst []byte, old, doc bsonx.Doc) ([]byte, error) {
-	b := bsonx.NewBuilder(dst)
-	b.StartDoc()
-	err := d.Fields(b, old, doc)
-	b.End()
-	return b.Bytes(), err
-}
-
-// Fields is Append for a document that was already started in b.
+// Fields appends the fields of the diff from old to doc. It appends none if they are equal. The
+// algorithm is MongoDB's document_diff_calculator: fields that both documents have in the same
+// order are compared. Other fields are deleted, and inserted at the end. Fields fails if the
+// operation ends.
 func (d *Differ) Fields(b *bsonx.Builder, old, doc bsonx.Doc) error {
 	d.ended = nil
 	d.document(b, 0, old, doc)

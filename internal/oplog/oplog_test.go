@@ -44,7 +44,7 @@ func TestDiff(t *testing.T) {
 			var d Differ
 			old, changed, want := bsonxtest.Parse(t, test.old), bsonxtest.Parse(t,
 				test.doc), bsonxtest.Parse(t, test.want)
-			diff, err := d.Append(nil, old, changed)
+			diff, err := diffOf(&d, old, changed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestDiffApplies(t *testing.T) {
 			return raw
 		}
 		old, changed := marshal(document(3).Draw(t, "old")), marshal(document(3).Draw(t, "doc"))
-		diff, err := d.Append(nil, old, changed)
+		diff, err := diffOf(&d, old, changed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,12 +169,21 @@ func TestDiffStops(t *testing.T) {
 		cancel()
 		d := Differ{Running: &interrupt.Running{}}
 		old, changed := bsonx.NewDoc("v", change[0]), bsonx.NewDoc("v", change[1])
-		if _, err := d.Append(nil, old, changed); err != nil {
+		if _, err := diffOf(&d, old, changed); err != nil {
 			t.Errorf("%s without an operation: %v", name, err)
 		}
 		d.Running.Set(ctx)
-		if _, err := d.Append(nil, old, changed); !errors.Is(err, context.Canceled) {
+		if _, err := diffOf(&d, old, changed); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// diffOf returns the diff that makes doc of old.
+func diffOf(d *Differ, old, doc bsonx.Doc) ([]byte, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	err := d.Fields(b, old, doc)
+	b.End()
+	return b.Bytes(), err
 }

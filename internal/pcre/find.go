@@ -26,9 +26,6 @@ const findAllTimeout = 5 * time.Second
 // need a microsecond for a match.
 const lookedAtMatches = 1024
 
-// Captures returns the number of groups of the pattern.
-func (r *Regexp) Captures() int { return r.captures }
-
 // Find returns the first match, or nil.
 func (r *Regexp) Find(text []byte, running *interrupt.Running) (Match, error) {
 	var first Match

@@ -259,16 +259,6 @@ func (r *Cursors) forget(c *Cursor) {
 	}
 }
 
-// Killed returns the error of a cursor that was killed while pinned, or nil.
-func (r *Cursors) Killed(c *Cursor) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if c.killed == nil {
-		return nil
-	}
-	return c.killed
-}
-
 // Kill closes the cursor with that number, at once or when it is unpinned. It interrupts the
 // operation that uses the cursor. It reports whether there was a cursor that the owner may kill.
 func (r *Cursors) Kill(id int64, owner Owner) (bool, error) {
@@ -296,14 +286,6 @@ func (r *Cursors) KillTransaction(id SessionID, number int64) int {
 	return r.killWhere(func(c *Cursor) bool {
 		return c.Owner.InTransaction && c.Owner.TxnNumber == number && c.Owner.Session == id
 	}, mongoerr.New(mongoerr.CursorKilled, "cursor was killed because its transaction ended"))
-}
-
-// KillNamespace closes the cursors on a collection that is being dropped. An empty collection
-// stands for the whole database.
-func (r *Cursors) KillNamespace(db, collection, reason string) int {
-	return r.killWhere(func(c *Cursor) bool {
-		return c.DB == db && (collection == "" || c.Collection == collection)
-	}, mongoerr.New(mongoerr.QueryPlanKilled, "%s", reason))
 }
 
 func (r *Cursors) killWhere(match func(*Cursor) bool, cause *mongoerr.Error) int {

@@ -330,9 +330,6 @@ func (o *Op) SetWaiting(waiting bool) {
 // ID returns the operation's number.
 func (o *Op) ID() int64 { return o.id }
 
-// Started returns when the operation began.
-func (o *Op) Started() time.Time { return o.started }
-
 // Deadline implements context.Context.
 func (o *Op) Deadline() (time.Time, bool) { return o.deadline, !o.deadline.IsZero() }
 

@@ -167,7 +167,6 @@ func TestKillPinnedCursorInterruptsItsOperation(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	wantCode(t, op.Err(), mongoerr.CursorKilled)
-	wantCode(t, r.Killed(c), mongoerr.CursorKilled)
 	if src.closes != 0 {
 		t.Error("closed under its user")
 	}
@@ -187,7 +186,8 @@ func TestReapCursors(t *testing.T) {
 	}
 	c := newCursor(forever)
 	c.NoTimeout = true
-	if _, err := r.Register(c); err != nil {
+	endless, err := r.Register(c)
+	if err != nil {
 		t.Fatal(err)
 	}
 	id, _ := r.Register(newCursor(pinned))
@@ -205,8 +205,8 @@ func TestReapCursors(t *testing.T) {
 	if s := r.Stats(); s.TimedOut != 1 || s.Open != 2 || s.NoTimeout != 1 || s.Pinned != 1 {
 		t.Errorf("%+v", s)
 	}
-	if n := r.KillNamespace("d", "", "database dropped"); n != 2 || forever.closes != 1 {
-		t.Errorf("killed %d", n)
+	if ok, err := r.Kill(endless, Owner{}); !ok || err != nil || forever.closes != 1 {
+		t.Error(ok, err)
 	}
 }
 
@@ -266,7 +266,7 @@ func TestSessions(t *testing.T) {
 	_, err := s.Use(c, clock.Now())
 	wantCode(t, err, mongoerr.TooManyLogicalSessions)
 	clock.Advance(Timeout - time.Minute)
-	if err := s.Refresh(a); err != nil {
+	if _, err := s.Use(a, clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	clock.Advance(time.Minute)

@@ -184,12 +184,6 @@ func (s *Sessions) Use(id SessionID, now time.Time) (*Session, error) {
 	return ses, nil
 }
 
-// Refresh is Use for refreshSessions.
-func (s *Sessions) Refresh(id SessionID) error {
-	_, err := s.Use(id, s.clock.Now())
-	return err
-}
-
 // Lookup returns the session of that id, or nil.
 func (s *Sessions) Lookup(id SessionID) *Session {
 	sh := s.shard(&id)

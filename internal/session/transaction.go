@@ -233,7 +233,7 @@ func (s *Session) BeginTransaction(registry *Transactions, number int64, readCon
 	}
 	registry.abort(n)
 	t := &Transaction{
-		Session: s, Number: number, Started: now, Expires: now.Add(registry.Lifetime()),
+		Session: s, Number: number, Started: now, Expires: now.Add(time.Duration(registry.lifetime.Load())),
 		ReadConcern: readConcern, since: now,
 	}
 	n.set(number, useInProgress, t)

@@ -49,9 +49,6 @@ func NewTransactions() *Transactions {
 // SetLifetime changes how long new transactions may be open.
 func (r *Transactions) SetLifetime(d time.Duration) { r.lifetime.Store(int64(d)) }
 
-// Lifetime returns how long a transaction may be open.
-func (r *Transactions) Lifetime() time.Duration { return time.Duration(r.lifetime.Load()) }
-
 func (r *Transactions) add(t *Transaction) {
 	r.mu.Lock()
 	r.open[t] = struct{}{}

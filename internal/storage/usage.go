@@ -12,11 +12,6 @@ type Usage struct {
 // Total returns the space in tables and in memory.
 func (u Usage) Total() int64 { return u.Tables + u.Unflushed }
 
-// Plus returns the sum of two usages.
-func (u Usage) Plus(v Usage) Usage {
-	return Usage{Tables: u.Tables + v.Tables, Unflushed: u.Unflushed + v.Unflushed}
-}
-
 // Contents counts the contents of a range, including versions and deletions that no reader sees any
 // more.
 type Contents struct {

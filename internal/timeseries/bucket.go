@@ -19,11 +19,6 @@ func Count(bucket bsonx.Doc) int {
 	return int(n)
 }
 
-// MinTime and MaxTime return the bounds of the times of a bucket, in milliseconds.
-func (o *Options) MinTime(bucket bsonx.Doc) (int64, bool) {
-	return millis(bucket.LookupPath("control", "min", o.Time))
-}
-
 // MaxTime returns the last time of a bucket.
 func (o *Options) MaxTime(bucket bsonx.Doc) (int64, bool) {
 	return millis(bucket.LookupPath("control", "max", o.Time))

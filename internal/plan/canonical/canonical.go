@@ -145,7 +145,7 @@ func (cq *Query) ShapeWithin(ctx context.Context) ([]byte, error) {
 	out := make([]byte, 0, usualKeySize)
 	if cq.Root != nil {
 		var err error
-		if out, err = cq.Filter.AppendShapeKeyWithin(ctx, out); err != nil {
+		if out, err = cq.Filter.AppendShapeKey(ctx, out); err != nil {
 			return nil, err
 		}
 	}

@@ -76,9 +76,6 @@ func (h *History) End(number uint64) {
 	h.oldest.Store(h.starts[0].number)
 }
 
-// Active returns how many snapshot transactions are open.
-func (h *History) Active() int64 { return h.active.Load() }
-
 // clear forgets everything. A concurrent Record may still add a record afterwards, but its number
 // is too small to matter for later snapshot transactions.
 func (h *History) clear() {

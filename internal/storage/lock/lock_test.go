@@ -81,8 +81,8 @@ func TestHistoryShrinks(t *testing.T) {
 		t.Fatalf("%d records are kept", n)
 	}
 	h.End(old)
-	if n := h.Len(); n != 0 || h.Active() != 0 {
-		t.Fatalf("%d records and %d transactions are left", n, h.Active())
+	if n := h.Len(); n != 0 || h.active.Load() != 0 {
+		t.Fatalf("%d records and %d transactions are left", n, h.active.Load())
 	}
 	h.Record([]uint64{1})
 	if n := h.Len(); n != 0 {
