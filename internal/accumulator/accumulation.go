@@ -21,9 +21,9 @@ type Accumulator interface {
 	Merge(state bsonx.Value) error
 }
 
-// Finisher is an Accumulator that puts work off which may fail. State and Result are valid after
+// finisher is an Accumulator that puts work off which may fail. State and Result are valid after
 // Finish.
-type Finisher interface {
+type finisher interface {
 	Accumulator
 	// Finish does the work; last says that the result is wanted, else the state is.
 	Finish(last bool) error
@@ -31,7 +31,7 @@ type Finisher interface {
 
 // Finish readies an accumulator for Result, where last is set, or for State.
 func Finish(a Accumulator, last bool) error {
-	if f, ok := a.(Finisher); ok {
+	if f, ok := a.(finisher); ok {
 		return f.Finish(last)
 	}
 	return nil

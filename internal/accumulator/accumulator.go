@@ -155,7 +155,7 @@ func (a *scriptedAccumulator) flush() error {
 	return nil
 }
 
-// Finish implements Finisher.
+// Finish implements finisher.
 func (a *scriptedAccumulator) Finish(last bool) (err error) {
 	if err := a.flush(); err != nil || !last {
 		return err

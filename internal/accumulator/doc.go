@@ -9,7 +9,7 @@
 //     definition stands beside the code; table.go lists them all.
 //   - State and Merge carry what was gathered from one accumulator to another, through a file or
 //     from another goroutine.
-//   - Finisher and Sater are asked for at run time. They are optimisations: an accumulator
+//   - finisher and Sater are asked for at run time. They are optimisations: an accumulator
 //     without them gives the same results.
 //   - Some accumulators are expressions too ($avg over an array). Operators returns these. Some are
 //     window functions without more code; Windowed returns these.

@@ -99,7 +99,7 @@ func (a *extremesN) pop(h []bsonx.Value) {
 // popWork is the work on a value that leaves the heap.
 const popWork = 8 * interrupt.Step
 
-// Finish implements Finisher: it brings the values into their order.
+// Finish implements finisher: it brings the values into their order.
 func (a *extremesN) Finish(bool) error {
 	sorted := slices.Clone(a.heap)
 	var meter interrupt.Meter

@@ -374,7 +374,7 @@ func (a *topAccumulator) better(key []byte) bool {
 	return c != 0 && (c > 0) != a.bottom
 }
 
-// Finish implements Finisher: it brings the entries into their order.
+// Finish implements finisher: it brings the entries into their order.
 func (a *topAccumulator) Finish(bool) error {
 	entries := slices.Clone(a.entries)
 	var meter interrupt.Meter

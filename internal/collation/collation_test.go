@@ -202,11 +202,12 @@ func TestOrder(t *testing.T) {
 			c := parse(t, tc.spec...)
 			for i, class := range tc.order {
 				for _, a := range class {
-					if got := c.Compare([]byte(a), []byte(class[0])); got != 0 {
+					if got := c.CompareValues(bsonx.String(a), bsonx.String(class[0])); got != 0 {
 						t.Errorf("%q against %q: %d", a, class[0], got)
 					}
 					for _, lesser := range slices.Concat(tc.order[:i]...) {
-						if c.Compare([]byte(lesser), []byte(a)) >= 0 || c.Compare([]byte(a), []byte(lesser)) <= 0 {
+						low, high := bsonx.String(lesser), bsonx.String(a)
+						if c.CompareValues(low, high) >= 0 || c.CompareValues(high, low) <= 0 {
 							t.Errorf("%q is not below %q", lesser, a)
 						}
 					}

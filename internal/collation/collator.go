@@ -139,21 +139,6 @@ func (c *Collator) EndedIn(n int) error {
 	return c.running.Err()
 }
 
-// Compare compares two UTF-8 strings. In long strings it checks the operation from time to time.
-func (c *Collator) Compare(a, b []byte) int {
-	if c == nil {
-		return bytes.Compare(a, b)
-	}
-	if bytes.Equal(a, b) {
-		return 0
-	}
-	if len(a)+len(b) > longText {
-		watch := interrupt.Watch{Running: c.running}
-		return c.compareLong(a, b, &watch)
-	}
-	return c.compareShort(a, b)
-}
-
 func (by *rules) compareShort(a, b []byte) int {
 	w := by.worker()
 	w.a, w.b = by.appendKey(w.a[:0], a, w), by.appendKey(w.b[:0], b, w)

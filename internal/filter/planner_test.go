@@ -5,7 +5,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
@@ -146,8 +145,6 @@ func TestRegexPrefix(t *testing.T) {
 		}
 	}
 }
-
-var zeroTime time.Time
 
 func TestCollation(t *testing.T) {
 	t.Parallel()

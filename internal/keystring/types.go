@@ -15,8 +15,8 @@ const (
 
 	typeNaN      = 0x1E
 	typeNegLarge = 0x1F // x ≤ -2^63
-	typeNegWhole = 0x28 // minus the number of bytes: 0x20 (8 bytes) to 0x27 (1 byte)
-	typeNegSmall = 0x28 // -1 < x < 0
+	// 0x20 (8 bytes) to 0x27 (1 byte) are negative whole numbers, 0x28 is above -1: complements of
+	// the positive ones.
 	typeZero     = 0x29
 	typePosSmall = 0x2A // 0 < x < 1
 	typePosWhole = 0x2A // plus the number of bytes: 0x2B (1 byte) to 0x32 (8 bytes)

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cockroachdb/apd/v3"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -146,16 +144,4 @@ func IsInfinite(v bsonx.Value) bool {
 	default:
 		return false
 	}
-}
-
-// DecimalFromDouble converts a double to a decimal with all 34 digits. Expressions with operands of
-// both types compute with this conversion.
-func DecimalFromDouble(f float64) bsonx.Value {
-	d := doubleToDecimal(f, digits)
-	var out apd.Decimal
-	c := decimalContext()
-	if _, err := c.Round(&out, d); err != nil {
-		out.Form = apd.NaN
-	}
-	return encode(&out)
 }

@@ -176,7 +176,7 @@ func (s *Session) BeginRetryable(registry *Transactions, number int64) (known bo
 	case number < n.number:
 		return false, mongoerr.New(mongoerr.TransactionTooOld,
 			"Retryable write with txnNumber %d is prohibited on session %s because a newer %s with txnNumber %d has already started on this session.",
-			number, s.ID.Long(), n.kind(), n.number)
+			number, s.ID.long(), n.kind(), n.number)
 	case number > n.number:
 		registry.abort(n)
 		n.set(number, useRetryable, nil)
@@ -215,7 +215,7 @@ func (s *Session) checkNotOld(n *numbers, number int64) error {
 	}
 	return mongoerr.New(mongoerr.TransactionTooOld,
 		"Cannot start transaction with { txnNumber: %d } on session %s because a newer %s with txnNumberAndRetryCounter { txnNumber: %d } has already started on this session.",
-		number, s.ID.Long(), n.kind(), n.number)
+		number, s.ID.long(), n.kind(), n.number)
 }
 
 // BeginTransaction opens a transaction, and aborts the one that is open in the session. The session
@@ -263,8 +263,8 @@ func (s *Session) ContinueTransaction(number int64, committing bool) (*Transacti
 	return n.open, nil
 }
 
-// Long returns the session's id in the form of MongoDB's messages about transactions.
-func (id SessionID) Long() string {
+// long returns the session's id in the form of MongoDB's messages about transactions.
+func (id SessionID) long() string {
 	return id.String() + " - " + base64.StdEncoding.EncodeToString(id.User[:]) + " -  - "
 }
 

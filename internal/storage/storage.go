@@ -134,8 +134,6 @@ type Iterator interface {
 	// Key and Value borrow memory until the next move.
 	Key() []byte
 	Value() ([]byte, error)
-	// SetBounds replaces the bounds and unpositions the iterator.
-	SetBounds(lower, upper []byte)
 	Err() error
 	Close() error
 }

@@ -26,7 +26,7 @@ const (
 
 func newIterator(t *tree, lower, upper []byte) *iterator {
 	it := &iterator{iter: t.Iter()}
-	it.SetBounds(lower, upper)
+	it.setBounds(lower, upper)
 	return it
 }
 
@@ -125,8 +125,8 @@ func (it *iterator) Value() ([]byte, error) {
 	return it.iter.Item().value, nil
 }
 
-// SetBounds implements storage.Iterator.
-func (it *iterator) SetBounds(lower, upper []byte) {
+// setBounds sets the bounds and unpositions the iterator.
+func (it *iterator) setBounds(lower, upper []byte) {
 	it.lower, it.upper = bytes.Clone(lower), bytes.Clone(upper)
 	it.valid, it.place = false, unpositioned
 }

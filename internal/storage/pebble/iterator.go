@@ -178,12 +178,6 @@ func (it *iterator) Value() ([]byte, error) {
 	return value, it.engine.wrap(err)
 }
 
-// SetBounds implements storage.Iterator.
-func (it *iterator) SetBounds(lower, upper []byte) {
-	it.source.SetBounds(lower, upper)
-	it.keepBounds(lower, upper)
-}
-
 // Err implements storage.Iterator.
 func (it *iterator) Err() error { return it.engine.wrap(it.source.Error()) }
 

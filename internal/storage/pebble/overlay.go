@@ -260,12 +260,6 @@ func (it *mergedIterator) Value() ([]byte, error) {
 	}
 }
 
-// SetBounds implements storage.Iterator.
-func (it *mergedIterator) SetBounds(lower, upper []byte) {
-	it.base.SetBounds(lower, upper)
-	it.valid, it.dir = false, unpositioned
-}
-
 // Err implements storage.Iterator.
 func (it *mergedIterator) Err() error { return it.base.Err() }
 
