@@ -53,8 +53,7 @@ func (o *overlay) catchUp(s *txnState) {
 type direction int8
 
 const (
-	// unpositioned: the iterator is not at a position.
-	unpositioned direction = iota
+	_ direction = iota // nowhere
 	// forward: each side is at its first key >= the current one, or beyond the end.
 	forward
 	// backward: each side is at its last key <= the current one, or before the start.
