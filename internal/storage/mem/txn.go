@@ -105,16 +105,7 @@ func (t *txn) Get(key []byte) ([]byte, io.Closer, error) {
 }
 
 // Has implements storage.Txn.
-func (t *txn) Has(key []byte) (bool, error) {
-	_, closer, err := t.Get(key)
-	if errors.Is(err, storage.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, closer.Close()
-}
+func (t *txn) Has(key []byte) (bool, error) { return storage.HasByGet(t, key) }
 
 // NewIter implements storage.Reader.
 func (t *txn) NewIter(lower, upper []byte) (storage.Iterator, error) {

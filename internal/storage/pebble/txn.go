@@ -187,7 +187,7 @@ func (t *txn) Has(key []byte) (bool, error) {
 		return false, storage.ErrEnded
 	}
 	if len(s.writes) == 0 {
-		return t.hasByGet(key)
+		return storage.HasByGet(t, key)
 	}
 	if w, found := s.find(key); found {
 		return !w.deleted(), nil
@@ -205,17 +205,6 @@ func (t *txn) Has(key []byte) (bool, error) {
 		return found, errors.Join(s.engine.wrap(err), from.close(s.engine))
 	}
 	return found, nil
-}
-
-func (t *txn) hasByGet(key []byte) (bool, error) {
-	_, closer, err := t.Get(key)
-	if errors.Is(err, storage.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, closer.Close()
 }
 
 // NewIter implements storage.Reader.
