@@ -227,7 +227,7 @@ func (e *explainer) leaf(c clause, inverted bool) {
 	case *AlwaysFalse:
 		e.constant(c)
 		return
-	default:
+	case Leaf, *And, *JSONSchema, *Nor, *Not, *Or, *Text, *Where:
 	}
 	failure := failures[c.name]
 	path := e.path(c)

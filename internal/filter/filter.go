@@ -153,7 +153,7 @@ func judge(n Node) (fails bool, weight int) {
 			weight += len(n.Spec)
 		case *Bits:
 			weight += 8 // the positions of a list
-		default:
+		case Leaf, *AlwaysFalse, *AlwaysTrue, *And, *Nor, *Not, *Or, *SampleRate, *Text:
 		}
 		return true
 	})

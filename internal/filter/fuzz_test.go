@@ -96,12 +96,10 @@ func reparse(canonical *Filter, opts Options) (*Filter, error) {
 func hasDollarPath(n Node) bool {
 	found := false
 	WalkNodes(n, func(n Node) bool {
-		switch n := n.(type) {
-		case *ElemMatchValue:
-			found = found || len(n.Children) > 1 && hasKind(n, KindRegex)
-		case Leaf:
-			found = found || strings.HasPrefix(n.FieldPath().String(), "$")
-		default:
+		if match, ok := n.(*ElemMatchValue); ok {
+			found = found || len(match.Children) > 1 && hasKind(n, KindRegex)
+		} else if leaf, ok := n.(Leaf); ok {
+			found = found || strings.HasPrefix(leaf.FieldPath().String(), "$")
 		}
 		return !found
 	})

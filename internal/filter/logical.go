@@ -150,7 +150,7 @@ func serializeOperators(b *serializer, n Node) {
 		for _, child := range n.Children {
 			serializeOperators(b, child)
 		}
-	default:
+	case *AlwaysFalse, *AlwaysTrue, *Expr, *JSONSchema, *Nor, *Or, *SampleRate, *Text, *Where:
 		n.serialize(b)
 	}
 }

@@ -94,9 +94,9 @@ func children(n Node) []Node {
 		return []Node{n.Child}
 	case *ElemMatchValue:
 		return n.Children
-	default:
-		return nil
+	case Leaf, *AlwaysFalse, *AlwaysTrue, *Expr, *JSONSchema, *SampleRate, *Text, *Where:
 	}
+	return nil
 }
 
 // Children returns the nodes directly below n. The result must not be changed.

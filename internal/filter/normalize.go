@@ -79,9 +79,9 @@ func (z *normalizer) normalize(n Node) Node {
 			return constantly(true)
 		}
 		return n
-	default:
-		return n
+	case Leaf, *AlwaysFalse, *AlwaysTrue, *JSONSchema, *Text, *Where:
 	}
+	return n
 }
 
 // constantly returns a canonical constant.
@@ -126,9 +126,9 @@ func (z *normalizer) normalizeList(n Node, of []Node) Node {
 		return &Nor{list}
 	case *ElemMatchValue:
 		return &ElemMatchValue{n.leaf, list}
-	default:
-		return n
+	case Leaf, *AlwaysFalse, *AlwaysTrue, *Expr, *JSONSchema, *Not, *SampleRate, *Text, *Where:
 	}
+	return n
 }
 
 // ofFew returns the node that replaces a node of a kind with at most one canonical child, or nil if
@@ -186,7 +186,7 @@ func absorb(kind Kind, nodes []Node, child Node) (all []Node, decided Node) {
 			}
 			return nodes, nil
 		}
-	default:
+	case Leaf, *Expr, *JSONSchema, *Not, *SampleRate, *Text, *Where:
 	}
 	return append(nodes, child), nil
 }
@@ -217,7 +217,7 @@ func negatedConstant(n Node) Node {
 		if len(n.Children) == 0 {
 			return &AlwaysFalse{}
 		}
-	default:
+	case Leaf, *Expr, *JSONSchema, *Nor, *Not, *Or, *SampleRate, *Text, *Where:
 	}
 	return nil
 }
@@ -284,14 +284,13 @@ func hasPair(nodes []Node) bool {
 // inMember reports whether a node can be a member of an $in. An equality with a regular expression
 // as a value cannot: in $in it would be a pattern.
 func inMember(n Node) (path string, ok bool) {
-	switch n := n.(type) {
-	case *Compare:
+	if n, ok := n.(*Compare); ok {
 		return n.Path, n.Op == Eq && n.Value.Type != bsonx.TypeRegex
-	case *Regex:
-		return n.Path, true
-	default:
-		return "", false
 	}
+	if n, ok := n.(*Regex); ok {
+		return n.Path, true
+	}
+	return "", false
 }
 
 func (z *normalizer) joinToIn(path string, nodes []Node) Node {
@@ -299,12 +298,11 @@ func (z *normalizer) joinToIn(path string, nodes []Node) Node {
 	var regexes []*Regex
 	var c *collation.Collator
 	for _, n := range nodes {
-		switch n := n.(type) {
-		case *Compare:
+		if n, ok := n.(*Compare); ok {
 			values, c = append(values, n.Value), n.Collation
-		case *Regex:
+		}
+		if n, ok := n.(*Regex); ok {
 			regexes = append(regexes, n)
-		default:
 		}
 	}
 	in, err := newIn(path, values, regexes, c, &z.meter, z.running)

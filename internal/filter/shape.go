@@ -59,7 +59,7 @@ func (s *shaper) append(key []byte, n Node) []byte {
 		var doc bsonx.Doc
 		doc, s.ended = SerializeWithin(s.ctx, n)
 		key = append(key, doc...)
-	default:
+	case Leaf, *AlwaysFalse, *AlwaysTrue, *And, *Nor, *Not, *Or, *Text:
 	}
 	kids := children(n)
 	key = binary.AppendUvarint(key, uint64(len(kids)))

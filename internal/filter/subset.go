@@ -31,7 +31,7 @@ func SubsetOf(a, b Node) bool {
 		}
 	case *Or:
 		return !slices.ContainsFunc(a.Children, func(child Node) bool { return !SubsetOf(child, b) })
-	default:
+	case Leaf, *AlwaysTrue, *Expr, *JSONSchema, *Nor, *Not, *SampleRate, *Text, *Where:
 	}
 	switch b := b.(type) {
 	case *AlwaysTrue:
@@ -46,7 +46,7 @@ func SubsetOf(a, b Node) bool {
 		return excludesMissing(a, b.Path)
 	case *TypeOf:
 		return subsetOfType(a, b)
-	default:
+	case Leaf, *AlwaysFalse, *And, *Expr, *JSONSchema, *Nor, *Not, *SampleRate, *Text, *Where:
 	}
 	return false
 }
@@ -59,16 +59,11 @@ func sameCollation(a, b Node) bool {
 func collationOf(n Node) *collation.Collator {
 	var found *collation.Collator
 	WalkNodes(n, func(n Node) bool {
-		switch n := n.(type) {
-		case *Compare:
-			if n.Collation != nil {
-				found = n.Collation
-			}
-		case *In:
-			if n.Collation != nil {
-				found = n.Collation
-			}
-		default:
+		if n, ok := n.(*Compare); ok && n.Collation != nil {
+			found = n.Collation
+		}
+		if n, ok := n.(*In); ok && n.Collation != nil {
+			found = n.Collation
 		}
 		return found == nil
 	})
@@ -76,23 +71,19 @@ func collationOf(n Node) *collation.Collator {
 }
 
 func subsetOfCompare(a Node, b *Compare) bool {
-	switch a := a.(type) {
-	case *In:
-		if a.Path != b.Path || len(a.Regexes) > 0 || len(a.Values) == 0 {
-			return false
-		}
-		for _, v := range a.Values {
-			eq := NewCompare(a.Path, Eq, v, a.Collation)
-			if !subsetOfCompare(eq, b) {
-				return false
-			}
-		}
-		return true
-	case *Compare:
+	if a, ok := a.(*Compare); ok {
 		return a.Path == b.Path && a.class == b.class && collationAgrees(a, b) && rangeWithin(a, b)
-	default:
+	}
+	in, ok := a.(*In)
+	if !ok || in.Path != b.Path || len(in.Regexes) > 0 || len(in.Values) == 0 {
 		return false
 	}
+	for _, v := range in.Values {
+		if !subsetOfCompare(NewCompare(in.Path, Eq, v, in.Collation), b) {
+			return false
+		}
+	}
+	return true
 }
 
 // collationAgrees reports whether both have the same collation, or operands without strings, which
@@ -136,18 +127,15 @@ func rangeWithin(a, b *Compare) bool {
 }
 
 func subsetOfIn(a Node, b *In) bool {
-	switch a := a.(type) {
-	case *Compare:
+	if a, ok := a.(*Compare); ok {
 		return a.Path == b.Path && a.Op == Eq && a.Value.Type != bsonx.TypeRegex &&
 			inCollationAgrees(a.Collation, b.Collation) && b.has(a.Value)
-	case *In:
-		if a.Path != b.Path || len(a.Regexes) > 0 || !inCollationAgrees(a.Collation, b.Collation) {
-			return false
-		}
-		return !slices.ContainsFunc(a.Values, func(v bsonx.Value) bool { return !b.has(v) })
-	default:
+	}
+	in, ok := a.(*In)
+	if !ok || in.Path != b.Path || len(in.Regexes) > 0 || !inCollationAgrees(in.Collation, b.Collation) {
 		return false
 	}
+	return !slices.ContainsFunc(in.Values, func(v bsonx.Value) bool { return !b.has(v) })
 }
 
 func inCollationAgrees(a, b *collation.Collator) bool {
@@ -173,22 +161,20 @@ func excludesMissing(a Node, path string) bool {
 		return true
 	case *Not:
 		return excludesNull(a.Child, path)
-	default:
-		return false
+	case *AlwaysFalse, *AlwaysTrue, *And, *Expr, *Geo, *GeoNear, *JSONSchema, *Nor, *Or, *SampleRate, *Text,
+		*Where:
 	}
+	return false
 }
 
 // excludesNull reports whether a matches if there is no value at the path, so that its negation
 // does not match.
 func excludesNull(a Node, path string) bool {
-	switch a := a.(type) {
-	case *Compare:
+	if a, ok := a.(*Compare); ok {
 		return a.Path == path && a.class == bsonx.ClassNull && a.Op != Lt && a.Op != Gt
-	case *In:
-		return a.Path == path && a.hasNull
-	default:
-		return false
 	}
+	in, ok := a.(*In)
+	return ok && in.Path == path && in.hasNull
 }
 
 func subsetOfType(a Node, b *TypeOf) bool {

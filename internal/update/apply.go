@@ -71,9 +71,8 @@ func (a *applier) node(n node, at place, inArray bool) (int, error) {
 		return a.object(n, at)
 	case *arrayNode:
 		return a.array(n, at)
-	default:
-		return 0, nil
 	}
+	return 0, nil
 }
 
 // object applies the children of a node to the value at a place, in order.

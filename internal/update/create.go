@@ -61,9 +61,8 @@ func (a *applier) build(n node, t *appender, first child) (bsonx.Value, bool, er
 			"The path '%s' must exist in the document in order to apply array updates.", strings.Join(a.path, "."))
 	case *objectNode:
 		return a.buildObject(n, t, first)
-	default:
-		return bsonx.Value{}, false, nil
 	}
+	return bsonx.Value{}, false, nil
 }
 
 func (a *applier) buildObject(n *objectNode, t *appender, first child) (bsonx.Value, bool, error) {

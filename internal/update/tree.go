@@ -185,9 +185,9 @@ func accepts(n node, c component) bool {
 		return c.step != stepArray
 	case *arrayNode:
 		return c.step == stepArray
-	default:
-		return false
+	case *leaf:
 	}
+	return false
 }
 
 // edge returns the slot for the node that the component leads to. The slot is nil if it is new.
@@ -214,9 +214,9 @@ func edge(n node, c component, before []component, full string, filters []*array
 		}
 		n.branches = append(n.branches, b)
 		return &n.branches[len(n.branches)-1].node, nil
-	default:
-		return nil, conflict(full, join(before))
+	case *leaf:
 	}
+	return nil, conflict(full, join(before))
 }
 
 func conflict(path, at string) error {

@@ -7,16 +7,13 @@ import (
 
 // equalities calls fn for each predicate path = value that every match of n satisfies.
 func equalities(n filter.Node, fn func(path string, v bsonx.Value)) {
-	switch n := n.(type) {
-	case *filter.And:
+	if n, ok := n.(*filter.And); ok {
 		for _, child := range n.Children {
 			equalities(child, fn)
 		}
-	case *filter.Compare:
-		if n.Op == filter.Eq {
-			fn(n.Path, n.Value)
-		}
-	default: // the others need nothing here
+	}
+	if n, ok := n.(*filter.Compare); ok && n.Op == filter.Eq {
+		fn(n.Path, n.Value)
 	}
 }
 
