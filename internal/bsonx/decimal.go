@@ -35,9 +35,9 @@ type Decimal struct {
 	Exp    int
 }
 
-// DecodeDecimal decodes the two halves of a decimal128. A coefficient that is too large counts as
+// decodeDecimal decodes the two halves of a decimal128. A coefficient that is too large counts as
 // zero.
-func DecodeDecimal(hi, lo uint64) Decimal {
+func decodeDecimal(hi, lo uint64) Decimal {
 	d := Decimal{Neg: hi>>63 != 0}
 	if hi>>61&3 == 3 {
 		switch hi >> 58 & 0x1f {
@@ -76,7 +76,7 @@ func (d Decimal) Encode() (hi, lo uint64) {
 func (d Decimal) Value() Value { return Decimal128(d.Encode()) }
 
 // Decimal decodes a decimal value.
-func (v Value) Decimal() Decimal { return DecodeDecimal(v.Decimal128()) }
+func (v Value) Decimal() Decimal { return decodeDecimal(v.Decimal128()) }
 
 // IsZero reports whether the decimal is 0 or -0 with any exponent.
 func (d Decimal) IsZero() bool { return d.Kind == DecimalFinite && d.Hi|d.Lo == 0 }
@@ -157,9 +157,9 @@ func (d Decimal) roundsUp(odd bool) bool {
 	return c > 0 || c == 0 && odd
 }
 
-// CompareMagnitude compares the absolute value of a finite decimal with a finite double that is not
+// compareMagnitude compares the absolute value of a finite decimal with a finite double that is not
 // negative.
-func (d Decimal) CompareMagnitude(f float64) int {
+func (d Decimal) compareMagnitude(f float64) int {
 	if near := d.magnitude(); near != f {
 		// Rounding is monotonic: if the nearest double is less than f, so is the decimal.
 		return cmp.Compare(near, f)
@@ -260,7 +260,7 @@ func boolInt(b bool) int {
 
 // decimalToInt64 truncates toward zero; it reports false for NaN and numbers out of range.
 func decimalToInt64(hi, lo uint64) (int64, bool) {
-	d := DecodeDecimal(hi, lo)
+	d := decodeDecimal(hi, lo)
 	if d.Kind != DecimalFinite {
 		return 0, false
 	}
@@ -277,7 +277,7 @@ func decimalToInt64(hi, lo uint64) (int64, bool) {
 	}
 }
 
-func decimalToFloat64(hi, lo uint64) float64 { return DecodeDecimal(hi, lo).Float64() }
+func decimalToFloat64(hi, lo uint64) float64 { return decodeDecimal(hi, lo).Float64() }
 
 // compareDecimal compares two numbers of which at least one is a decimal.
 func compareDecimal(a, b Value) int {
@@ -357,7 +357,7 @@ func compareDecimalDouble(d Decimal, f float64) int {
 	if d.Kind == DecimalInf || math.IsInf(f, 0) {
 		return r * (boolInt(d.Kind == DecimalInf) - boolInt(math.IsInf(f, 0)))
 	}
-	return r * d.CompareMagnitude(f)
+	return r * d.compareMagnitude(f)
 }
 
 // TruncFloat64 returns the absolute value of a finite decimal as a double, truncated toward zero,
@@ -367,7 +367,7 @@ func (d Decimal) TruncFloat64() (f float64, exact bool) {
 	if math.IsInf(f, 1) {
 		return math.MaxFloat64, false
 	}
-	switch d.CompareMagnitude(f) {
+	switch d.compareMagnitude(f) {
 	case 0:
 		return f, true
 	case -1:

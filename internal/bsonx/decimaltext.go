@@ -8,10 +8,10 @@ import (
 )
 
 // FormatDecimal returns MongoDB's string form of a decimal: "1.50", "1E+3", "-Infinity", "NaN".
-func FormatDecimal(v Value) string { return string(AppendDecimal(nil, v)) }
+func FormatDecimal(v Value) string { return string(appendDecimal(nil, v)) }
 
-// AppendDecimal appends the text that FormatDecimal returns.
-func AppendDecimal(dst []byte, v Value) []byte {
+// appendDecimal appends the text that FormatDecimal returns.
+func appendDecimal(dst []byte, v Value) []byte {
 	d := v.Decimal()
 	if d.Kind == DecimalNaN {
 		return append(dst, "NaN"...)

@@ -49,7 +49,7 @@ func appendShell(dst []byte, v Value, depth int) []byte {
 	case TypeInt64:
 		return strconv.AppendInt(dst, v.Int64(), 10)
 	case TypeDecimal128:
-		return AppendDecimal(dst, v)
+		return appendDecimal(dst, v)
 	case TypeBool:
 		return strconv.AppendBool(dst, v.Bool())
 	case TypeDate:

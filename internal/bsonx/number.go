@@ -14,7 +14,7 @@ func SaturatingInt64(v Value) int64 {
 		}
 		return 0
 	}
-	return v.SaturatingInt64()
+	return v.saturatingInt64()
 }
 
 // NumberText returns a number as it is shown in messages, or the name of the type for any other

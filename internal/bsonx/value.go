@@ -214,9 +214,9 @@ func (v Value) RoundInt64() (int64, bool) {
 	}
 }
 
-// SaturatingInt64 is RoundInt64, but a number out of range becomes the nearest limit, and NaN and
+// saturatingInt64 is RoundInt64, but a number out of range becomes the nearest limit, and NaN and
 // other types become 0.
-func (v Value) SaturatingInt64() int64 {
+func (v Value) saturatingInt64() int64 {
 	if n, ok := v.RoundInt64(); ok {
 		return n
 	}
@@ -230,9 +230,9 @@ func (v Value) SaturatingInt64() int64 {
 	}
 }
 
-// SaturatingInt32 is SaturatingInt64 with the limits of 32 bits.
+// SaturatingInt32 is saturatingInt64 with the limits of 32 bits.
 func (v Value) SaturatingInt32() int32 {
-	return int32(max(math.MinInt32, min(v.SaturatingInt64(), math.MaxInt32)))
+	return int32(max(math.MinInt32, min(v.saturatingInt64(), math.MaxInt32)))
 }
 
 // AsExactInt64 is AsInt64, but it reports false for numbers with a fraction.

@@ -123,7 +123,7 @@ func (h *History[V]) newPoint() (*Point[V], error) {
 	p := h.snapshot()
 	p.taken = taken
 	var err error
-	if p.last, err = h.log.LastStamp(p.Visible, p.Snapshot); err != nil {
+	if p.last, err = h.log.lastStamp(p.Visible, p.Snapshot); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return &p, nil

@@ -60,7 +60,7 @@ func Open(engine storage.Engine, o *Options) (*Log, error) {
 	l.retention.Store(int64(o.Retention))
 	snap := engine.NewSnapshot()
 	defer snap.Close()
-	last, err := l.LastStamp(0, snap)
+	last, err := l.lastStamp(0, snap)
 	if err != nil {
 		return nil, err
 	}
@@ -169,9 +169,9 @@ func (l *Log) Oldest() (stamp storage.Stamp, complete bool, err error) {
 	return stampOf(it.Key()), bsonx.CompareValues(first, bsonx.String(beginning)) == 0, nil
 }
 
-// LastStamp returns the stamp of the newest entry that a reader sees, or after if there is none
+// lastStamp returns the stamp of the newest entry that a reader sees, or after if there is none
 // that is newer. Entries up to after are not read: an entry may have 16 MB.
-func (l *Log) LastStamp(after storage.Stamp, r storage.Reader) (storage.Stamp, error) {
+func (l *Log) lastStamp(after storage.Stamp, r storage.Reader) (storage.Stamp, error) {
 	it, err := r.NewIter(l.Key(nil, after+1), keyspace.PrefixEnd(l.records))
 	if err != nil {
 		return 0, err

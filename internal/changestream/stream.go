@@ -271,14 +271,14 @@ func (s *Stream) BatchToken() bsonx.Doc {
 		return s.last
 	}
 	if s.hasMore() {
-		return HighWater(s.scanned - 1)
+		return highWaterToken(s.scanned - 1)
 	}
 	if s.last != nil {
 		if t, err := parseToken(s.last); err == nil && t.Stamp == s.scanned {
 			return s.last
 		}
 	}
-	return HighWater(s.scanned)
+	return highWaterToken(s.scanned)
 }
 
 // Arrival returns a channel that is closed when there are unread entries that may concern the

@@ -52,8 +52,8 @@ func (t Token) Doc(what bsonx.Value) bsonx.Doc {
 	return bsonx.NewDoc("_data", strings.ToUpper(hex.EncodeToString(key)))
 }
 
-// HighWater returns the token that follows everything up to a stamp.
-func HighWater(stamp storage.Stamp) bsonx.Doc { return Token{Stamp: stamp}.Doc(bsonx.Missing) }
+// highWaterToken returns the token that follows everything up to a stamp.
+func highWaterToken(stamp storage.Stamp) bsonx.Doc { return Token{Stamp: stamp}.Doc(bsonx.Missing) }
 
 // fragmentToken returns the token of a part of an event.
 func fragmentToken(event bsonx.Doc, number int) bsonx.Doc {

@@ -13,11 +13,11 @@ const (
 	patience = time.Minute
 )
 
-// Settled is the computer's clock for work that a wrong time would damage permanently: the removal
+// settled is the computer's clock for work that a wrong time would damage permanently: the removal
 // of expired documents, and timestamps that never go back. It accepts a jump forward only after a
-// minute. Until then its time continues as before the jump. It accepts a jump back at once. Settled
+// minute. Until then its time continues as before the jump. It accepts a jump back at once. settled
 // is safe for concurrent use.
-type Settled struct {
+type settled struct {
 	read func() (wall time.Time, elapsed time.Duration)
 
 	mu   sync.Mutex
@@ -28,7 +28,7 @@ type Settled struct {
 	since time.Duration
 }
 
-// Settle returns a Settled for the computer's clock. It returns every other clock unchanged.
+// Settle returns a settled for the computer's clock. It returns every other clock unchanged.
 func Settle(c Clock) Clock {
 	if _, ok := c.(System); !ok {
 		return c
@@ -40,14 +40,14 @@ func Settle(c Clock) Clock {
 	})
 }
 
-func newSettled(read func() (time.Time, time.Duration)) *Settled {
-	s := &Settled{read: read}
+func newSettled(read func() (time.Time, time.Duration)) *settled {
+	s := &settled{read: read}
 	s.base, s.at = read()
 	return s
 }
 
 // Now implements Clock.
-func (s *Settled) Now() time.Time {
+func (s *settled) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	wall, at := s.read()

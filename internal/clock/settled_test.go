@@ -14,7 +14,7 @@ type fake struct {
 
 func (f *fake) pass(d time.Duration) { f.wall, f.elapsed = f.wall.Add(d), f.elapsed+d }
 
-func newFake() (*fake, *Settled) {
+func newFake() (*fake, *settled) {
 	f := &fake{wall: time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)}
 	return f, newSettled(func() (time.Time, time.Duration) { return f.wall, f.elapsed })
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Version is the version of ICU whose order the collations follow. Every normalised specification
-// has it.
-const Version = "57.1"
+// icuVersion is the version of ICU whose order the collations follow. Every normalised
+// specification has it.
+const icuVersion = "57.1"
 
 // Strength is the number of levels that are compared.
 type strength int
@@ -219,9 +219,9 @@ func (p *parser) check() error {
 	if o.locale == simple {
 		return nil
 	}
-	if p.version != "" && p.version != Version {
+	if p.version != "" && p.version != icuVersion {
 		return mongoerr.New(mongoerr.IncompatibleCollationVersion,
-			"Requested collation version %s but the only available collator version was %s. Requested collation spec: %s", p.version, Version, p.show())
+			"Requested collation version %s but the only available collator version was %s. Requested collation spec: %s", p.version, icuVersion, p.show())
 	}
 	o.backwards = o.locale == "fr_CA"
 	if p.backwards != nil {
@@ -249,7 +249,7 @@ func (o *options) document() bsonx.Doc {
 	return bsonx.NewDoc("locale", o.locale, "caseLevel", o.caseLevel, "caseFirst",
 		o.caseFirst, "strength", int(o.strength),
 		"numericOrdering", o.numeric, "alternate", o.alternate, "maxVariable", o.maxVariable,
-		"normalization", o.normalization, "backwards", o.backwards, "version", Version)
+		"normalization", o.normalization, "backwards", o.backwards, "version", icuVersion)
 }
 
 func (p *parser) show() string { return bsonx.FormatShell(bsonx.Document(p.doc)) }

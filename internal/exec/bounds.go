@@ -12,8 +12,8 @@ import (
 // with v: an inclusive end is Hi = enc(v) + 0xFF, an exclusive start is Lo = enc(v) + 0xFF.
 type Range struct{ Lo, Hi []byte }
 
-// IsPoint reports whether the range is one value.
-func (r *Range) IsPoint() bool {
+// isPoint reports whether the range is one value.
+func (r *Range) isPoint() bool {
 	end := len(r.Hi) - 1
 	return end == len(r.Lo) && r.Hi[end] == 0xFF && bytes.Equal(r.Hi[:end], r.Lo)
 }
@@ -73,7 +73,7 @@ func (c *checker) forward(key []byte) (verdict, error) {
 			c.appendStarts(i + 1)
 			return seekTo, nil
 		}
-		last = last && j == len(ranges)-1 && ranges[j].IsPoint()
+		last = last && j == len(ranges)-1 && ranges[j].isPoint()
 		pos += n
 	}
 	return inBounds, nil
@@ -104,7 +104,7 @@ func AppendEnd(dst []byte, fields [][]Range) []byte {
 			break
 		}
 		r := &ranges[len(ranges)-1]
-		if !r.IsPoint() {
+		if !r.isPoint() {
 			return append(dst, r.Hi...)
 		}
 		dst = append(dst, r.Lo...)
@@ -136,12 +136,12 @@ func (c *checker) backward(key []byte) (verdict, error) {
 		}
 		if bytes.Compare(value, ranges[j].Hi) >= 0 {
 			c.seek = append(append(c.seek[:0], key[:pos]...), ranges[j].Hi...)
-			if ranges[j].IsPoint() {
+			if ranges[j].isPoint() {
 				c.seek = AppendEnd(c.seek[:len(c.seek)-1], c.bounds.Fields[i+1:])
 			}
 			return seekTo, nil
 		}
-		last = last && j == 0 && ranges[0].IsPoint()
+		last = last && j == 0 && ranges[0].isPoint()
 		pos += n
 	}
 	return inBounds, nil

@@ -51,15 +51,15 @@ func (n *Count) Next(ctx context.Context) (*Row, error) {
 }
 
 // parallelScan returns the scan that can count in parallel, nil where the order matters or there is none.
-func (n *Count) parallelScan() *ParallelScan {
+func (n *Count) parallelScan() *parallelScan {
 	scan, ok := n.inputs[0].(*CollScan)
 	if !ok || n.procs == nil || n.skip > 0 || n.limit > 0 {
 		return nil
 	}
-	return parallelScan(scan, n.procs)
+	return parallelScanOf(scan, n.procs)
 }
 
-func (n *Count) countParallel(ctx context.Context, p *ParallelScan) error {
+func (n *Count) countParallel(ctx context.Context, p *parallelScan) error {
 	var counted atomic.Uint64
 	err := p.Run(ctx, func(ctx context.Context, in Node) error {
 		rows := uint64(0)

@@ -7,7 +7,7 @@
 //   - An Env is what all nodes of one tree share: the reader, the context's interrupt check, the works budget.
 //   - A Row is what travels up: a record's key, its document where it was read, its index entry where it came from
 //     an index.
-//   - A ParallelScan gives several goroutines a tree of their own each, with its own Env, over parts of one collection.
+//   - A parallelScan gives several goroutines a tree of their own each, with its own Env, over parts of one collection.
 //   - A work is one step of a leaf (one record or one index entry looked at) or of a blocking node. Works measure
 //     plans against each other, as in MongoDB: a tree that has used up its budget returns ErrPaused from Next and
 //     goes on where it stopped when it is called again.

@@ -15,9 +15,9 @@ const (
 	fetchAfter = 512
 )
 
-// ParallelFetch reads by several goroutines the records that an index scan finds, each once and in no order. The scan goes
+// parallelFetch reads by several goroutines the records that an index scan finds, each once and in no order. The scan goes
 // from one worker to the next; what they do side by side is reading and judging the records, and what is done with them.
-type ParallelFetch struct {
+type parallelFetch struct {
 	team
 	fetch  *Fetch
 	reader storage.Reader
@@ -26,9 +26,9 @@ type ParallelFetch struct {
 	ended bool
 }
 
-// parallelFetch returns the fetch that reads in parallel what f would, and gives it its counters; nil where f is not at its
+// parallelFetchOf returns the fetch that reads in parallel what f would, and gives it its counters; nil where f is not at its
 // beginning, does not stand on an index scan alone, or where the reader is not one that goroutines can share.
-func parallelFetch(f *Fetch, procs *Processors) *ParallelFetch {
+func parallelFetchOf(f *Fetch, procs *Processors) *parallelFetch {
 	scan, ok := f.inputs[0].(*IndexScan)
 	if !ok || scan.stats.Works > 0 || !f.env.isUnlimited() {
 		return nil
@@ -37,19 +37,19 @@ func parallelFetch(f *Fetch, procs *Processors) *ParallelFetch {
 	if !ok || !reader.isShareable() {
 		return nil
 	}
-	p := &ParallelFetch{fetch: f, reader: reader}
+	p := &parallelFetch{fetch: f, reader: reader}
 	p.team = team{procs: procs, node: p.newPart}
 	return p
 }
 
-// Run is ParallelScan.Run.
-func (p *ParallelFetch) Run(ctx context.Context, work func(ctx context.Context, in Node) error) error {
+// Run is parallelScan.Run.
+func (p *parallelFetch) Run(ctx context.Context, work func(ctx context.Context, in Node) error) error {
 	err := p.run(ctx, work)
 	p.fetch.stats.IsEOF = err == nil
 	return err
 }
 
-func (p *ParallelFetch) newPart() Node {
+func (p *parallelFetch) newPart() Node {
 	env := NewEnv(p.reader)
 	return &fetchPart{base: base{env: env}, of: p, records: recordReader{env: env, coll: p.fetch.records.coll}}
 }
@@ -57,7 +57,7 @@ func (p *ParallelFetch) newPart() Node {
 // fetchPart is what one worker reads.
 type fetchPart struct {
 	base
-	of      *ParallelFetch
+	of      *parallelFetch
 	records recordReader
 	keys    []byte // of the batch, one behind the other
 	ends    []int  // where they end
@@ -113,7 +113,7 @@ func (f *fetchPart) take(ctx context.Context) (bool, error) {
 	return len(f.ends) > 0, nil
 }
 
-func (p *ParallelFetch) count(part *Stats) {
+func (p *parallelFetch) count(part *Stats) {
 	p.fetch.stats.DocsExamined += part.DocsExamined
 	p.fetch.stats.Advanced += part.Advanced
 	*part = Stats{}
@@ -146,9 +146,9 @@ func (f *fetchPart) load() (bool, error) {
 // Close implements Node.
 func (f *fetchPart) Close() { f.records.close() }
 
-// Parallel is a ParallelScan or a ParallelFetch.
+// Parallel is a parallelScan or a parallelFetch.
 type Parallel interface {
-	// Run is ParallelScan.Run.
+	// Run is parallelScan.Run.
 	Run(ctx context.Context, work func(ctx context.Context, in Node) error) error
 	// Workers returns how many goroutines took part, after Run.
 	Workers() int
@@ -159,11 +159,11 @@ type Parallel interface {
 func Share(root Node, procs *Processors) Parallel {
 	switch n := root.(type) {
 	case *CollScan:
-		if p := parallelScan(n, procs); p != nil {
+		if p := parallelScanOf(n, procs); p != nil {
 			return p
 		}
 	case *Fetch:
-		if p := parallelFetch(n, procs); p != nil {
+		if p := parallelFetchOf(n, procs); p != nil {
 			return p
 		}
 	}

@@ -16,13 +16,13 @@ const (
 	shareInterval = 128
 )
 
-// ParallelScan reads a collection's records by several goroutines, each record once and in no order. It is for plans that
+// parallelScan reads a collection's records by several goroutines, each record once and in no order. It is for plans that
 // end in something to which the order is nothing and that can be put together from parts: a count, a $group.
 //
 // It begins as one scan. When that proves long and processors are idle, other workers start without work. A worker that
 // sees another one wait gives it the upper half of its own range: halves by the bytes of the keys, which need not be halves
 // of the records. A wrong guess is mended by the next one: whoever is done early asks for more.
-type ParallelScan struct {
+type parallelScan struct {
 	team
 	reader  *Reader
 	options CollScanOptions
@@ -42,9 +42,9 @@ type ParallelScan struct {
 // keyRange is a range [lower, upper) of record keys.
 type keyRange struct{ lower, upper []byte }
 
-// NewParallelScan returns a scan of what options select. The reader must have its snapshot: all workers read from it.
-func NewParallelScan(reader *Reader, o CollScanOptions, procs *Processors) *ParallelScan {
-	p := &ParallelScan{reader: reader, options: o, after: parallelAfter}
+// newParallelScan returns a scan of what options select. The reader must have its snapshot: all workers read from it.
+func newParallelScan(reader *Reader, o CollScanOptions, procs *Processors) *parallelScan {
+	p := &parallelScan{reader: reader, options: o, after: parallelAfter}
 	p.team = team{procs: procs, node: func() Node { return newShare(p) }, wake: p.changed.Broadcast}
 	p.changed.L = &p.mu
 	lower, upper := o.bounds()
@@ -52,10 +52,10 @@ func NewParallelScan(reader *Reader, o CollScanOptions, procs *Processors) *Para
 	return p
 }
 
-// parallelScan returns the scan that reads in parallel what a scan would, and gives it its counters; nil where the scan is
+// parallelScanOf returns the scan that reads in parallel what a scan would, and gives it its counters; nil where the scan is
 // not at its beginning, where the number of records looked at matters, or where the reader is not one that goroutines can
 // share.
-func parallelScan(scan *CollScan, procs *Processors) *ParallelScan {
+func parallelScanOf(scan *CollScan, procs *Processors) *parallelScan {
 	if scan.stats.Works > 0 || !scan.env.isUnlimited() || scan.tailable || scan.options.Coll.Oplog {
 		return nil
 	}
@@ -63,7 +63,7 @@ func parallelScan(scan *CollScan, procs *Processors) *ParallelScan {
 	if !ok || !reader.isShareable() {
 		return nil
 	}
-	p := NewParallelScan(reader, scan.options, procs)
+	p := newParallelScan(reader, scan.options, procs)
 	p.instead = scan
 	return p
 }
@@ -73,7 +73,7 @@ func parallelScan(scan *CollScan, procs *Processors) *ParallelScan {
 // is the first is chance.
 //
 // work must read its node to the end, unless it fails. A node is not to be saved, and is closed by Run.
-func (p *ParallelScan) Run(ctx context.Context, work func(ctx context.Context, in Node) error) error {
+func (p *parallelScan) Run(ctx context.Context, work func(ctx context.Context, in Node) error) error {
 	err := p.run(ctx, work)
 	if err == nil && p.instead != nil {
 		p.instead.stats = p.stats
@@ -83,7 +83,7 @@ func (p *ParallelScan) Run(ctx context.Context, work func(ctx context.Context, i
 }
 
 // offer gives a range to whoever waits.
-func (p *ParallelScan) offer(r keyRange) {
+func (p *parallelScan) offer(r keyRange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.offers = append(p.offers, r)
@@ -92,7 +92,7 @@ func (p *ParallelScan) offer(r keyRange) {
 }
 
 // claim waits for a range. It reports false at the end: nobody has a range any more, or the scan has failed.
-func (p *ParallelScan) claim() (r keyRange, ok bool) {
+func (p *parallelScan) claim() (r keyRange, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.waiting++
@@ -111,7 +111,7 @@ func (p *ParallelScan) claim() (r keyRange, ok bool) {
 }
 
 // release says that a range is read.
-func (p *ParallelScan) release(stats *Stats) {
+func (p *parallelScan) release(stats *Stats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Works += stats.Works
@@ -124,22 +124,22 @@ func (p *ParallelScan) release(stats *Stats) {
 }
 
 // isWaiting reports whether a worker is without a range.
-func (p *ParallelScan) isWaiting() bool {
+func (p *parallelScan) isWaiting() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waiting > 0
 }
 
-func (p *ParallelScan) count() { p.wanted.Store(int32(p.waiting - len(p.offers))) }
+func (p *parallelScan) count() { p.wanted.Store(int32(p.waiting - len(p.offers))) }
 
-// share is one worker's part of a ParallelScan: scans of ranges, one after another.
+// share is one worker's part of a parallelScan: scans of ranges, one after another.
 type share struct {
 	base
-	scan *ParallelScan
+	scan *parallelScan
 	part *CollScan // of the current range; nil between two
 }
 
-func newShare(p *ParallelScan) *share {
+func newShare(p *parallelScan) *share {
 	return &share{base: base{env: NewEnv(p.reader)}, scan: p}
 }
 

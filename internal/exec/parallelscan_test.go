@@ -78,8 +78,8 @@ func ids(n int, value func(i int) bsonx.Value) []bsonx.Value {
 func intID(i int) bsonx.Value { return bsonx.Int32(int32(i)) }
 
 // parallel returns a scan by four workers that share from the start.
-func parallel(c *table.Collection, r *Reader, filter table.Predicate) *ParallelScan {
-	p := NewParallelScan(r, CollScanOptions{Coll: c, Filter: filter}, NewProcessors(4))
+func parallel(c *table.Collection, r *Reader, filter table.Predicate) *parallelScan {
+	p := newParallelScan(r, CollScanOptions{Coll: c, Filter: filter}, NewProcessors(4))
 	p.after = 1
 	return p
 }

@@ -2,7 +2,7 @@ package exec
 
 import "sync/atomic"
 
-// Processors are those of the machine, as far as scans share them: a ParallelScan counts its own goroutine in and lends
+// Processors are those of the machine, as far as scans share them: a parallelScan counts its own goroutine in and lends
 // others while there are fewer of them than processors. One value serves all scans of a store, so that many clients that
 // scan at once get no more goroutines than they have.
 type Processors struct {

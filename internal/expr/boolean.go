@@ -25,11 +25,11 @@ func (a *And) Children() []Expr { return a.Args }
 // Total returns true.
 func (a *And) Total() bool { return true }
 
-// Or is true if one operand is; it stops there.
-type Or struct{ Args []Expr }
+// or is true if one operand is; it stops there.
+type or struct{ Args []Expr }
 
 // Eval evaluates the operands in order.
-func (o *Or) Eval(ctx *Context) (bsonx.Value, error) {
+func (o *or) Eval(ctx *Context) (bsonx.Value, error) {
 	for _, e := range o.Args {
 		v, err := e.Eval(ctx)
 		if err != nil {
@@ -43,17 +43,17 @@ func (o *Or) Eval(ctx *Context) (bsonx.Value, error) {
 }
 
 // Children returns the operands.
-func (o *Or) Children() []Expr { return o.Args }
+func (o *or) Children() []Expr { return o.Args }
 
 // Total returns true.
-func (o *Or) Total() bool { return true }
+func (o *or) Total() bool { return true }
 
 func andDefinition() Definition {
 	return logical("$and", false, func(args []Expr) Expr { return &And{args} })
 }
 
 func orDefinition() Definition {
-	return logical("$or", true, func(args []Expr) Expr { return &Or{args} })
+	return logical("$or", true, func(args []Expr) Expr { return &or{args} })
 }
 
 func notDefinition() Definition {

@@ -6,8 +6,8 @@ import "github.com/sheafdb/sheaf/internal/bsonx"
 // Not of Exists.
 type Exists struct{ leaf }
 
-// NewExists returns an existence test.
-func NewExists(path string) *Exists { return &Exists{newLeaf(path)} }
+// newExists returns an existence test.
+func newExists(path string) *Exists { return &Exists{newLeaf(path)} }
 
 // Kind returns KindExists.
 func (*Exists) Kind() Kind { return KindExists }
@@ -21,7 +21,7 @@ func (n *Exists) serialize(b *serializer) { serializeLeaf(b, n) }
 func (n *Exists) serializeOperator(b *serializer) { b.Bool("$exists", true) }
 
 func parseExists(_ *parser, f field) (Node, error) {
-	n := NewExists(f.path)
+	n := newExists(f.path)
 	if f.value.Truthy() {
 		return n, nil
 	}

@@ -136,7 +136,7 @@ func TestRegexPrefix(t *testing.T) {
 		{"^ab\u200e\u200f\u2028\u2029c", "x", "abc", true},
 		{"^ab\u00a0", "x", "ab\u00a0", true},
 	} {
-		re, err := NewRegex("a", c.pattern, c.options)
+		re, err := newRegex("a", c.pattern, c.options)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,8 +25,8 @@ type Regex struct {
 	re *pcre.Regexp
 }
 
-// NewRegex compiles a regular expression.
-func NewRegex(path, pattern, options string) (*Regex, error) {
+// newRegex compiles a regular expression.
+func newRegex(path, pattern, options string) (*Regex, error) {
 	re, err := pcre.Compile(pattern, options)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (p *parser) regexValue(path string, v bsonx.Value) (Node, error) {
 }
 
 func newRegexNode(path, pattern, options string) (Node, error) {
-	n, err := NewRegex(path, pattern, options)
+	n, err := newRegex(path, pattern, options)
 	if err != nil {
 		return nil, err
 	}

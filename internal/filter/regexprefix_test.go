@@ -21,7 +21,7 @@ func TestPrefixHolds(t *testing.T) {
 	compiled, bounded := 0, 0
 	for _, options := range []string{"", "x"} {
 		for _, body := range allOf(pieces, 3) {
-			re, err := NewRegex("a", "^"+body, options)
+			re, err := newRegex("a", "^"+body, options)
 			if err != nil {
 				continue
 			}

@@ -63,8 +63,8 @@ func compareTypeNumbers(a, b bsonx.Type) int { return typeNumber(a) - typeNumber
 // typeNumber returns the number of a type in $type. The number of MinKey is negative.
 func typeNumber(t bsonx.Type) int { return int(int8(t)) }
 
-// NewTypeOf returns a type test.
-func NewTypeOf(path string, set TypeSet) *TypeOf { return &TypeOf{newLeaf(path), set} }
+// newTypeOf returns a type test.
+func newTypeOf(path string, set TypeSet) *TypeOf { return &TypeOf{newLeaf(path), set} }
 
 // Kind returns KindType.
 func (*TypeOf) Kind() Kind { return KindType }
@@ -96,7 +96,7 @@ func parseType(_ *parser, f field) (Node, error) {
 	if set.IsEmpty() {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "%s must match at least one type", f.path)
 	}
-	return NewTypeOf(f.path, set), nil
+	return newTypeOf(f.path, set), nil
 }
 
 func parseTypeSet(v bsonx.Value) (TypeSet, error) {

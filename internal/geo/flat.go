@@ -4,14 +4,14 @@ import "math"
 
 type flatPoint struct{ x, y float64 }
 
-// Box is a rectangle of a plane, including its edges.
-type Box struct{ MinX, MinY, MaxX, MaxY float64 }
+// flatBox is a rectangle of a plane, including its edges.
+type flatBox struct{ MinX, MinY, MaxX, MaxY float64 }
 
-func (b Box) contains(p flatPoint) bool {
+func (b flatBox) contains(p flatPoint) bool {
 	return p.x >= b.MinX && p.x <= b.MaxX && p.y >= b.MinY && p.y <= b.MaxY
 }
 
-func (b Box) intersects(o Box) bool {
+func (b flatBox) intersects(o flatBox) bool {
 	return b.MinX <= o.MaxX && o.MinX <= b.MaxX && b.MinY <= o.MaxY && o.MinY <= b.MaxY
 }
 
@@ -35,8 +35,8 @@ func (c circle) contains(p flatPoint) bool {
 	}
 }
 
-func (c circle) bounds() Box {
-	return Box{c.center.x - c.radius, c.center.y - c.radius, c.center.x + c.radius, c.center.y + c.radius}
+func (c circle) bounds() flatBox {
+	return flatBox{c.center.x - c.radius, c.center.y - c.radius, c.center.x + c.radius, c.center.y + c.radius}
 }
 
 // flatDistance returns the distance of two points of a plane.
@@ -104,21 +104,21 @@ func onUprightEdge(a, b, p flatPoint) bool {
 
 // flatBounds returns the box around a region of a plane, or around a region of the sphere that does
 // not wrap around the edges of the map. It reports false for other regions.
-func (r *Region) flatBounds() (Box, bool) {
+func (r *Region) flatBounds() (flatBox, bool) {
 	switch r.kind {
 	case regionBox:
 		return r.box, true
 	case regionCircle:
 		return r.circle.bounds(), true
 	case regionPolygon:
-		b := Box{r.ring[0].x, r.ring[0].y, r.ring[0].x, r.ring[0].y}
+		b := flatBox{r.ring[0].x, r.ring[0].y, r.ring[0].x, r.ring[0].y}
 		for _, p := range r.ring[1:] {
-			b = Box{min(b.MinX, p.x), min(b.MinY, p.y), max(b.MaxX, p.x), max(b.MaxY, p.y)}
+			b = flatBox{min(b.MinX, p.x), min(b.MinY, p.y), max(b.MaxX, p.x), max(b.MaxY, p.y)}
 		}
 		return b, true
 	case regionCap:
 		return capBounds(r.cap)
 	default:
-		return Box{}, false
+		return flatBox{}, false
 	}
 }

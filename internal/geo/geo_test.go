@@ -219,7 +219,7 @@ func FuzzGeometry(f *testing.F) {
 			r.Contains(&g)
 			r.Intersects(&g)
 		}
-		if d, ok := g.Distance(&center); ok && !(d >= 0 && d <= MaxDistance*1.001) {
+		if d, ok := g.Distance(&center); ok && !(d >= 0 && d <= maxDistance*1.001) {
 			t.Fatalf("%s is %v away", input, d)
 		}
 		cells, err := g.AppendCells(nil)

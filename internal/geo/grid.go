@@ -65,13 +65,13 @@ func gather(x uint64) uint32 {
 }
 
 // box returns the area of a cell, slightly enlarged, because coordinates are rounded.
-func (g Grid) box(c Cell) Box {
+func (g Grid) box(c Cell) flatBox {
 	unit := (g.Max - g.Min) / buckets
 	size := math.Ldexp(g.Max-g.Min, -c.Level)
 	x := g.Min + float64(gather(c.ID>>1))*unit
 	y := g.Min + float64(gather(c.ID))*unit
 	margin := 2*unit + 1e-12*max(math.Abs(g.Min), math.Abs(g.Max))
-	return Box{x - margin, y - margin, x + size + margin, y + size + margin}
+	return flatBox{x - margin, y - margin, x + size + margin, y + size + margin}
 }
 
 func (g Grid) within(c Cell) Interval { return Interval{c.ID, c.ID | ^g.mask(c.Level)} }
@@ -124,12 +124,12 @@ func (g Grid) Covering(r *Region) ([]Interval, bool) {
 }
 
 // mayReach reports whether the region may overlap a box within its bounds.
-func (r *Region) mayReach(b Box) bool {
+func (r *Region) mayReach(b flatBox) bool {
 	return r.kind != regionCircle || boxDistance(b, r.circle.center) <= r.circle.radius
 }
 
 // boxDistance returns the distance of a point from a box. It is zero for points in the box.
-func boxDistance(b Box, p flatPoint) float64 {
+func boxDistance(b flatBox, p flatPoint) float64 {
 	dx := max(b.MinX-p.x, 0, p.x-b.MaxX)
 	dy := max(b.MinY-p.y, 0, p.y-b.MaxY)
 	return math.Hypot(dx, dy)
@@ -172,7 +172,7 @@ func (s gridSpace) Distance(c Cell) float64 {
 	lat := r1.Interval{Lo: max(radians(b.MinY), -math.Pi/2), Hi: min(radians(b.MaxY), math.Pi/2)}
 	lng := s1.Interval{Lo: max(radians(b.MinX), -math.Pi), Hi: min(radians(b.MaxX), math.Pi)}
 	if lat.Lo > lat.Hi || lng.Lo > lng.Hi {
-		return MaxDistance // no point of the cell is on the sphere
+		return maxDistance // no point of the cell is on the sphere
 	}
 	rect := s2.Rect{Lat: lat, Lng: lng}
 	d := rect.DistanceToLatLng(s2.LatLngFromDegrees(s.center.y, s.center.x))

@@ -16,7 +16,7 @@ import (
 type Region struct {
 	kind     regionKind
 	geometry Geometry    // of regionGeometry
-	box      Box         // of regionBox
+	box      flatBox     // of regionBox
 	circle   circle      // for regionCircle and regionCap; the radius of a cap is in radians
 	ring     []flatPoint // of regionPolygon
 	cap      s2.Cap      // of regionCap
@@ -91,7 +91,7 @@ func (r *Region) parseBox(v bsonx.Value) error {
 		}
 		at[i] = flatPoint{x, y}
 	}
-	r.box = Box{
+	r.box = flatBox{
 		MinX: min(at[0].x, at[1].x), MinY: min(at[0].y, at[1].y),
 		MaxX: max(at[0].x, at[1].x), MaxY: max(at[0].y, at[1].y),
 	}

@@ -35,5 +35,5 @@ type Space interface {
 // Around returns the space of a 2dsphere index around a point of the sphere.
 func Around(center *Point) Space { return sphereSpace{center.s2} }
 
-// MaxDistance is the distance of a point on the opposite side of the earth.
-const MaxDistance = 3.14159265358979323846 * EarthRadius
+// maxDistance is the distance of a point on the opposite side of the earth.
+const maxDistance = 3.14159265358979323846 * EarthRadius

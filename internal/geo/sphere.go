@@ -238,13 +238,13 @@ func polygonDistance(p s2.Point, polygon *s2.Polygon, w *interrupt.Watch) s1.Ang
 }
 
 // capBounds returns the longitudes and latitudes of a cap that lies within the edges of the map.
-func capBounds(c s2.Cap) (Box, bool) {
+func capBounds(c s2.Cap) (flatBox, bool) {
 	b := c.RectBound()
 	if b.Lng.IsFull() || b.Lng.IsInverted() {
-		return Box{}, false
+		return flatBox{}, false
 	}
 	const margin = 1e-9
-	return Box{
+	return flatBox{
 		b.Lo().Lng.Degrees() - margin, b.Lo().Lat.Degrees() - margin,
 		b.Hi().Lng.Degrees() + margin, b.Hi().Lat.Degrees() + margin,
 	}, true

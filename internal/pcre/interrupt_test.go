@@ -79,7 +79,7 @@ func checkPattern(pattern string) error {
 
 func TestLongPattern(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{16385, MaxPatternLength} {
+	for _, n := range []int{16385, maxPatternLength} {
 		if re, err := Compile(strings.Repeat("a", n), ""); err != nil {
 			t.Errorf("%d characters: %v", n, err)
 		} else if ok, err := re.Match([]byte(strings.Repeat("a", n)), nil); err != nil || !ok {

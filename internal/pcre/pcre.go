@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// MaxPatternLength is the limit of a pattern in bytes.
-	MaxPatternLength = 32764
+	// maxPatternLength is the limit of a pattern in bytes.
+	maxPatternLength = 32764
 )
 
 // The codes of MongoDB's regular expression errors.
@@ -62,7 +62,7 @@ func Compile(pattern, options string) (*Regexp, error) {
 			return nil, mongoerr.New(codeInvalidOption, " invalid flag in regex options: %c", letter)
 		}
 	}
-	if len(pattern) > MaxPatternLength {
+	if len(pattern) > maxPatternLength {
 		return nil, invalid("pattern string is longer than the limit set by the application")
 	}
 	if why := badUTF8(pattern); why != "" {

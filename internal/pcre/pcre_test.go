@@ -118,7 +118,7 @@ func TestErrors(t *testing.T) {
 		{"a", "q", 51108},
 		{"a", "g", 51108},
 		{`(?R)`, "", 238},
-		{strings.Repeat("a", MaxPatternLength+1), "", 51091},
+		{strings.Repeat("a", maxPatternLength+1), "", 51091},
 		{"a{70000}", "", 51091},
 	} {
 		_, err := Compile(c.pattern, c.options)

@@ -15,15 +15,15 @@ import (
 const Whole = -1
 
 const (
-	// SessionSize is the size of a Session: the UUID and the digest.
-	SessionSize = 16 + 32
-	prefixSize  = 1 + SessionSize
+	// sessionSize is the size of a Session: the UUID and the digest.
+	sessionSize = 16 + 32
+	prefixSize  = 1 + sessionSize
 	keySize     = prefixSize + 4
 	headSize    = 1 + 8 + 8 + 4
 )
 
 // Session identifies a session.
-type Session [SessionSize]byte
+type Session [sessionSize]byte
 
 // Kind is the kind of a statement's effect.
 type Kind byte

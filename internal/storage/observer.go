@@ -32,17 +32,17 @@ func ReportWork(ctx context.Context, w PlanWork) {
 	}
 }
 
-// PointPlan is the plan of a statement that selects one _id. Such a statement needs no planning.
-type PointPlan struct{}
+// pointPlan is the plan of a statement that selects one _id. Such a statement needs no planning.
+type pointPlan struct{}
 
 // Summary returns the name that MongoDB uses for this plan.
-func (PointPlan) Summary() string { return "IDHACK" }
+func (pointPlan) Summary() string { return "IDHACK" }
 
-// ReportPoint reports a PointPlan that found found documents to the observer of the context, if
+// ReportPoint reports a pointPlan that found found documents to the observer of the context, if
 // there is one.
 func ReportPoint(ctx context.Context, found int64) {
 	if o, ok := ctx.Value(PlanKey{}).(PlanObserver); ok {
-		o.Planned(PointPlan{})
+		o.Planned(pointPlan{})
 		o.Worked(PlanWork{Docs: found})
 	}
 }

@@ -55,7 +55,7 @@ func (o *Options) MetaOf(measurement bsonx.Doc) bsonx.Value {
 	if o.Meta == "" {
 		return bsonx.Missing
 	}
-	return Normalize(measurement.Lookup(o.Meta))
+	return normalize(measurement.Lookup(o.Meta))
 }
 
 // Builder makes buckets from measurements with the same meta value. It borrows the measurements and
@@ -69,8 +69,8 @@ type Builder struct {
 	times []int64
 	order []int // the order of the measurements by time, once sorted
 
-	decoded []*Column // that hold values of cols
-	free    []*Column
+	decoded []*column // that hold values of cols
+	free    []*column
 	encoder columnEncoder
 	values  []bsonx.Value
 	column  []byte
@@ -190,8 +190,8 @@ func (b *Builder) AddBucket(bucket bsonx.Doc) error {
 	return nil
 }
 
-func (b *Builder) decode(v bsonx.Value, count int) (*Column, error) {
-	column := &Column{}
+func (b *Builder) decode(v bsonx.Value, count int) (*column, error) {
+	column := &column{}
 	if n := len(b.free); n > 0 {
 		column, b.free = b.free[n-1], b.free[:n-1]
 	}
@@ -199,7 +199,7 @@ func (b *Builder) decode(v bsonx.Value, count int) (*Column, error) {
 	return column, decodeColumn(column, v, count)
 }
 
-func decodeColumn(column *Column, v bsonx.Value, count int) error {
+func decodeColumn(column *column, v bsonx.Value, count int) error {
 	if v.Type != bsonx.TypeBinary || count > MaxCount {
 		return errColumn
 	}

@@ -23,7 +23,7 @@ func TestColumnOfMongoDB(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var c Column
+		var c column
 		if err := c.decode(raw, MaxCount); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestColumnRoundTrip(t *testing.T) {
 		values := randomColumn(r, 1+r.IntN(MaxCount))
 		var e columnEncoder
 		raw := e.appendColumn(nil, values)
-		var c Column
+		var c column
 		if err := c.decode(raw, len(values)); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -123,7 +123,7 @@ func FuzzColumn(f *testing.F) {
 		f.Add(e.appendColumn(nil, randomColumn(rand.New(rand.NewPCG(seed, 2)), 40)))
 	}
 	f.Fuzz(func(_ *testing.T, raw []byte) {
-		var c Column
+		var c column
 		if c.decode(raw, MaxCount) == nil {
 			for i := range c.Len() {
 				c.At(i)
@@ -140,7 +140,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 	var e columnEncoder
 	raw := e.appendColumn(nil, values)
-	var c Column
+	var c column
 	for b.Loop() {
 		if err := c.decode(raw, MaxCount); err != nil {
 			b.Fatal(err)

@@ -12,21 +12,21 @@ import (
 // errColumn means that a bucket's bytes are corrupt.
 var errColumn = errors.Join(storage.ErrCorrupt, errors.New("time-series bucket: malformed column"))
 
-// Column is the values of a field, decoded.
-type Column struct {
+// column is the values of a field, decoded.
+type column struct {
 	types []bsonx.Type
 	ends  []uint32
 	data  []byte
 }
 
 // Len returns the number of values, including missing ones.
-func (c *Column) Len() int { return len(c.types) }
+func (c *column) Len() int { return len(c.types) }
 
 // Bytes returns the approximate memory of the column in bytes.
-func (c *Column) Bytes() int { return cap(c.types) + 4*cap(c.ends) + cap(c.data) }
+func (c *column) Bytes() int { return cap(c.types) + 4*cap(c.ends) + cap(c.data) }
 
 // At returns a value. It is borrowed until the next decode into the column.
-func (c *Column) At(i int) bsonx.Value {
+func (c *column) At(i int) bsonx.Value {
 	if i >= len(c.types) {
 		return bsonx.Missing
 	}
@@ -39,7 +39,7 @@ func (c *Column) At(i int) bsonx.Value {
 
 // columnDecoder is the state between two blocks.
 type columnDecoder struct {
-	*Column
+	*column
 	prev   bsonx.Value // aliases the input or, for numbers, is only a type
 	number int64
 	delta  int64
@@ -49,9 +49,9 @@ type columnDecoder struct {
 }
 
 // decode decodes src into the column, at most limit values.
-func (c *Column) decode(src []byte, limit int) error {
+func (c *column) decode(src []byte, limit int) error {
 	c.types, c.ends, c.data = c.types[:0], c.ends[:0], c.data[:0]
-	d := columnDecoder{Column: c, limit: limit, scale: noScale}
+	d := columnDecoder{column: c, limit: limit, scale: noScale}
 	for len(src) > 0 && src[0] != 0 {
 		var err error
 		if src[0] >= controlPlain && src[0] < 0xE0 {

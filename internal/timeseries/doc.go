@@ -27,7 +27,7 @@
 //     time in control.min is rounded down.
 //  3. The time of a bucket's _id is not after the time of any of its measurements, and at most the
 //     collection's span before it. A time that does not fit into an ObjectId becomes the smallest
-//     or greatest that does (Clamp).
+//     or greatest that does (clamp).
 //  4. The _ids of different buckets may collide. Code that looks up a bucket by its _id compares
 //     window and meta value.
 //

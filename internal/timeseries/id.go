@@ -26,8 +26,8 @@ func (o *Options) WindowStart(millis int64) int64 {
 	return floorDiv(floorDiv(millis, 1000), o.Span) * o.Span
 }
 
-// Clamp limits a time in seconds to the range of an ObjectId.
-func Clamp(seconds int64) uint32 { return uint32(min(max(seconds, 0), math.MaxUint32)) }
+// clamp limits a time in seconds to the range of an ObjectId.
+func clamp(seconds int64) uint32 { return uint32(min(max(seconds, 0), math.MaxUint32)) }
 
 // ID returns the _id of the head of a window for an attempt.
 func ID(start int64, meta bsonx.Value, attempt int) [12]byte {
@@ -40,7 +40,7 @@ func ID(start int64, meta bsonx.Value, attempt int) [12]byte {
 	_, _ = h.Write(meta.Data)
 	sum := h.Sum64()
 	var id [12]byte
-	binary.BigEndian.PutUint32(id[:], Clamp(start))
+	binary.BigEndian.PutUint32(id[:], clamp(start))
 	sum ^= sum >> 29
 	for i := range 5 {
 		id[4+i] = byte(sum >> (8 * i))
@@ -62,7 +62,7 @@ func SequenceOf(id [12]byte) int {
 // IDBound returns an _id with a time. All other bytes are zero or, if last is true, 0xFF.
 func IDBound(seconds int64, last bool) bsonx.Value {
 	var id [12]byte
-	binary.BigEndian.PutUint32(id[:], Clamp(seconds))
+	binary.BigEndian.PutUint32(id[:], clamp(seconds))
 	if last {
 		for i := 4; i < len(id); i++ {
 			id[i] = 0xFF
@@ -71,8 +71,8 @@ func IDBound(seconds int64, last bool) bsonx.Value {
 	return bsonx.ObjectID(id)
 }
 
-// Normalize returns a meta value with the fields of its documents sorted by name.
-func Normalize(v bsonx.Value) bsonx.Value {
+// normalize returns a meta value with the fields of its documents sorted by name.
+func normalize(v bsonx.Value) bsonx.Value {
 	switch v.Type {
 	case bsonx.TypeDocument:
 		fields := make([]bsonx.Elem, 0, 8)
@@ -90,7 +90,7 @@ func Normalize(v bsonx.Value) bsonx.Value {
 		b := bsonx.NewBuilder(make([]byte, 0, len(v.Data)))
 		b.StartDoc()
 		for _, f := range fields {
-			b.ValueBytes(f.Key, Normalize(f.Value))
+			b.ValueBytes(f.Key, normalize(f.Value))
 		}
 		b.End()
 		return bsonx.Document(b.Bytes())
@@ -98,7 +98,7 @@ func Normalize(v bsonx.Value) bsonx.Value {
 		b := bsonx.NewBuilder(make([]byte, 0, len(v.Data)))
 		b.StartArray()
 		for it := v.Doc().Iter(); it.Next(); {
-			b.Elem(Normalize(it.Value()))
+			b.Elem(normalize(it.Value()))
 		}
 		b.End()
 		return bsonx.Array(b.Bytes())

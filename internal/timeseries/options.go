@@ -6,16 +6,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// BucketsPrefix is the prefix of the name of a collection with the buckets of a time-series
+// bucketsPrefix is the prefix of the name of a collection with the buckets of a time-series
 // collection.
-const BucketsPrefix = "system.buckets."
+const bucketsPrefix = "system.buckets."
 
 // BucketsName returns the name of the collection with the buckets of a time-series collection.
-func BucketsName(name string) string { return BucketsPrefix + name }
+func BucketsName(name string) string { return bucketsPrefix + name }
 
 // NameOf returns the name of the time-series collection for a collection of buckets. It reports
 // false if the collection does not hold buckets.
-func NameOf(buckets string) (name string, ok bool) { return strings.CutPrefix(buckets, BucketsPrefix) }
+func NameOf(buckets string) (name string, ok bool) { return strings.CutPrefix(buckets, bucketsPrefix) }
 
 // Limits of buckets.
 const (

@@ -23,7 +23,7 @@ type Unpacker struct {
 
 type unpacked struct {
 	key    []byte // a byte for the type, the name, 0
-	column Column
+	column column
 }
 
 func (c *unpacked) name() []byte { return c.key[1 : len(c.key)-1] }

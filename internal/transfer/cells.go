@@ -72,7 +72,7 @@ func firstLine(text []byte) (out []byte, end int) {
 }
 
 // read returns the cells of the next record and the line on which it begins. It skips empty lines.
-// The cells are valid until the next call. After a *RecordError the next record can be read.
+// The cells are valid until the next call. After a *recordError the next record can be read.
 func (r *cellReader) read() (cells []string, line int, err error) {
 	for len(r.buf) == 0 {
 		if err := r.readLine(); err != nil {
@@ -103,7 +103,7 @@ func (r *cellReader) read() (cells []string, line int, err error) {
 		case bytes.HasPrefix(rest, []byte(r.delimiter)):
 			at += len(r.delimiter)
 		default:
-			return nil, line, &RecordError{line, r.afterQuote(line, errAfterCell)}
+			return nil, line, &recordError{line, r.afterQuote(line, errAfterCell)}
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (r *cellReader) plain(at, line int) (string, int, error) {
 		text = text[:i]
 	}
 	if bytes.IndexByte(text, '"') >= 0 {
-		return "", 0, &RecordError{line, r.afterQuote(line, errBareQuote)}
+		return "", 0, &recordError{line, r.afterQuote(line, errBareQuote)}
 	}
 	return string(text), at + len(text), nil
 }
@@ -131,7 +131,7 @@ func (r *cellReader) quoted(at, line int) (string, int, error) {
 			at = len(r.buf)
 			switch err := r.readLine(); {
 			case errors.Is(err, io.EOF):
-				return "", 0, &RecordError{line, r.afterQuote(line, errAfterCell)}
+				return "", 0, &recordError{line, r.afterQuote(line, errAfterCell)}
 			case err != nil:
 				return "", 0, err
 			}

@@ -15,8 +15,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Column is a field of a CSV file.
-type Column struct {
+// column is a field of a CSV file.
+type column struct {
 	Path []string // the field's name, split at dots
 	Type string
 	Arg  string // for example the layout of a date
@@ -54,10 +54,10 @@ func columnTypes() []columnType {
 
 var columnPattern = regexp.MustCompile(`^(.+)\.([a-z_0-9]+)\((.*)\)$`)
 
-// ParseColumn parses "name", "name.type()" or "name.type(argument)". A column without a type has
+// parseColumn parses "name", "name.type()" or "name.type(argument)". A column without a type has
 // the type auto.
-func ParseColumn(text string) (Column, error) {
-	c := Column{Type: "auto"}
+func parseColumn(text string) (column, error) {
+	c := column{Type: "auto"}
 	name := strings.TrimSpace(text)
 	if m := columnPattern.FindStringSubmatch(name); m != nil {
 		name, c.Type, c.Arg = m[1], m[2], m[3]
@@ -83,12 +83,12 @@ func ParseColumn(text string) (Column, error) {
 	return c, fmt.Errorf("column %q: unknown type %q: use one of %s", text, c.Type, strings.Join(names, ", "))
 }
 
-// ParseColumns reads the columns of a header.
-func ParseColumns(texts []string) ([]Column, error) {
-	columns := make([]Column, len(texts))
+// parseColumns reads the columns of a header.
+func parseColumns(texts []string) ([]column, error) {
+	columns := make([]column, len(texts))
 	for i, text := range texts {
 		var err error
-		if columns[i], err = ParseColumn(text); err != nil {
+		if columns[i], err = parseColumn(text); err != nil {
 			return nil, err
 		}
 	}
@@ -96,10 +96,10 @@ func ParseColumns(texts []string) ([]Column, error) {
 }
 
 // name returns the column's field as a dotted path.
-func (c *Column) name() string { return strings.Join(c.Path, ".") }
+func (c *column) name() string { return strings.Join(c.Path, ".") }
 
 // parse reads a cell.
-func (c *Column) parse(cell string) (any, error) {
+func (c *column) parse(cell string) (any, error) {
 	v, err := c.kind.parse(cell, c.Arg)
 	if err != nil {
 		return nil, fmt.Errorf("column %s: %q is not of type %s: %w", c.name(), cell, c.Type, err)

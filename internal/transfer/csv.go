@@ -15,7 +15,7 @@ import (
 // csvReader reads one document per record.
 type csvReader struct {
 	in      *cellReader
-	columns []Column
+	columns []column
 	ignore  bool
 }
 
@@ -36,7 +36,7 @@ func newCSVReader(in *bufio.Reader, opts ReaderOptions) (Reader, error) {
 			return nil, fmt.Errorf("CSV header: %w", err)
 		}
 	}
-	columns, err := ParseColumns(header)
+	columns, err := parseColumns(header)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func delimiterOf(in *bufio.Reader, opts ReaderOptions) (rune, error) {
 
 // distinctColumns returns an error if two columns name the same field, or if one names a field as a
 // value and another as a document.
-func distinctColumns(columns []Column) error {
+func distinctColumns(columns []column) error {
 	for i := range columns {
 		for j := range columns[:i] {
 			a, b := columns[j].name(), columns[i].name()
@@ -102,12 +102,12 @@ func (r *csvReader) Next() (bson.Raw, int, error) {
 	case err != nil:
 		return nil, line, err
 	case len(record) > len(r.columns):
-		return nil, line, &RecordError{
+		return nil, line, &recordError{
 			line,
 			fmt.Errorf("%d cells, but the header names %d columns", len(record), len(r.columns)),
 		}
 	case len(record) < len(r.columns) && r.in.cut:
-		return nil, line, &RecordError{line, fmt.Errorf("the file ends within this record: %d of %d cells, and no end of the line",
+		return nil, line, &recordError{line, fmt.Errorf("the file ends within this record: %d of %d cells, and no end of the line",
 			len(record), len(r.columns))}
 	}
 	doc := bson.D{}
@@ -121,13 +121,13 @@ func (r *csvReader) Next() (bson.Raw, int, error) {
 		}
 		v, err := c.parse(cell)
 		if err != nil {
-			return nil, line, &RecordError{line, err}
+			return nil, line, &recordError{line, err}
 		}
 		doc = put(doc, c.Path, v)
 	}
 	raw, err := bson.Marshal(doc)
 	if err != nil {
-		return nil, line, &RecordError{line, err}
+		return nil, line, &recordError{line, err}
 	}
 	return raw, line, nil
 }
@@ -150,7 +150,7 @@ func put(doc bson.D, path []string, v any) bson.D {
 type csvWriter struct {
 	file    io.Writer
 	out     *csv.Writer
-	columns []Column
+	columns []column
 	record  []string
 }
 
@@ -158,7 +158,7 @@ func newCSVWriter(w io.Writer, delimiter rune, header []string) (Writer, error) 
 	if len(header) == 0 {
 		return nil, errors.New("a CSV file needs the names of its columns, such as name,address.city,born.date()")
 	}
-	columns, err := ParseColumns(header)
+	columns, err := parseColumns(header)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@
 //   - A Writer turns documents into a file.
 //   - An Importer reads documents and sends them in batches. An Exporter reads a cursor and writes
 //     documents.
-//   - A Column is a field of a CSV file, "name.type(argument)" in its header line.
+//   - A column is a field of a CSV file, "name.type(argument)" in its header line.
 //
 // Invariants:
 //

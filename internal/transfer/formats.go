@@ -64,7 +64,7 @@ const tab = '\t'
 // Reader reads documents from a file.
 type Reader interface {
 	// Next returns the next document and the line on which it begins, and io.EOF after the last
-	// document. A *RecordError means that this record is bad, and that Next can be called again for
+	// document. A *recordError means that this record is bad, and that Next can be called again for
 	// the following one. Any other error ends the file. The caller owns the document.
 	Next() (doc bson.Raw, line int, err error)
 }
@@ -76,17 +76,17 @@ type Writer interface {
 	Close() error
 }
 
-// RecordError describes the error in one record.
-type RecordError struct {
+// recordError describes the error in one record.
+type recordError struct {
 	Line int
 	Err  error
 }
 
 // Error names the line and the cause.
-func (e *RecordError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+func (e *recordError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
 // Unwrap returns the cause.
-func (e *RecordError) Unwrap() error { return e.Err }
+func (e *recordError) Unwrap() error { return e.Err }
 
 // ReaderOptions are the options of an import that concern reading.
 type ReaderOptions struct {

@@ -42,15 +42,15 @@ type Result struct {
 	Failed   int64 // records that were not imported
 }
 
-// Interrupted means that an import ended before the end of its file.
-type Interrupted struct {
+// interruption means that an import ended before the end of its file.
+type interruption struct {
 	From  int // line of the first record that was not imported, or 0 if all records read were imported
 	Batch int // if not 0, a batch did not finish: records from this line on may have been imported
 	Err   error
 }
 
 // Error says where the import ended.
-func (e *Interrupted) Error() string {
+func (e *interruption) Error() string {
 	switch {
 	case e.Batch > 0:
 		return fmt.Sprintf("it is not known which of the records from line %d on went in", e.Batch)
@@ -62,16 +62,16 @@ func (e *Interrupted) Error() string {
 }
 
 // Unwrap returns the error of the context.
-func (e *Interrupted) Unwrap() error { return e.Err }
+func (e *interruption) Unwrap() error { return e.Err }
 
 // Run imports all documents of r. If ctx ends, it finishes the current batch and returns an
-// *Interrupted.
+// *interruption.
 func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 	var res Result
 	b := &batch{}
 	for {
 		doc, line, err := r.Next()
-		var bad *RecordError
+		var bad *recordError
 		switch {
 		case ctx.Err() != nil:
 			// The end of the file may have been caused by the signal, which may have ended the
@@ -108,9 +108,9 @@ func isUpdate(doc bson.Raw) bool {
 	return err == nil && strings.HasPrefix(first.Key(), "$")
 }
 
-// interrupted returns an *Interrupted for the records that were read but not sent.
+// interrupted returns an *interruption for the records that were read but not sent.
 func (b *batch) interrupted(ctx context.Context) error {
-	e := &Interrupted{Err: ctx.Err()}
+	e := &interruption{Err: ctx.Err()}
 	if len(b.lines) > 0 {
 		e.From = b.lines[0]
 	}
@@ -152,7 +152,7 @@ func (im *Importer) send(ctx context.Context, b *batch, res *Result) error {
 	out, err := im.Collection.BulkWrite(sending, im.models(b), options.BulkWrite().SetOrdered(false))
 	var bulk mongo.BulkWriteException
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return &Interrupted{Batch: b.lines[0], Err: err}
+		return &interruption{Batch: b.lines[0], Err: err}
 	}
 	if err != nil && !errors.As(err, &bulk) {
 		return fmt.Errorf("records from line %d on: %w", b.lines[0], err)

@@ -63,7 +63,7 @@ func (r *lineReader) Next() (bson.Raw, int, error) {
 		}
 		doc, err := parseRecord(text, r.rounds)
 		if err != nil {
-			return nil, line, &RecordError{line, err}
+			return nil, line, &recordError{line, err}
 		}
 		return doc, line, nil
 	}
@@ -129,7 +129,7 @@ func (r *arrayReader) Next() (bson.Raw, int, error) {
 	line := r.lines.at(r.dec.InputOffset() - int64(len(text)))
 	doc, err := parseRecord(text, r.rounds)
 	if err != nil {
-		return nil, line, &RecordError{line, err}
+		return nil, line, &recordError{line, err}
 	}
 	return doc, line, nil
 }

@@ -22,7 +22,7 @@ func readAll(t *testing.T, text string, f Format, opts ReaderOptions) string {
 	}
 	for {
 		doc, line, err := r.Next()
-		var bad *RecordError
+		var bad *recordError
 		switch {
 		case errors.Is(err, io.EOF):
 			return out.String()
@@ -291,7 +291,7 @@ func FuzzReader(f *testing.F) {
 			}
 			for records := 0; ; records++ {
 				doc, _, err := r.Next()
-				var bad *RecordError
+				var bad *recordError
 				if errors.As(err, &bad) {
 					continue
 				}

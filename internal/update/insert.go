@@ -34,7 +34,7 @@ func PrepareInsert(doc bsonx.Doc, newID func() bsonx.Value, timestamp func() (t,
 		}
 		id, first = v, n == 0
 	}
-	doc = FixTimestamps(doc, timestamp)
+	doc = fixTimestamps(doc, timestamp)
 	if first {
 		return doc, nil
 	}

@@ -77,9 +77,9 @@ func withID(id bsonx.Value, doc bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// FixTimestamps replaces Timestamp(0, 0) in top-level fields other than _id by the next cluster
+// fixTimestamps replaces Timestamp(0, 0) in top-level fields other than _id by the next cluster
 // time. If timestamp is nil, it changes nothing. It returns doc itself if nothing changes.
-func FixTimestamps(doc bsonx.Doc, timestamp func() (t, i uint32)) bsonx.Doc {
+func fixTimestamps(doc bsonx.Doc, timestamp func() (t, i uint32)) bsonx.Doc {
 	fix := false
 	for it := doc.Iter(); timestamp != nil && it.Next() && !fix; {
 		fix = isZeroTimestamp(it.Key(), it.Value())

@@ -145,7 +145,7 @@ func (u *Update) apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	case KindReplacement:
 		made := u.replacement
 		if !env.KeepTimestamps {
-			made = FixTimestamps(made, env.timestamp)
+			made = fixTimestamps(made, env.timestamp)
 		}
 		out, err := replace(doc, made, env.Insert, env.Insert)
 		return out, err == nil && replaces(doc, made, out), err

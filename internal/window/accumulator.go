@@ -8,10 +8,10 @@ import (
 )
 
 // accumulatorFunctions are the accumulators without a form for sliding windows.
-func accumulatorFunctions() []Definition {
-	var defs []Definition
+func accumulatorFunctions() []definition {
+	var defs []definition
 	for _, def := range accumulator.Windowed() {
-		defs = append(defs, Definition{
+		defs = append(defs, definition{
 			Name: def.Name, Parse: parseAccumulator,
 			Unremovable: def.Window == accumulator.WholeWindow, OwnParser: def.Parse != nil,
 		})
@@ -20,7 +20,7 @@ func accumulatorFunctions() []Definition {
 }
 
 // boundedAccumulation compiles an accumulator and its window.
-func (d *Definition) boundedAccumulation(spec bsonx.Doc, order *Order,
+func (d *definition) boundedAccumulation(spec bsonx.Doc, order *Order,
 	vars *expr.Vars,
 ) (acc *accumulator.Accumulation, bounds frame, err error) {
 	bounds, err = d.bounded(spec, order, func(arg bsonx.Value) (err error) {
@@ -30,7 +30,7 @@ func (d *Definition) boundedAccumulation(spec bsonx.Doc, order *Order,
 	return acc, bounds, err
 }
 
-func parseAccumulator(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+func parseAccumulator(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	acc, bounds, err := def.boundedAccumulation(spec, order, vars)
 	if err != nil {
 		return nil, err

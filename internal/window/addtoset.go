@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-func addToSetFunctions() []Definition {
-	return []Definition{
+func addToSetFunctions() []definition {
+	return []definition{
 		{
 			Name: "$addToSet", Parse: parseAccumulator,
 			Slide: func(acc *accumulator.Accumulation, running *interrupt.Running) state {

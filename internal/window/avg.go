@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-func avgFunctions() []Definition {
-	return []Definition{
+func avgFunctions() []definition {
+	return []definition{
 		{
 			Name: "$avg", Parse: parseAccumulator,
 			Slide: func(*accumulator.Accumulation, *interrupt.Running) state { return &slidingAvg{} },

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-func covarianceFunctions() []Definition {
-	return []Definition{
+func covarianceFunctions() []definition {
+	return []definition{
 		{Name: "$covariancePop", Parse: parseCovariance},
 		{Name: "$covarianceSamp", Parse: parseCovariance},
 	}
@@ -27,7 +27,7 @@ type covariance struct {
 	failed  error
 }
 
-func parseCovariance(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+func parseCovariance(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	name := def.Name
 	var e expr.Expr
 	bounds, err := def.bounded(spec, order, func(arg bsonx.Value) (err error) {

@@ -7,15 +7,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-func derivativeFunctions() []Definition {
-	return []Definition{
+func derivativeFunctions() []definition {
+	return []definition{
 		{Name: "$derivative", Parse: parseSlope},
 	}
 }
 
 // parseSlope compiles $derivative and $integral: {input, unit} over a window, which $derivative
 // must have.
-func parseSlope(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+func parseSlope(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	name := def.Name
 	arg, window, err := def.arguments(spec)
 	if err != nil {

@@ -9,7 +9,7 @@
 //     implements it, because it spills documents that wait.
 //   - Most functions are a state over a frame of documents or of values: sliding.go moves the
 //     frame, adds what comes into it and removes what leaves. Accumulators are such states.
-//   - A function is a Definition, which stands beside its code. table.go lists them all.
+//   - A function is a definition, which stands beside its code. table.go lists them all.
 //
 // Invariants:
 //

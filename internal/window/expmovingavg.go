@@ -9,15 +9,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-func expMovingAvgFunctions() []Definition {
-	return []Definition{
+func expMovingAvgFunctions() []definition {
+	return []definition{
 		{Name: "$expMovingAvg", Parse: parseExpMovingAvg},
 	}
 }
 
 // The functions here go by the order of a partition and have no window.
 
-func parseExpMovingAvg(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+func parseExpMovingAvg(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	name := def.Name
 	arg := spec.Lookup(name)
 	switch {

@@ -5,14 +5,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-func firstFunctions() []Definition {
-	return []Definition{
+func firstFunctions() []definition {
+	return []definition{
 		{Name: "$first", Parse: parseEnd, OwnParser: true},
 		{Name: "$last", Parse: parseEnd, OwnParser: true},
 	}
 }
 
-func parseEnd(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+func parseEnd(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	acc, bounds, err := def.boundedAccumulation(spec, order, vars)
 	if err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ func Parse(spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 
 // arguments returns the argument of the function and its window, which is missing where none is
 // given.
-func (d *Definition) arguments(spec bsonx.Doc) (arg, window bsonx.Value, err error) {
+func (d *definition) arguments(spec bsonx.Doc) (arg, window bsonx.Value, err error) {
 	seen := false
 	for it := spec.Iter(); it.Next(); {
 		key := string(it.Key())
@@ -104,7 +104,7 @@ func (d *Definition) arguments(spec bsonx.Doc) (arg, window bsonx.Value, err err
 }
 
 // unknown is the error for a field beside the function.
-func (d *Definition) unknown(field string) error {
+func (d *definition) unknown(field string) error {
 	if d.OwnParser {
 		return mongoerr.New(mongoerr.FailedToParse, "%s got unexpected argument: %s", d.Name, field)
 	}
@@ -112,7 +112,7 @@ func (d *Definition) unknown(field string) error {
 }
 
 // onlyArgument is arguments for a function that takes no window.
-func (d *Definition) onlyArgument(spec bsonx.Doc) (bsonx.Value, error) {
+func (d *definition) onlyArgument(spec bsonx.Doc) (bsonx.Value, error) {
 	arg, window, err := d.arguments(spec)
 	if err == nil && !window.IsMissing() {
 		err = mongoerr.New(mongoerr.FailedToParse, cmp.Or(d.NoWindow, "'window' field is not allowed in %s"), d.Name)
@@ -122,7 +122,7 @@ func (d *Definition) onlyArgument(spec bsonx.Doc) (bsonx.Value, error) {
 
 // bounded compiles the argument and the window, which is the whole partition where none is given.
 // Of two mistakes the first counts.
-func (d *Definition) bounded(spec bsonx.Doc, order *Order, compile func(arg bsonx.Value) error) (frame, error) {
+func (d *definition) bounded(spec bsonx.Doc, order *Order, compile func(arg bsonx.Value) error) (frame, error) {
 	bounds := wholePartition()
 	arg, window, err := d.arguments(spec)
 	it := spec.Iter()

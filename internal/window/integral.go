@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-func integralFunctions() []Definition {
-	return []Definition{
+func integralFunctions() []definition {
+	return []definition{
 		{Name: "$integral", Parse: parseSlope},
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-func linearFillFunctions() []Definition {
-	return []Definition{
+func linearFillFunctions() []definition {
+	return []definition{
 		{Name: "$linearFill", Parse: parseGapFill},
 	}
 }

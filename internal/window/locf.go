@@ -8,14 +8,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func locfFunctions() []Definition {
-	return []Definition{
+func locfFunctions() []definition {
+	return []definition{
 		{Name: "$locf", Parse: parseGapFill},
 	}
 }
 
 // parseGapFill compiles $locf and $linearFill.
-func parseGapFill(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+func parseGapFill(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	name := def.Name
 	arg, err := def.onlyArgument(spec)
 	if err != nil {

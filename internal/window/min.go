@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-func minFunctions() []Definition {
-	return []Definition{
+func minFunctions() []definition {
+	return []definition{
 		{
 			Name: "$min", Parse: parseAccumulator,
 			Slide: func(acc *accumulator.Accumulation, _ *interrupt.Running) state {

@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-func rankFunctions() []Definition {
-	return []Definition{
+func rankFunctions() []definition {
+	return []definition{
 		{Name: "$rank", Parse: parseRank},
 		{Name: "$denseRank", Parse: parseRank},
 		{Name: "$documentNumber", Parse: parseRank},
@@ -21,7 +21,7 @@ func rankFunctions() []Definition {
 }
 
 // parseRank compiles $rank, $denseRank and $documentNumber.
-func parseRank(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+func parseRank(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	name := def.Name
 	arg, _, err := def.arguments(spec)
 	switch {

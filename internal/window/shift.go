@@ -9,13 +9,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func shiftFunctions() []Definition {
-	return []Definition{
+func shiftFunctions() []definition {
+	return []definition{
 		{Name: "$shift", Parse: parseShift, NoWindow: "%s does not accept a 'window' field"},
 	}
 }
 
-func parseShift(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+func parseShift(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	arg, err := def.onlyArgument(spec)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func finished(acc accumulator.Accumulator) (bsonx.Value, error) {
 }
 
 // slide returns the state of an accumulator in a window whose documents leave.
-func (d *Definition) slide(acc *accumulator.Accumulation, running *interrupt.Running) state {
+func (d *definition) slide(acc *accumulator.Accumulation, running *interrupt.Running) state {
 	if d.Slide != nil {
 		return d.Slide(acc, running)
 	}

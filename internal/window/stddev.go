@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-func stdDevFunctions() []Definition {
-	return []Definition{
+func stdDevFunctions() []definition {
+	return []definition{
 		{
 			Name: "$stdDevPop", Parse: parseAccumulator,
 			Slide: func(*accumulator.Accumulation, *interrupt.Running) state { return &slidingDeviation{} },

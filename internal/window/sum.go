@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-func sumFunctions() []Definition {
-	return []Definition{
+func sumFunctions() []definition {
+	return []definition{
 		{Name: "$sum", Parse: parseAccumulator, Slide: slideSum},
 		{Name: "$count", Parse: parseAccumulator, Slide: slideSum},
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Definition is one window function.
-type Definition struct {
+// definition is one window function.
+type definition struct {
 	Name string
 	// Parse compiles a use. spec is the whole object, in which window may stand beside the
 	// function.
-	Parse func(def *Definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error)
+	Parse func(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error)
 	// Slide returns the state of an accumulator in a window whose documents leave it. If it is nil,
 	// the accumulator is computed again for each document.
 	Slide func(acc *accumulator.Accumulation, running *interrupt.Running) state
@@ -33,16 +33,16 @@ type Definition struct {
 // table is filled by definitions: the functions refer to each other.
 var table struct {
 	once sync.Once
-	defs []Definition
+	defs []definition
 }
 
 // definitions lists the definition of every function.
-func definitions() []Definition {
+func definitions() []definition {
 	table.once.Do(func() { table.defs = listed() })
 	return table.defs
 }
 
-func listed() []Definition {
+func listed() []definition {
 	return slices.Concat(
 		covarianceFunctions(), derivativeFunctions(), integralFunctions(), rankFunctions(), shiftFunctions(),
 		expMovingAvgFunctions(), locfFunctions(), linearFillFunctions(),
@@ -52,7 +52,7 @@ func listed() []Definition {
 }
 
 // find returns the definition of a function, or nil.
-func find(name string) *Definition {
+func find(name string) *definition {
 	defs := definitions()
 	for i := range defs {
 		if defs[i].Name == name {

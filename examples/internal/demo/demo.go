@@ -17,9 +17,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// URIVariable names the server that the examples' tests run on. Without it they run on an embedded
+// uriVariable names the server that the examples' tests run on. Without it they run on an embedded
 // store.
-const URIVariable = "SHEAF_TEST_URI"
+const uriVariable = "SHEAF_TEST_URI"
 
 // Program is an example. It tells on out what it does, the same in every run, and has db, which is
 // empty, for itself.
@@ -32,7 +32,7 @@ func Main(name string, program Program) {
 		"run on this server, in the database example_"+name+", which is emptied first and kept")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := Run(ctx, *uri, name, os.Stdout, program)
+	err := run(ctx, *uri, name, os.Stdout, program)
 	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
@@ -42,13 +42,13 @@ func Main(name string, program Program) {
 
 // Test runs a program as its test does, whose output is compared.
 func Test(name string, program Program) {
-	if err := Run(context.Background(), os.Getenv(URIVariable), name, os.Stdout, program); err != nil {
+	if err := run(context.Background(), os.Getenv(uriVariable), name, os.Stdout, program); err != nil {
 		fmt.Println(err)
 	}
 }
 
-// Run runs a program on the server of a URI, or on an embedded store if that is empty.
-func Run(ctx context.Context, uri, name string, out io.Writer, program Program) (err error) {
+// run runs a program on the server of a URI, or on an embedded store if that is empty.
+func run(ctx context.Context, uri, name string, out io.Writer, program Program) (err error) {
 	client, end, err := connect(uri)
 	if err != nil {
 		return err

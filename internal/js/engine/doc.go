@@ -1,7 +1,7 @@
 // Package engine runs the JavaScript of $where, $function, $accumulator and mapReduce on the goja
 // engine.
 //
-// A Func is compiled once and called for many documents. An Interp is one engine with several
+// A function is compiled once and called for many documents. An interp is one engine with several
 // functions in it. BSON values become JavaScript values and back. Types that JavaScript lacks
 // (ObjectId, NumberLong, NumberDecimal, Timestamp, BinData and others) become objects of the
 // classes that MongoDB's own engine defines (prelude.js).
@@ -12,13 +12,13 @@
 //
 // Invariants:
 //
-//  1. Many goroutines may call a Func. Each call uses an engine of its own while it runs. Globals
-//     that a function sets may or may not exist at its next call.
+//  1. Many goroutines may call a compiled function. Each call uses an engine of its own while it
+//     runs. Globals that a function sets may or may not exist at its next call.
 //  2. A call ends at its time limit, when its operation ends, when it recurses too deeply, or when
 //     the process's heap grows too much while it runs.
 //  3. A function can access only its arguments: no files, no network, no modules, no Go values.
 //  4. Every failure is a JSInterpreterFailure (139), except the end of the operation, results that
-//     are too large or too deep, and the errors of functions that Interp.Define added.
+//     are too large or too deep, and the errors of functions that interp.Define added.
 //  5. A call is interrupted between two instructions, so the cost of one instruction is limited.
 //     The built-in functions refuse arguments that would take too much time, memory or stack
 //     (limits.js). The nesting of source code is limited, too. Regular expressions check for

@@ -22,7 +22,7 @@ var preludeSource string
 // engine is a JavaScript runtime. Only one call at a time may use it.
 type engine struct {
 	rt      *goja.Runtime
-	fn      goja.Callable // of a Func
+	fn      goja.Callable // of a compiledFunc
 	watch   watch
 	convert converter
 	limits  limiter

@@ -38,7 +38,7 @@ func (Engine) Name() string { return "goja" }
 
 // New implements js.Engine.
 func (Engine) New(code string, opts js.Options) (js.Func, error) {
-	f, err := New(code, opts)
+	f, err := compileFunc(code, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (Engine) New(code string, opts js.Options) (js.Func, error) {
 
 // NewInterp implements js.Engine.
 func (Engine) NewInterp(opts js.Options) (js.Interp, error) {
-	i, err := NewInterp(opts)
+	i, err := newInterp(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -62,16 +62,16 @@ func timeout(o *js.Options) time.Duration {
 	return js.DefaultTimeout
 }
 
-// Func is a compiled function. It is safe for concurrent use.
-type Func struct {
+// compiledFunc is a compiled function. It is safe for concurrent use.
+type compiledFunc struct {
 	source  string
 	opts    js.Options
 	stored  []bsonx.Doc
 	engines sync.Pool
 }
 
-// New compiles code: a function, an expression, or the statements of a function's body.
-func New(code string, opts js.Options) (*Func, error) {
+// compileFunc compiles code: a function, an expression, or the statements of a function's body.
+func compileFunc(code string, opts js.Options) (*compiledFunc, error) {
 	source, err := functionSource(code)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func New(code string, opts js.Options) (*Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Func{source: source, opts: opts, stored: stored}
+	f := &compiledFunc{source: source, opts: opts, stored: stored}
 	e, err := f.newEngine()
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func onlyExpression(source string) ast.Expression {
 	return statement.Expression
 }
 
-func (f *Func) newEngine() (*engine, error) {
+func (f *compiledFunc) newEngine() (*engine, error) {
 	e, err := newEngine()
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (f *Func) newEngine() (*engine, error) {
 	return e, err
 }
 
-func (f *Func) engine() (*engine, error) {
+func (f *compiledFunc) engine() (*engine, error) {
 	if e, ok := f.engines.Get().(*engine); ok {
 		return e, nil
 	}
@@ -147,7 +147,7 @@ func (f *Func) engine() (*engine, error) {
 
 // Call calls the function with `this` (missing for undefined) and arguments, and converts the
 // result. It ends when the operation of the function's Options ends.
-func (f *Func) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
+func (f *compiledFunc) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
 	var result bsonx.Value
 	err := f.call(this, args, func(e *engine, v goja.Value) (err error) {
 		result, err = e.convert.toBSON(v)
@@ -158,7 +158,7 @@ func (f *Func) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) 
 
 // Test calls the function as $where does, with the document as `this` and as the global obj. It
 // reports whether the result is true in JavaScript.
-func (f *Func) Test(doc bsonx.Doc) (bool, error) {
+func (f *compiledFunc) Test(doc bsonx.Doc) (bool, error) {
 	result := false
 	err := f.call(bsonx.Document(doc), nil, func(_ *engine, v goja.Value) error {
 		result = v.ToBoolean()
@@ -167,7 +167,7 @@ func (f *Func) Test(doc bsonx.Doc) (bool, error) {
 	return result, err
 }
 
-func (f *Func) call(this bsonx.Value, args []bsonx.Value, use func(*engine, goja.Value) error) error {
+func (f *compiledFunc) call(this bsonx.Value, args []bsonx.Value, use func(*engine, goja.Value) error) error {
 	e, err := f.engine()
 	if err != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-func compile(t *testing.T, code string) *Func {
+func compile(t *testing.T, code string) *compiledFunc {
 	t.Helper()
-	f, err := New(code, js.Options{})
+	f, err := compileFunc(code, js.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", code, err)
 	}
@@ -149,7 +149,7 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	for _, code := range []string{"this.a ==", "function(", "1) ; (2", "}); (function() {"} {
-		if _, err := New(code, js.Options{}); mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure {
+		if _, err := compileFunc(code, js.Options{}); mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
@@ -157,7 +157,7 @@ func TestFailures(t *testing.T) {
 
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
-	f, err := New("while (true) {}", js.Options{Timeout: 50 * time.Millisecond})
+	f, err := compileFunc("while (true) {}", js.Options{Timeout: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestContextEndsCall(t *testing.T) {
 	defer cancel()
 	running := &interrupt.Running{}
 	running.Set(ctx)
-	f, err := New("while (true) {}", js.Options{Running: running})
+	f, err := compileFunc("while (true) {}", js.Options{Running: running})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestConcurrentCalls(t *testing.T) {
 }
 
 func BenchmarkWhere(b *testing.B) {
-	f, err := New("this.a > 1 && this.b == 'x'", js.Options{})
+	f, err := compileFunc("this.a > 1 && this.b == 'x'", js.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

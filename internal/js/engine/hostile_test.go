@@ -39,7 +39,7 @@ func TestHostileResults(t *testing.T) {
 		"return 'a'.localeCompare('b', 'de')", "return 'a'.toLocaleUpperCase('tr')",
 	} {
 		begin := time.Now()
-		f, err := New(code, js.Options{Timeout: 200 * time.Millisecond})
+		f, err := compileFunc(code, js.Options{Timeout: 200 * time.Millisecond})
 		if err == nil {
 			_, err = f.Call(bsonx.Missing)
 		}
@@ -158,7 +158,7 @@ func TestDeepChains(t *testing.T) {
 	for _, n := range []string{"2e6", "3e6", "4e6"} {
 		code := "function F() {} let o = {}; for (let i = 0; i < " + n +
 			"; i++) { F.prototype = o; o = new F() } o.x = 1"
-		f, err := New(code, js.Options{Timeout: time.Minute})
+		f, err := compileFunc(code, js.Options{Timeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}

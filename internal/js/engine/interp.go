@@ -9,20 +9,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/js"
 )
 
-// Interp is an engine with several functions. It implements js.Interp.
-type Interp struct {
+// interp is an engine with several functions. It implements js.interp.
+type interp struct {
 	engine *engine
 	opts   js.Options
 }
 
-// routine is a function of an Interp.
+// routine is a function of an interp.
 type routine struct{ fn goja.Callable }
 
 // callable returns the function of a routine that Compile returned.
 func callable(fn js.Routine) goja.Callable { return fn.(*routine).fn }
 
-// NewInterp returns an engine without functions.
-func NewInterp(opts js.Options) (*Interp, error) {
+// newInterp returns an engine without functions.
+func newInterp(opts js.Options) (*interp, error) {
 	e, err := newEngine()
 	if err != nil {
 		return nil, err
@@ -31,16 +31,16 @@ func NewInterp(opts js.Options) (*Interp, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Interp{e, opts}, e.define(stored)
+	return &interp{e, opts}, e.define(stored)
 }
 
 // SetGlobal sets a global variable for all functions.
-func (i *Interp) SetGlobal(name string, v bsonx.Value) error {
+func (i *interp) SetGlobal(name string, v bsonx.Value) error {
 	return i.engine.run(func() error { return i.engine.rt.Set(name, i.engine.convert.toJS(v)) })
 }
 
 // Define defines a Go function as a global function. An error of fn ends the call of the script.
-func (i *Interp) Define(name string, fn func(args []bsonx.Value) error) error {
+func (i *interp) Define(name string, fn func(args []bsonx.Value) error) error {
 	e := i.engine
 	return e.rt.Set(name, func(call goja.FunctionCall) goja.Value {
 		args := make([]bsonx.Value, len(call.Arguments))
@@ -59,7 +59,7 @@ func (i *Interp) Define(name string, fn func(args []bsonx.Value) error) error {
 }
 
 // Compile implements js.Interp.
-func (i *Interp) Compile(code string) (js.Routine, error) {
+func (i *interp) Compile(code string) (js.Routine, error) {
 	source, err := functionSource(code)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (i *Interp) Compile(code string) (js.Routine, error) {
 }
 
 // Call calls a function with `this` (missing for undefined) and arguments, and converts the result.
-func (i *Interp) Call(ctx context.Context, fn js.Routine, this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
+func (i *interp) Call(ctx context.Context, fn js.Routine, this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
 	var result bsonx.Value
 	err := i.engine.call(ctx, &i.opts, callable(fn), this, args, func(e *engine, v goja.Value) (err error) {
 		result, err = e.convert.toBSON(v)
@@ -82,14 +82,14 @@ func (i *Interp) Call(ctx context.Context, fn js.Routine, this bsonx.Value, args
 }
 
 // Run calls a function for its effects, and drops the result.
-func (i *Interp) Run(ctx context.Context, fn js.Routine, this bsonx.Value, args ...bsonx.Value) error {
+func (i *interp) Run(ctx context.Context, fn js.Routine, this bsonx.Value, args ...bsonx.Value) error {
 	return i.engine.call(ctx, &i.opts, callable(fn), this, args, func(*engine, goja.Value) error { return nil })
 }
 
 // Fold calls a function with a state and the elements of each array in turn. The result of a call
 // is the state for the next call. Fold returns the last state. Only that state is converted to
 // BSON.
-func (i *Interp) Fold(ctx context.Context, fn js.Routine, state bsonx.Value,
+func (i *interp) Fold(ctx context.Context, fn js.Routine, state bsonx.Value,
 	inputs []bsonx.Value,
 ) (bsonx.Value, error) {
 	e := i.engine

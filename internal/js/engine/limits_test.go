@@ -62,7 +62,7 @@ func TestBoundedFunctions(t *testing.T) {
 			at := strings.LastIndex(source, ";")
 			body = source[:at+1] + " return " + source[at+1:]
 		}
-		f, err := New("function() { "+body+" }", js.Options{})
+		f, err := compileFunc("function() { "+body+" }", js.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", source, err)
 			continue
@@ -114,7 +114,7 @@ func TestChangingValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			begin := torture.ProcessorTime()
 			peak := peakHeap(func() {
-				f, err := New(code, js.Options{Timeout: 200 * time.Millisecond})
+				f, err := compileFunc(code, js.Options{Timeout: 200 * time.Millisecond})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -222,8 +222,8 @@ func TestLimits(t *testing.T) {
 			}
 			var err error
 			peak := peakHeap(func() {
-				var f *Func
-				if f, err = New(code, js.Options{Timeout: timeout}); err == nil {
+				var f *compiledFunc
+				if f, err = compileFunc(code, js.Options{Timeout: timeout}); err == nil {
 					_, err = f.Call(bsonx.Missing)
 				}
 			})
@@ -242,7 +242,7 @@ func TestLimits(t *testing.T) {
 		"length": strings.Repeat(" ", maxSource) + "1",
 		"lists":  strings.Repeat("[1,", 100_000),
 	} {
-		if _, err := New(source, js.Options{}); mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure {
+		if _, err := compileFunc(source, js.Options{}); mongoerr.CodeOf(err) != mongoerr.JSInterpreterFailure {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -258,7 +258,7 @@ func TestDeepestSource(t *testing.T) {
 		"1" + strings.Repeat("+1", n/2),
 		strings.Repeat("[", n) + strings.Repeat("]", n), strings.Repeat("a=>", n/3) + "1",
 	} {
-		if _, err := New(source, js.Options{}); err != nil {
+		if _, err := compileFunc(source, js.Options{}); err != nil {
 			t.Errorf("%.10s: %v", source, err)
 		}
 	}

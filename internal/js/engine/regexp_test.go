@@ -90,7 +90,7 @@ func TestPropertyEscapes(t *testing.T) {
 		`/\p{L}/u.test('é')`, `/[^\P{Lu}]/u`, `/\\\p{L}/gu`, `new RegExp('\\p{L}', 'u')`, `new RegExp(/\p{L}/, 'u')`,
 		`eval('/\\p{L}/u')`, `/a/.compile('\\p{L}', 'u')`,
 	} {
-		f, err := New(code, js.Options{})
+		f, err := compileFunc(code, js.Options{})
 		if err == nil {
 			_, err = f.Call(bsonx.Missing)
 		}

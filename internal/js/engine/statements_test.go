@@ -27,7 +27,7 @@ func TestLastValue(t *testing.T) {
 		"var $value = 4; this.r == 5; $value = true", "let f = x => x == 5; f(this.r)", "const {r} = this; r == 5",
 		"`${this.r}` == '5'", "!false", "new Boolean(true).valueOf()",
 	} {
-		f, err := New(code, js.Options{})
+		f, err := compileFunc(code, js.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", code, err)
 			continue
@@ -40,7 +40,7 @@ func TestLastValue(t *testing.T) {
 		"true; if (false) 1", "true; for (; false;) 1", "var x = true",
 		"true; switch (1) {}", "function f() { true }",
 	} {
-		f, err := New(code, js.Options{})
+		f, err := compileFunc(code, js.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", code, err)
 			continue

@@ -29,12 +29,12 @@ func (e Errors) Wrap(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %s: %w", e.Package, fmt.Sprintf(format, args...), err)
 }
 
-// Active is the state of a cart that its owner may change.
-const Active = "active"
+// active is the state of a cart that its owner may change.
+const active = "active"
 
 // IsActive selects a cart that is active and whose deadline is after now.
 func IsActive(id string, now time.Time) bson.D {
-	return bson.D{{"_id", id}, {"state", Active}, {"deadline", bson.D{{"$gt", now}}}}
+	return bson.D{{"_id", id}, {"state", active}, {"deadline", bson.D{{"$gt", now}}}}
 }
 
 // ByDeadline is the index that Overdue reads. It has no entries of carts that have ended.
