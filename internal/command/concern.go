@@ -63,8 +63,8 @@ func (w *WriteConcern) Named() bool { return w.W == -1 && w.Tags == nil }
 // Unacknowledged reports w: 0.
 func (w *WriteConcern) Unacknowledged() bool { return w.Given && w.W == 0 }
 
-// Durable reports whether writes must survive the loss of power before they are acknowledged.
-func (w *WriteConcern) Durable() bool { return w.Journal || w.Majority && !w.NoJournal }
+// durable reports whether writes must survive the loss of power before they are acknowledged.
+func (w *WriteConcern) durable() bool { return w.Journal || w.Majority && !w.NoJournal }
 
 const modeMajority = "majority"
 

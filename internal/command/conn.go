@@ -57,12 +57,6 @@ func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn 
 // Release forgets a connection that has ended.
 func (s *Service) Release(c *Conn) { s.Ops.Remove(&c.Op) }
 
-// AppName returns the application's name from the handshake.
-func (c *Conn) AppName() string { return c.ClientApp }
-
-// Metadata returns the client document of the handshake.
-func (c *Conn) Metadata() bsonx.Doc { return c.ClientMetadata }
-
 // Database checks the name of a database and returns it as a string.
 func (c *Conn) Database(name []byte) (string, error) {
 	if len(name) > 0 && string(name) == c.lastDB {

@@ -126,7 +126,7 @@ func (r *Request) Lookup(name string) (*table.Collection, error) { return r.Read
 // Durability turns the write concern into what a commit waits for: with j or a majority it
 // survives the loss of power.
 func (r *Request) Durability(durable storage.Durability) storage.Durability {
-	if r.Generic.WriteConcern.Durable() {
+	if r.Generic.WriteConcern.durable() {
 		return durable
 	}
 	return storage.Buffered

@@ -42,19 +42,18 @@ type FieldType struct {
 
 // The types of MongoDB's IDL, in the order in which its messages list them.
 var (
-	Any        = FieldType{}
-	Bool       = OneOf(bsonx.TypeBool)
-	String     = OneOf(bsonx.TypeString)
-	Object     = OneOf(bsonx.TypeDocument)
-	Array      = OneOf(bsonx.TypeArray)
-	Long       = OneOf(bsonx.TypeInt64)
-	Int        = OneOf(bsonx.TypeInt32)
-	BinData    = OneOf(bsonx.TypeBinary)
-	Timestamp  = OneOf(bsonx.TypeTimestamp)
-	ObjectID   = OneOf(bsonx.TypeObjectID)
-	SafeBool   = OneOf(bsonx.TypeBool, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
-	SafeInt    = OneOf(bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
-	ObjectOrID = OneOf(bsonx.TypeDocument, bsonx.TypeString)
+	Any       = FieldType{}
+	Bool      = OneOf(bsonx.TypeBool)
+	String    = OneOf(bsonx.TypeString)
+	Object    = OneOf(bsonx.TypeDocument)
+	Array     = OneOf(bsonx.TypeArray)
+	Long      = OneOf(bsonx.TypeInt64)
+	Int       = OneOf(bsonx.TypeInt32)
+	BinData   = OneOf(bsonx.TypeBinary)
+	Timestamp = OneOf(bsonx.TypeTimestamp)
+	ObjectID  = OneOf(bsonx.TypeObjectID)
+	SafeBool  = OneOf(bsonx.TypeBool, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
+	SafeInt   = OneOf(bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
 	// OptionalBool and OwnedObject are the types of the fields that say themselves what is wrong.
 	OptionalBool = FieldType{Types: []bsonx.Type{bsonx.TypeBool}, Wrong: "Field '%s' should be a boolean value, but found: %s"}
 	OwnedObject  = FieldType{Types: []bsonx.Type{bsonx.TypeDocument}, Wrong: "Expected field %s to be of type object"}
@@ -84,9 +83,6 @@ func (f FieldType) Accepts(t bsonx.Type) bool {
 
 // Is reports whether f and g are the same types.
 func (f FieldType) Is(g FieldType) bool { return slices.Equal(f.Types, g.Types) }
-
-// IsAny reports whether every type is allowed.
-func (f FieldType) IsAny() bool { return len(f.Types) == 0 }
 
 // String lists the types as MongoDB's messages do.
 func (f FieldType) String() string {

@@ -230,7 +230,7 @@ func TestRunOutcomes(t *testing.T) {
 			return mongoerr.New(mongoerr.DuplicateKey, "E11000").WithLabel("L").WithInfo(bsonx.NewDoc("keyValue", bsonx.NewDoc("a", 1)))
 		},
 		"concerned": func(_ context.Context, req *command.Request) error {
-			req.SetWriteConcernError(mongoerr.New(mongoerr.WriteConcernTimeout, "waiting for replication timed out"))
+			req.Reply.WriteConcernError = mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "not enough members")
 			return nil
 		},
 	}
@@ -255,7 +255,7 @@ func TestRunOutcomes(t *testing.T) {
 		t.Errorf("labels: %s", command.FormatDoc(got))
 	}
 	got = h.run("test", bsonx.NewDoc("concerned", 1))
-	if got.Lookup("ok").Double() != 1 || got.Lookup("writeConcernError").Doc().Lookup("code").Int32() != 64 {
+	if got.Lookup("ok").Double() != 1 || got.Lookup("writeConcernError").Doc().Lookup("code").Int32() != int32(mongoerr.UnsatisfiableWriteConcern) {
 		t.Errorf("concerned: %s", command.FormatDoc(got))
 	}
 	if got := h.run("test", bsonx.NewDoc("ping", 1)); code(got) != 0 {
@@ -307,8 +307,8 @@ func TestHello(t *testing.T) {
 	if c := got.Lookup("compression").Doc(); c.Len() != 2 || c.Index(0).Str() != "zstd" {
 		t.Errorf("compression %s", command.FormatDoc(c))
 	}
-	if h.conn.AppName() != "app" {
-		t.Errorf("application %q", h.conn.AppName())
+	if h.conn.ClientApp != "app" {
+		t.Errorf("application %q", h.conn.ClientApp)
 	}
 	if got := h.run("admin", bsonx.NewDoc("hello", 1, "client", client)); code(got) != mongoerr.ClientMetadataCannotBeMutated {
 		t.Errorf("second handshake: %s", command.FormatDoc(got))
@@ -519,7 +519,7 @@ func TestShutdownIsLocal(t *testing.T) {
 
 // TestTable checks what every definition promises.
 func TestTable(t *testing.T) {
-	for _, d := range newHarness(t).svc.Registry().Definitions() {
+	for _, d := range newHarness(t).svc.Commands.Definitions() {
 		if d.Status == command.Supported && !d.Hidden && d.Help == "" {
 			t.Errorf("%s has no help", d.Name)
 		}

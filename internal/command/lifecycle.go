@@ -76,8 +76,8 @@ func (s *Service) Stop() {
 // Interrupt ends all running commands with InterruptedAtShutdown.
 func (s *Service) Interrupt(context.Context) { s.Ops.Each((*session.Op).Shutdown) }
 
-// SetSlowMillis changes from when on operations are logged; a negative number logs none.
-func (s *Service) SetSlowMillis(ms int64) { s.Slow.Store(ms) }
+// setSlowMillis changes from when on operations are logged; a negative number logs none.
+func (s *Service) setSlowMillis(ms int64) { s.Slow.Store(ms) }
 
 // Quiet reports whether connections are not logged: the parameter quiet.
 func (s *Service) Quiet() bool { return s.Switches.quiet.Load() }

@@ -84,7 +84,7 @@ func (s opening) builtinParams() []param.Param {
 		param.Int("cursorTimeoutMillis", 600_000, 1, 1<<53, func(n int64) {
 			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
 		}),
-		param.Int("slowms", s.SlowMillis, -1, 1<<53, s.SetSlowMillis),
+		param.Int("slowms", s.SlowMillis, -1, 1<<53, s.setSlowMillis),
 		param.Int("maxAcceptableLogicalClockDriftSecs", maxClockDrift, 1, 1<<31-1, s.MaxClockDrift.Store),
 		param.Int("minSnapshotHistoryWindowInSeconds", read.SnapshotWindow, 0, 1<<31-1, s.setHistoryWindow),
 	}
@@ -133,7 +133,7 @@ type opening struct{ *Service }
 // open gives the service all that commands need, and reads what was set before the last stop.
 func (s opening) open() error {
 	s.setDefaults()
-	registry, err := NewRegistry(s.Definitions)
+	registry, err := newRegistry(s.Definitions)
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (s opening) setDefaults() {
 		s.Params = param.NewParams()
 	}
 	if s.SlowMillis == 0 {
-		s.SlowMillis = DefaultSlowMillis
+		s.SlowMillis = defaultSlowMillis
 	}
 	s.Transactions.Ended = func(t *session.Transaction) {
 		s.Stats.Transactions.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))

@@ -40,7 +40,7 @@ func RunProfile(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	}
 	s.SlowPolicy.Store(&next)
 	if req.Has("slowms") {
-		s.SetSlowMillis(req.Int64("slowms", DefaultSlowMillis))
+		s.setSlowMillis(req.Int64("slowms", defaultSlowMillis))
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (r *Request) StartBatch() *read.Output {
 
 // KeepCursor implements read.Command.
 func (r *Request) KeepCursor(c *session.Cursor) (int64, error) {
-	r.RetainCursor(c)
+	r.retainCursor(c)
 	return r.Service.Cursors.Register(c)
 }
 

@@ -125,8 +125,8 @@ type Registry struct {
 // maxFields is the number of Fields that the parser's bit sets hold.
 const maxFields = 64
 
-// NewRegistry indexes a table of definitions. A name that stands twice is an error.
-func NewRegistry(defs []Definition) (*Registry, error) {
+// newRegistry indexes a table of definitions. A name that stands twice is an error.
+func newRegistry(defs []Definition) (*Registry, error) {
 	r := &Registry{ByName: make(map[string]*Entry, len(defs))}
 	for i := range defs {
 		d := &defs[i]

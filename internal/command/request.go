@@ -225,9 +225,9 @@ func (r *Request) LegacyCollection() (string, error) {
 // of an open cursor.
 func (r *Request) Retain() { r.Retained = true }
 
-// RetainCursor readies a cursor to outlive the request that opened it: its owner is the request's,
+// retainCursor readies a cursor to outlive the request that opened it: its owner is the request's,
 // and it keeps the request's bytes.
-func (r *Request) RetainCursor(c *session.Cursor) {
+func (r *Request) retainCursor(c *session.Cursor) {
 	r.Retain()
 	if r.Snapshot != nil {
 		c.Source = r.Service.Read.Snapshots.Source(r.Snapshot, c.Source)
@@ -262,9 +262,6 @@ func (r *Request) Exhaust(next bsonx.Doc) bool {
 
 // CloseConnection lets the connection end after the reply.
 func (r *Request) CloseConnection() { r.Reply.CloseConn = true }
-
-// SetWriteConcernError reports that the writes happened and their write concern was not met.
-func (r *Request) SetWriteConcernError(err *mongoerr.Error) { r.Reply.WriteConcernError = err }
 
 // Owner returns who a cursor of this request belongs to.
 func (r *Request) Owner() session.Owner {

@@ -116,9 +116,6 @@ func (s *Service) HostAndPort() string {
 	return s.Hostname
 }
 
-// Registry returns the commands.
-func (s *Service) Registry() *Registry { return s.Commands }
-
 // Data is what the commands on documents, collections and indexes work with.
 type Data struct {
 	Store   *table.Store

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// DefaultSlowMillis is the time from which an operation is logged as slow, in milliseconds.
-const DefaultSlowMillis = 100
+// defaultSlowMillis is the time from which an operation is logged as slow, in milliseconds.
+const defaultSlowMillis = 100
 
 // slowPolicy says which operations are logged, beside slowms: the arguments of the command profile.
 // It is immutable.

@@ -158,7 +158,7 @@ func TestByUUID(t *testing.T) {
 		}{{"args", id, 0}, {"elsewhere", id, 26}, {"args", unknown, 26}} {
 			want := c.code
 			switch d := find(bases[i].Name); {
-			case !d.CommandField.IsAny():
+			case len(d.CommandField.Types) > 0:
 				want = 14
 			case !d.ByUUID:
 				want = 73

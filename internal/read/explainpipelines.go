@@ -117,6 +117,8 @@ func (p *Pipelines) ExplainQuery(ctx context.Context, ask *explain.Request, x ex
 	return &Explained{Stages: slices.Insert(stages, 0, cursor)}, err
 }
 
+var _ pipeline.Explorer = (*Pipelines)(nil)
+
 // Below implements pipeline.Explorer.
 func (p *Pipelines) Below(db, name string, stages []bsonx.Value) []bsonx.Value {
 	_, _, below, err := p.resolveView(db, name, stages)

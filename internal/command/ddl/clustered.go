@@ -97,7 +97,7 @@ func isClusteredCollection(c *table.Collection) bool {
 }
 
 // checkBesideClustered judges a specification of createIndexes on a collection that may be clustered.
-func checkBesideClustered(c *table.Collection, s *IndexSpec) error {
+func checkBesideClustered(c *table.Collection, s *indexSpec) error {
 	clustered := command.ClusteredOption(c.Options)
 	switch {
 	case s.clustered && (clustered == nil || !s.isID()):

@@ -74,7 +74,7 @@ type createdIndexes struct {
 
 // buildMissing builds the indexes that do not exist yet. It begins again where another client changes the
 // collection, or builds one of the same indexes: who is told that an index exists may rely on it.
-func buildMissing(ctx context.Context, req *command.Request, name string, specs []*IndexSpec) (createdIndexes, error) {
+func buildMissing(ctx context.Context, req *command.Request, name string, specs []*indexSpec) (createdIndexes, error) {
 	store := req.Service.Store
 	names := make([]string, len(specs))
 	for i, s := range specs {
@@ -107,7 +107,7 @@ func buildMissing(ctx context.Context, req *command.Request, name string, specs 
 
 // tryBuild builds indexes on c, or makes the collection with them where c is nil. It does nothing where
 // another client has changed that meanwhile.
-func tryBuild(ctx context.Context, req *command.Request, name string, c *table.Collection, specs []*IndexSpec) (res createdIndexes, err error) {
+func tryBuild(ctx context.Context, req *command.Request, name string, c *table.Collection, specs []*indexSpec) (res createdIndexes, err error) {
 	created := c == nil
 	if created {
 		c = table.NotCreated(req.DB, name)
@@ -131,7 +131,7 @@ func tryBuild(ctx context.Context, req *command.Request, name string, c *table.C
 }
 
 // createMissing is buildMissing in a transaction, which makes indexes on new collections only.
-func createMissing(_ context.Context, req *command.Request, name string, specs []*IndexSpec) (res createdIndexes, err error) {
+func createMissing(_ context.Context, req *command.Request, name string, specs []*indexSpec) (res createdIndexes, err error) {
 	existed, err := command.WriteTarget(req, req.DB, name)
 	if err != nil {
 		return res, err
@@ -153,7 +153,7 @@ func createMissing(_ context.Context, req *command.Request, name string, specs [
 	return res, req.Txn().CreateIndexes(c, missing)
 }
 
-func parseIndexSpecs(req *command.Request) ([]*IndexSpec, error) {
+func parseIndexSpecs(req *command.Request) ([]*indexSpec, error) {
 	docs, err := command.DocsOf("createIndexes.indexes", req.Get("indexes"))
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func parseIndexSpecs(req *command.Request) ([]*IndexSpec, error) {
 	if len(docs) == 0 {
 		return nil, mongoerr.New(mongoerr.BadValue, "Must specify at least one index to create")
 	}
-	var out []*IndexSpec
+	var out []*indexSpec
 	for _, doc := range docs {
 		if req.Bool("ignoreUnknownIndexOptions") {
 			doc = knownOptions(doc)
@@ -196,7 +196,7 @@ func knownOptions(spec bsonx.Doc) bsonx.Doc {
 
 // newIndexes returns the specifications of the indexes that do not exist yet. Ones that contradict existing indexes, or
 // each other, are an error, and so is a new one that is asked for twice.
-func newIndexes(c *table.Collection, specs []*IndexSpec) ([]bsonx.Doc, error) {
+func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 	known := []bsonx.Doc{command.IDIndexSpec}
 	hasText := false
 	for _, ix := range c.Indexes {

@@ -20,7 +20,7 @@ const (
 )
 
 // checkKinds refuses a key pattern that names several kinds of index.
-func (s *IndexSpec) checkKinds() error {
+func (s *indexSpec) checkKinds() error {
 	kind := ""
 	for it := s.key.Iter(); it.Next(); {
 		v := it.Value()
@@ -36,7 +36,7 @@ func (s *IndexSpec) checkKinds() error {
 }
 
 // checkGeo checks the options of a geospatial index.
-func (s *IndexSpec) checkGeo() error {
+func (s *indexSpec) checkGeo() error {
 	switch index.KindOf(s.key) {
 	case index.Plane:
 		return s.checkPlane()
@@ -47,7 +47,7 @@ func (s *IndexSpec) checkGeo() error {
 	}
 }
 
-func (s *IndexSpec) checkPlane() error {
+func (s *indexSpec) checkPlane() error {
 	fields, first := 0, 0
 	i := 0
 	for it := s.key.Iter(); it.Next(); i++ {
@@ -76,7 +76,7 @@ func formatBound(f float64) string {
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%g", f), "+"))
 }
 
-func (s *IndexSpec) checkSphere() error {
+func (s *indexSpec) checkSphere() error {
 	version, coarsest, finest := int64(3), int64(0), int64(23)
 	for name, at := range map[string]*int64{
 		sphereVersion: &version, "coarsestIndexedLevel": &coarsest, "finestIndexedLevel": &finest,
@@ -106,7 +106,7 @@ func (s *IndexSpec) checkSphere() error {
 const sphereVersion = "2dsphereIndexVersion"
 
 // checkSphereVersion refuses versions that no 2dsphere index has.
-func (s *IndexSpec) checkSphereVersion() error {
+func (s *indexSpec) checkSphereVersion() error {
 	v := s.raw.Lookup(sphereVersion)
 	if v.IsMissing() || index.KindOf(s.key) != index.Sphere {
 		return nil

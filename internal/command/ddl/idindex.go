@@ -53,7 +53,7 @@ type idIndex struct {
 }
 
 func parseIDIndex(spec bsonx.Doc) (*idIndex, error) {
-	s := &IndexSpec{raw: spec}
+	s := &indexSpec{raw: spec}
 	for it := spec.Iter(); it.Next(); {
 		if err := s.option(string(it.Key()), it.Value()); err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func parseIDIndex(spec bsonx.Doc) (*idIndex, error) {
 }
 
 // checkIDCollation refuses an index on _id with another collation than the collection's.
-func (s *IndexSpec) checkIDCollation(of *collation.Collator) error {
+func (s *indexSpec) checkIDCollation(of *collation.Collator) error {
 	if s.clustered || s.collation.IsMissing() {
 		return nil
 	}

@@ -44,7 +44,7 @@ func wrongOption(name string, want command.FieldType, v bsonx.Value) error {
 }
 
 // readVersion reads the version of an index. Both versions are kept in the same way.
-func (s *IndexSpec) readVersion(v bsonx.Value) error {
+func (s *indexSpec) readVersion(v bsonx.Value) error {
 	n, exact := v.AsExactInt64()
 	if !exact || n != int64(int32(n)) {
 		return mongoerr.New(mongoerr.BadValue, "Index version must be representable as a 32-bit integer, but got %s", bsonx.FormatShell(v))
@@ -57,7 +57,7 @@ func (s *IndexSpec) readVersion(v bsonx.Value) error {
 }
 
 // checkEngine judges the options for storage engines.
-func (s *IndexSpec) checkEngine() error {
+func (s *indexSpec) checkEngine() error {
 	v := s.raw.Lookup("storageEngine")
 	switch {
 	case v.IsMissing():
@@ -79,7 +79,7 @@ var (
 
 // checkClusteredFields refuses options that a clustered index does not have, whatever the values
 // are.
-func (s *IndexSpec) checkClusteredFields() error {
+func (s *indexSpec) checkClusteredFields() error {
 	if s.raw.Lookup("clustered").IsMissing() {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (s *IndexSpec) checkClusteredFields() error {
 }
 
 // checkWeights refuses weights of an index that has none.
-func (s *IndexSpec) checkWeights() error {
+func (s *indexSpec) checkWeights() error {
 	if s.raw.Lookup("weights").IsMissing() || isText(s.key) {
 		return nil
 	}
@@ -114,7 +114,7 @@ func completeSpec(spec bsonx.Doc) bsonx.Doc {
 }
 
 // checkOriginal judges the specification that an index on buckets was made from.
-func (s *IndexSpec) checkOriginal() error {
+func (s *indexSpec) checkOriginal() error {
 	v := s.raw.Lookup(command.OriginalSpec)
 	switch {
 	case v.IsMissing():
@@ -122,12 +122,12 @@ func (s *IndexSpec) checkOriginal() error {
 	case v.Doc().IsEmpty():
 		return mongoerr.New(mongoerr.BadValue, "The field 'originalSpec' cannot be an empty object.")
 	default:
-		return (&IndexSpec{raw: v.Doc(), version: 2}).readFields()
+		return (&indexSpec{raw: v.Doc(), version: 2}).readFields()
 	}
 }
 
 // readCollation reads the collation.
-func (s *IndexSpec) readCollation() error {
+func (s *indexSpec) readCollation() error {
 	v := s.raw.Lookup("collation")
 	if v.IsMissing() {
 		return nil
@@ -141,7 +141,7 @@ func (s *IndexSpec) readCollation() error {
 }
 
 // checkWildcardOptions refuses what no wildcard index has.
-func (s *IndexSpec) checkWildcardOptions() error {
+func (s *indexSpec) checkWildcardOptions() error {
 	if !s.wildcard {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (s *IndexSpec) checkWildcardOptions() error {
 
 var errWildcardTTL = cannotCreate("cannot make a TTL index :: caused by :: Index type 'wildcard' does not support the 'expireAfterSeconds' option")
 
-func (s *IndexSpec) checkWildcardProjection() error {
+func (s *indexSpec) checkWildcardProjection() error {
 	v := s.raw.Lookup("wildcardProjection")
 	if v.IsMissing() {
 		return nil

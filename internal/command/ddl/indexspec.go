@@ -28,8 +28,8 @@ const (
 // indexKinds are the index types that a key pattern can name as a string.
 var indexKinds = map[string]bool{"text": true, "2d": true, "2dsphere": true, "hashed": true}
 
-// IndexSpec is a specification of createIndexes that was checked.
-type IndexSpec struct {
+// indexSpec is a specification of createIndexes that was checked.
+type indexSpec struct {
 	raw       bsonx.Doc // as the client sent it
 	name      string
 	version   int32
@@ -56,8 +56,8 @@ func cannotCreate(format string, args ...any) error {
 
 // parseIndexSpec checks one element of createIndexes. Errors name the element as MongoDB does: as it
 // was sent, completed with its version, or not at all.
-func parseIndexSpec(doc bsonx.Doc) (*IndexSpec, error) {
-	s := &IndexSpec{raw: doc, version: 2}
+func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
+	s := &indexSpec{raw: doc, version: 2}
 	if err := s.readFields(); err != nil {
 		return nil, inSpecification(err, doc)
 	}
@@ -76,7 +76,7 @@ func inSpecification(err error, spec bsonx.Doc) error {
 }
 
 // readFields checks the fields one by one, and the key pattern.
-func (s *IndexSpec) readFields() error {
+func (s *indexSpec) readFields() error {
 	if err := s.checkClusteredFields(); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *IndexSpec) readFields() error {
 }
 
 // checkAlone makes the checks whose errors do not repeat the specification.
-func (s *IndexSpec) checkAlone() error {
+func (s *indexSpec) checkAlone() error {
 	if err := s.checkID(); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *IndexSpec) checkAlone() error {
 }
 
 // complete makes the checks that need the whole specification, and adds what a text index has by default.
-func (s *IndexSpec) complete() error {
+func (s *indexSpec) complete() error {
 	for _, check := range []func() error{s.checkName, s.checkEngine, s.checkPartial, s.checkSphereVersion} {
 		if err := check(); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (s *IndexSpec) complete() error {
 }
 
 // checkName refuses names that no index has.
-func (s *IndexSpec) checkName() error {
+func (s *indexSpec) checkName() error {
 	switch {
 	case s.name == "":
 		return cannotCreate("index name cannot be empty")
@@ -138,7 +138,7 @@ func (s *IndexSpec) checkName() error {
 }
 
 // checkUnique refuses options that contradict a unique index, and a clustered one that is not unique.
-func (s *IndexSpec) checkUnique() error {
+func (s *indexSpec) checkUnique() error {
 	switch {
 	case s.clustered && !s.unique:
 		return cannotCreate("The 'unique' field is required when 'clustered' is specified")
@@ -151,14 +151,14 @@ func (s *IndexSpec) checkUnique() error {
 }
 
 // checkVersion refuses options that an index of version 1 does not have.
-func (s *IndexSpec) checkVersion() error {
+func (s *indexSpec) checkVersion() error {
 	if s.version != 1 || s.raw.Lookup("collation").IsMissing() {
 		return nil
 	}
 	return cannotCreate("Invalid index specification %s; cannot create an index with the 'collation' option and v=1", bsonx.FormatShell(bsonx.Document(s.raw)))
 }
 
-func (s *IndexSpec) option(name string, v bsonx.Value) error {
+func (s *indexSpec) option(name string, v bsonx.Value) error {
 	want, known := indexOptions[name]
 	if !known {
 		return mongoerr.New(mongoerr.InvalidIndexSpecificationOption,
@@ -201,7 +201,7 @@ func (s *IndexSpec) option(name string, v bsonx.Value) error {
 }
 
 // checkKey checks the key pattern.
-func (s *IndexSpec) checkKey() error {
+func (s *indexSpec) checkKey() error {
 	n := s.key.Len()
 	switch {
 	case n == 0:
@@ -295,7 +295,7 @@ func checkIndexPath(path, kind string) error {
 	return nil
 }
 
-func (s *IndexSpec) checkWildcardOverlap() error {
+func (s *indexSpec) checkWildcardOverlap() error {
 	prefix := ""
 	for it := s.key.Iter(); it.Next(); {
 		if p, ok := strings.CutSuffix(string(it.Key()), "$**"); ok {
@@ -319,7 +319,7 @@ func (s *IndexSpec) checkWildcardOverlap() error {
 }
 
 // checkOptions checks how the options go together.
-func (s *IndexSpec) checkOptions() error {
+func (s *indexSpec) checkOptions() error {
 	if err := s.checkWildcardOptions(); err != nil {
 		return err
 	}
@@ -330,7 +330,7 @@ func (s *IndexSpec) checkOptions() error {
 }
 
 // checkBuild makes the checks that MongoDB makes when it builds the index.
-func (s *IndexSpec) checkBuild() error {
+func (s *indexSpec) checkBuild() error {
 	if err := s.checkGeo(); err != nil {
 		return err
 	}
@@ -348,7 +348,7 @@ func (s *IndexSpec) checkBuild() error {
 const columnstore = "columnstore"
 
 // checkColumnstore refuses indexes of a type that MongoDB has no more.
-func (s *IndexSpec) checkColumnstore() error {
+func (s *indexSpec) checkColumnstore() error {
 	for it := s.key.Iter(); it.Next(); {
 		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == columnstore {
 			return mongoerr.New(mongoerr.NotImplemented, "Columnstore indexes can no longer be created")
@@ -358,14 +358,14 @@ func (s *IndexSpec) checkColumnstore() error {
 }
 
 // isID reports whether the key is that of the index on _id, in whatever direction.
-func (s *IndexSpec) isID() bool {
+func (s *indexSpec) isID() bool {
 	first := s.key.First()
 	f, ok := first.Value.AsFloat64()
 	return ok && s.key.Len() == 1 && string(first.Key) == "_id" && math.Abs(math.Trunc(f)) == 1
 }
 
 // checkID judges a specification of the index on _id, and refuses the name of that index for others.
-func (s *IndexSpec) checkID() error {
+func (s *indexSpec) checkID() error {
 	switch {
 	case s.isID() && !s.clustered:
 		return s.checkIDIndex()
@@ -378,7 +378,7 @@ func (s *IndexSpec) checkID() error {
 }
 
 // checkIDIndex judges a specification of the index on _id, which every collection has.
-func (s *IndexSpec) checkIDIndex() error {
+func (s *indexSpec) checkIDIndex() error {
 	if err := onlyFields(completeSpec(s.raw), "an _id", idFields); err != nil {
 		return err
 	}
@@ -390,7 +390,7 @@ func (s *IndexSpec) checkIDIndex() error {
 }
 
 // checkPartial checks the filter of a partial index: only predicates that the planner can prove.
-func (s *IndexSpec) checkPartial() error {
+func (s *indexSpec) checkPartial() error {
 	if s.partial == nil {
 		return nil
 	}
@@ -421,7 +421,7 @@ func checkPartialNode(n filter.Node, depth int) error {
 
 // collationIn returns the collation that the index has in a collection with that default; missing for none. Where there is
 // a default, that an index has none is said.
-func (s *IndexSpec) collationIn(fallback *collation.Collator) bsonx.Value {
+func (s *indexSpec) collationIn(fallback *collation.Collator) bsonx.Value {
 	switch {
 	case s.collation.IsMissing() && fallback != nil:
 		return bsonx.Document(fallback.Spec())
@@ -433,7 +433,7 @@ func (s *IndexSpec) collationIn(fallback *collation.Collator) bsonx.Value {
 }
 
 // checkCollation refuses collations of indexes that know none.
-func (s *IndexSpec) checkCollation(fallback *collation.Collator) error {
+func (s *indexSpec) checkCollation(fallback *collation.Collator) error {
 	v := s.collationIn(fallback)
 	if v.IsMissing() || v.Doc().Len() == 1 {
 		return nil
@@ -448,7 +448,7 @@ func (s *IndexSpec) checkCollation(fallback *collation.Collator) error {
 }
 
 // stored returns the specification as it is kept, in a collection with a default collation.
-func (s *IndexSpec) stored(fallback *collation.Collator) bsonx.Doc {
+func (s *indexSpec) stored(fallback *collation.Collator) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Int32("v", s.version)
@@ -480,7 +480,7 @@ func (s *IndexSpec) stored(fallback *collation.Collator) bsonx.Doc {
 	return b.Bytes()
 }
 
-func (s *IndexSpec) hasKind(kind string) bool {
+func (s *indexSpec) hasKind(kind string) bool {
 	for it := s.key.Iter(); it.Next(); {
 		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == kind {
 			return true

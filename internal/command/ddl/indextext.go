@@ -18,7 +18,7 @@ var textOptions = []string{"weights", "default_language", "language_override", "
 
 // completeText checks the specification of a text index and gives it the form in which it is stored: the text fields become
 // _fts and _ftsx in the key, and weights in the options.
-func (s *IndexSpec) completeText() error {
+func (s *indexSpec) completeText() error {
 	t := textSpec{weights: make(map[string]int32)}
 	if err := t.readKey(s.key); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 const maxTTLSeconds = math.MaxInt32
 
 // checkTTLIndex judges expireAfterSeconds of an index specification.
-func checkTTLIndex(s *IndexSpec) error {
+func checkTTLIndex(s *indexSpec) error {
 	if s.ttl.IsMissing() {
 		return nil
 	}

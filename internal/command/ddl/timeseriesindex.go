@@ -34,8 +34,8 @@ func bucketIndex(o *timeseries.Options, spec bsonx.Doc) bsonx.Doc {
 }
 
 // bucketIndexes checks the specifications of indexes on measurements and returns those on buckets.
-func bucketIndexes(c *table.Collection, specs []*IndexSpec) ([]*IndexSpec, error) {
-	o, out := c.Timeseries, make([]*IndexSpec, len(specs))
+func bucketIndexes(c *table.Collection, specs []*indexSpec) ([]*indexSpec, error) {
+	o, out := c.Timeseries, make([]*indexSpec, len(specs))
 	for i, s := range specs {
 		if err := checkSeriesIndex(o, s); err != nil {
 			return nil, err
@@ -53,7 +53,7 @@ func bucketIndexes(c *table.Collection, specs []*IndexSpec) ([]*IndexSpec, error
 }
 
 // checkSeriesIndex refuses indexes that time-series collections do not have.
-func checkSeriesIndex(o *timeseries.Options, s *IndexSpec) error {
+func checkSeriesIndex(o *timeseries.Options, s *indexSpec) error {
 	if isText(s.key) {
 		return InvalidSeries("Text indexes are not supported on time-series collections")
 	}
