@@ -113,6 +113,3 @@ func parseMeta(_ *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, err
 	}
 	return &metaExpr{arg.Str(), read}, vars.CheckMeta(arg.Str())
 }
-
-// IsMeta reports whether name is a kind of metadata that $meta knows.
-func IsMeta(name string) bool { return metaFields()[name] != nil }

@@ -35,7 +35,6 @@ const (
 	NotSingleValueField                      Code = 54
 	EmptyFieldName                           Code = 56
 	CommandNotFound                          Code = 59
-	WriteConcernTimeout                      Code = 64
 	ImmutableField                           Code = 66
 	CannotCreateIndex                        Code = 67
 	IndexAlreadyExists                       Code = 68
@@ -182,7 +181,6 @@ var names = map[Code]string{
 	NotSingleValueField:                      "NotSingleValueField",
 	EmptyFieldName:                           "EmptyFieldName",
 	CommandNotFound:                          "CommandNotFound",
-	WriteConcernTimeout:                      "WriteConcernTimeout",
 	ImmutableField:                           "ImmutableField",
 	CannotCreateIndex:                        "CannotCreateIndex",
 	IndexAlreadyExists:                       "IndexAlreadyExists",
@@ -302,6 +300,7 @@ var names = map[Code]string{
 	55:    "InvalidDBRef",
 	57:    "DottedFieldName",
 	61:    "ShardKeyNotFound",
+	64:    "WriteConcernTimeout",
 	65:    "MultipleErrorsOccurred",
 	70:    "ShardNotFound",
 	94:    "NotYetInitialized",

@@ -114,7 +114,7 @@ func TestDropBetweenIndexes(t *testing.T) {
 	}
 	for name, drop := range map[string]func(s *table.Store, kept, gone *table.Collection) error{
 		"rename": func(s *table.Store, kept, gone *table.Collection) error {
-			return schema.Rename(s, kept, "db", gone.Name, true)
+			return rename(s, kept, "db", gone.Name, true)
 		},
 		"drop": func(s *table.Store, _, gone *table.Collection) error { return schema.Drop(s, gone) },
 		"database": func(s *table.Store, _, gone *table.Collection) error {

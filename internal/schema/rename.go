@@ -11,16 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Rename gives a collection another name. Where a collection has the name, Rename fails with
-// NamespaceExists, or drops that collection in the same change with dropTarget. A view or a
-// time-series collection that has the name is never dropped: Rename fails with NamespaceExists. A
-// temporary collection becomes an ordinary one.
-func Rename(s *table.Store, c *table.Collection, db, name string, dropTarget bool) error {
-	return renameOver(s, c, db, name, renaming{accept: Droppable(dropTarget)})
-}
-
-// RenameOver is Rename that drops what has the name only if accept returns no error for it; nil
-// stands for nothing. It is asked when the rename commits.
+// RenameOver gives a collection another name, and drops in the same change what has the name
+// already. When the rename commits, accept gets what has the name, or nil; an error of accept ends
+// the rename. A temporary collection becomes an ordinary one unless stayTemp is true.
 func RenameOver(s *table.Store, c *table.Collection, db, name string, stayTemp bool, accept func(target *table.Entry) error) error {
 	return renameOver(s, c, db, name, renaming{accept: accept, stayTemp: stayTemp})
 }

@@ -25,13 +25,13 @@ func TestNamesAreTakenUnderTheLock(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
 	c, _ := schema.Ensure(s, "db", "x")
-	if err := schema.Rename(s, c, "other", "y", false); err != nil {
+	if err := rename(s, c, "other", "y", false); err != nil {
 		t.Fatal(err)
 	}
 	if code := mongoerr.CodeOf(schema.Drop(s, c)); code != mongoerr.NamespaceNotFound {
 		t.Errorf("drop of the old name: code %d", code)
 	}
-	if code := mongoerr.CodeOf(schema.Rename(s, c, "db", "z", false)); code != mongoerr.NamespaceNotFound {
+	if code := mongoerr.CodeOf(rename(s, c, "db", "z", false)); code != mongoerr.NamespaceNotFound {
 		t.Errorf("rename of the old name: code %d", code)
 	}
 	c = s.Lookup("other", "y")
@@ -41,7 +41,7 @@ func TestNamesAreTakenUnderTheLock(t *testing.T) {
 	if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
 		t.Fatal(err)
 	}
-	if code := mongoerr.CodeOf(schema.Rename(s, c, "other", "y", true)); code != mongoerr.IllegalOperation {
+	if code := mongoerr.CodeOf(rename(s, c, "other", "y", true)); code != mongoerr.IllegalOperation {
 		t.Errorf("rename onto itself: code %d", code)
 	}
 	if n := schematest.MustValid(t, s, c).Records; n != 1 {
@@ -94,7 +94,7 @@ func TestDropDatabaseBesideOthers(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		wg.Go(func() { moved = schema.Rename(s, b, kept, "b", false) == nil })
+		wg.Go(func() { moved = rename(s, b, kept, "b", false) == nil })
 		wg.Wait()
 		if (s.Lookup(kept, "b") != nil) != moved {
 			t.Fatalf("rename moved: %v, collection: %v", moved, s.Lookup(kept, "b") != nil)
@@ -207,7 +207,7 @@ func TestRenameBesideNewTargets(t *testing.T) {
 			}
 		})
 		armed = true
-		if code := mongoerr.CodeOf(schema.Rename(s, x, "db", "y", true)); code != mongoerr.NamespaceExists || armed {
+		if code := mongoerr.CodeOf(rename(s, x, "db", "y", true)); code != mongoerr.NamespaceExists || armed {
 			t.Errorf("rename over a new %s: code %d", kind, code)
 		}
 		var names []string
@@ -225,4 +225,9 @@ func TestRenameBesideNewTargets(t *testing.T) {
 			t.Errorf("after a rename over a new %s system.views has %d documents, %v", kind, n.Count, err)
 		}
 	}
+}
+
+// rename gives c another name, over a collection that has the name if drop is true.
+func rename(s *table.Store, c *table.Collection, db, name string, drop bool) error {
+	return schema.RenameOver(s, c, db, name, false, schema.Droppable(drop))
 }

@@ -359,7 +359,7 @@ func TestCappedArrivals(t *testing.T) {
 		}
 	}
 	arrivals, _ = c.Arrivals()
-	if err := schema.Rename(s, c, "db", "other", false); err != nil {
+	if err := rename(s, c, "db", "other", false); err != nil {
 		t.Fatal(err)
 	}
 	if !heard(arrivals) {

@@ -55,7 +55,7 @@ func TestOplog(t *testing.T) {
 	w.Close() // not committed, and not logged
 	must(schema.Modify(s, s.Current(c), &schema.CollMod{Options: bsonx.NewDoc("validationLevel", "off")}))
 	must(schema.DropIndexes(s, s.Current(c), "a_1"))
-	must(schema.Rename(s, s.Current(c), "d", "e", false))
+	must(rename(s, s.Current(c), "d", "e", false))
 	must(schema.Drop(s, s.Lookup("d", "e")))
 	_, err = schema.DropDatabase(t.Context(), s, "d")
 	must(err)
@@ -177,7 +177,7 @@ func TestOplogIsProtected(t *testing.T) {
 	c := s.Oplog()
 	_, err := s.BeginWrite(c)
 	for name, err := range map[string]error{
-		"write": err, "drop": schema.Drop(s, c), "rename": schema.Rename(s, c, "d", "c", false), "convert": schema.Convert(context.Background(), s, c, nil),
+		"write": err, "drop": schema.Drop(s, c), "rename": rename(s, c, "d", "c", false), "convert": schema.Convert(context.Background(), s, c, nil),
 		"index": schema.CreateIndexes(context.Background(), s, c, []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}),
 	} {
 		if code := mongoerr.CodeOf(err); code != mongoerr.IllegalOperation && code != mongoerr.InvalidNamespace {

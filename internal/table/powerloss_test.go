@@ -185,7 +185,7 @@ func (h *history) define(seq int) {
 	case h.rng.IntN(4) == 0:
 		err = schema.Drop(h.store, c)
 	case h.rng.IntN(4) == 0:
-		err = schema.Rename(h.store, c, "db", string(rune('a'+h.rng.IntN(3))), true)
+		err = rename(h.store, c, "db", string(rune('a'+h.rng.IntN(3))), true)
 		if mongoerr.CodeOf(err) == mongoerr.IllegalOperation {
 			return // onto itself, which changes nothing
 		}

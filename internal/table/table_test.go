@@ -106,16 +106,16 @@ func TestRenameAndDrop(t *testing.T) {
 	if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 1)); err != nil {
 		t.Fatal(err)
 	}
-	if code := mongoerr.CodeOf(schema.Rename(s, c, "db", "d", false)); code != mongoerr.NamespaceExists {
+	if code := mongoerr.CodeOf(rename(s, c, "db", "d", false)); code != mongoerr.NamespaceExists {
 		t.Errorf("rename onto another: code %d", code)
 	}
-	if err := schema.Rename(s, c, "other", "x", false); err != nil {
+	if err := rename(s, c, "other", "x", false); err != nil {
 		t.Fatal(err)
 	}
 	if s.Lookup("db", "c") != nil || s.Lookup("other", "x") == nil || s.Current(c).Namespace() != "other.x" {
 		t.Error("rename did not move the collection")
 	}
-	if err := schema.Rename(s, s.Current(c), "db", "d", true); err != nil {
+	if err := rename(s, s.Current(c), "db", "d", true); err != nil {
 		t.Fatal(err)
 	}
 	if s.Current(d) != nil {
@@ -255,4 +255,9 @@ func TestRandomChanges(t *testing.T) {
 		}
 		schematest.MustValid(t, s, c)
 	})
+}
+
+// rename gives c another name, over a collection that has the name if drop is true.
+func rename(s *table.Store, c *table.Collection, db, name string, drop bool) error {
+	return schema.RenameOver(s, c, db, name, false, schema.Droppable(drop))
 }

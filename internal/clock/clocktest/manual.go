@@ -19,6 +19,8 @@ type Manual struct {
 	armed  chan struct{} // closed when a timer starts
 }
 
+var _ clock.Driver = (*Manual)(nil)
+
 // New returns a clock that stands at a time.
 func New(now time.Time) *Manual { return &Manual{now: now, armed: make(chan struct{})} }
 
