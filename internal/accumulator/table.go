@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
@@ -72,12 +73,12 @@ var table = sync.OnceValue(func() map[string]Definition {
 })
 
 // List describes the accumulators of MongoDB 8.0 in the order of their names.
-func List() []expr.OperatorInfo {
-	var out []expr.OperatorInfo
+func List() []feature.Info {
+	var out []feature.Info
 	for _, def := range definitions() {
-		out = append(out, expr.OperatorInfo{Name: def.Name, Family: "accumulator"})
+		out = append(out, feature.Info{Name: def.Name, Family: "accumulator"})
 	}
-	slices.SortFunc(out, func(a, b expr.OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b feature.Info) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

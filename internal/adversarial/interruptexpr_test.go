@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 // generic are the arguments of operators without named arguments. They have a large value in each
@@ -142,7 +142,7 @@ func interruptExpressions(t *testing.T, db *mongo.Database) {
 	m := newMeasure(t, db)
 	kinds := []string{"numbers", "texts", "object", "pairs", "text"}
 	for n, op := range expressions.Table().List() {
-		if op.Status == expr.Known {
+		if op.Status == feature.Known {
 			continue
 		}
 		args, isNamed := named[op.Name]

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
@@ -29,7 +29,7 @@ func TestAttacksReachStages(t *testing.T) {
 	db := newLarge(t, tiny)
 	all := stageAttacks(tiny)
 	for _, st := range pipeline.Stages() {
-		if st.Status != expr.Supported {
+		if st.Status != feature.Supported {
 			continue
 		}
 		attacks := all[st.Name]

@@ -7,7 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
@@ -200,7 +200,7 @@ func interruptStages(t *testing.T, db *mongo.Database) {
 	m := newMeasure(t, db)
 	for n, st := range pipeline.Stages() {
 		attacks, ok := all[st.Name]
-		if st.Status != expr.Supported {
+		if st.Status != feature.Supported {
 			continue
 		}
 		if !ok {

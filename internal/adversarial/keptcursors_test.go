@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
@@ -241,7 +241,7 @@ func TestCursorsAreCounted(t *testing.T) {
 	all := keptStages()
 	for _, st := range pipeline.Stages() {
 		args, ok := all[st.Name]
-		if !ok && st.Status == expr.Supported {
+		if !ok && st.Status == feature.Supported {
 			t.Errorf("%s has no case: write its arguments into the table", st.Name)
 		}
 		open := len(args) == 0

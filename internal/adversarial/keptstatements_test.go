@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
@@ -125,7 +125,7 @@ func TestStatementsAreCounted(t *testing.T) {
 	all := wideStages()
 	for _, st := range pipeline.Stages() {
 		args, ok := all[st.Name]
-		if !ok && st.Status == expr.Supported {
+		if !ok && st.Status == feature.Supported {
 			t.Errorf("%s has no case: write its arguments into the table", st.Name)
 		}
 		for _, arg := range args {

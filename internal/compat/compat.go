@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -42,13 +42,13 @@ type section struct {
 func sections() []section {
 	return []section{
 		{title: "Commands", entries: commandEntries()},
-		{title: "Query predicates", entries: predicates()},
-		{title: "Projection", entries: fromExpr(projection.Operators())},
-		{title: "Update operators", entries: updates()},
-		{title: "Aggregation stages", entries: fromExpr(pipeline.Stages())},
-		{title: "Accumulators of $group", entries: fromExpr(accumulator.List())},
-		{title: "Window functions", entries: fromExpr(window.Functions())},
-		{title: "Aggregation expressions", entries: fromExpr(expressions.Table().List())},
+		{title: "Query predicates", entries: features(filter.Operators())},
+		{title: "Projection", entries: features(projection.Operators())},
+		{title: "Update operators", entries: features(update.Operators())},
+		{title: "Aggregation stages", entries: features(pipeline.Stages())},
+		{title: "Accumulators of $group", entries: features(accumulator.List())},
+		{title: "Window functions", entries: features(window.Functions())},
+		{title: "Aggregation expressions", entries: features(expressions.Table().List())},
 		{title: "Types of index", entries: indexTypes(), text: indexText},
 		{title: "Locales of collations", entries: locales(), text: collationText},
 	}
@@ -112,23 +112,7 @@ func locales() []entry {
 	return out
 }
 
-func predicates() []entry {
-	var out []entry
-	for _, o := range filter.Operators() {
-		out = append(out, entry{o.Name, string(o.Family), o.Status.String(), o.Note})
-	}
-	return out
-}
-
-func updates() []entry {
-	var out []entry
-	for _, o := range update.Operators() {
-		out = append(out, entry{o.Name, o.Family, o.Status, o.Note})
-	}
-	return out
-}
-
-func fromExpr(infos []expr.OperatorInfo) []entry {
+func features(infos []feature.Info) []entry {
 	var out []entry
 	for _, o := range infos {
 		out = append(out, entry{o.Name, o.Family, o.Status.String(), o.Note})

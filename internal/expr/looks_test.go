@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
@@ -59,7 +60,7 @@ func TestLooks(t *testing.T) {
 	t.Parallel()
 	doc := largeOperands()
 	for _, op := range expressions.Table().List() {
-		if op.Status == expr.Known ||
+		if op.Status == feature.Known ||
 			!slices.Contains([]string{"array", "set", "object"}, op.Family) &&
 				loops[op.Name] == "" || quick[op.Name] != "" {
 			continue

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
@@ -132,7 +133,7 @@ func TestLargeOperandsCount(t *testing.T) {
 	t.Parallel()
 	vars := largeVariables()
 	for _, op := range expressions.Table().List() {
-		if op.Status == expr.Known || small[op.Name] != "" || slices.Contains(numeric, op.Family) ||
+		if op.Status == feature.Known || small[op.Name] != "" || slices.Contains(numeric, op.Family) ||
 			slices.Contains(dates, op.Name) {
 			continue
 		}

@@ -3,37 +3,9 @@ package expr
 import (
 	"slices"
 	"strings"
+
+	"github.com/sheafdb/sheaf/internal/feature"
 )
-
-// Status says what happens to a use of an operator.
-type Status int
-
-// The states of an operator that MongoDB has.
-const (
-	Supported Status = iota // works
-	Known                   // answers NotImplemented
-	Absent                  // belongs to other kinds of servers, and answers as a standalone one does
-)
-
-// String returns the word that the documentation uses.
-func (s Status) String() string {
-	switch s {
-	case Supported:
-		return "supported"
-	case Known:
-		return "known"
-	default:
-		return "absent"
-	}
-}
-
-// OperatorInfo describes one operator or stage for documentation and tests.
-type OperatorInfo struct {
-	Name   string
-	Family string
-	Status Status
-	Note   string
-}
 
 // Table has the operators that expressions may use. It is immutable.
 type Table struct {
@@ -100,16 +72,16 @@ func (t *Table) find(name string) *Definition {
 }
 
 // List describes the operators in the order of their names.
-func (t *Table) List() []OperatorInfo {
-	var out []OperatorInfo
+func (t *Table) List() []feature.Info {
+	var out []feature.Info
 	for _, def := range t.byName {
-		status := Supported
+		status := feature.Supported
 		if def.Parse == nil {
-			status = Known
+			status = feature.Known
 		}
-		out = append(out, OperatorInfo{Name: def.Name, Family: def.Family, Status: status, Note: def.Note})
+		out = append(out, feature.Info{Name: def.Name, Family: def.Family, Status: status, Note: def.Note})
 	}
-	slices.SortFunc(out, func(a, b OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b feature.Info) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

@@ -4,67 +4,70 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
+
+const misc = "miscellaneous"
 
 func operators() []operator {
 	return []operator{
-		{name: "$eq", family: Comparison, parseField: parseCompare(Eq), depends: expr.OnOperands},
-		{name: "$gt", family: Comparison, parseField: parseCompare(Gt), depends: expr.OnOperands},
-		{name: "$gte", family: Comparison, parseField: parseCompare(Gte), depends: expr.OnOperands},
-		{name: "$in", family: Comparison, parseField: parseIn, depends: expr.OnOperands},
-		{name: "$lt", family: Comparison, parseField: parseCompare(Lt), depends: expr.OnOperands},
-		{name: "$lte", family: Comparison, parseField: parseCompare(Lte), depends: expr.OnOperands},
-		{name: "$ne", family: Comparison, parseField: parseNe, depends: expr.OnOperands},
-		{name: "$nin", family: Comparison, parseField: parseNin, depends: expr.OnOperands},
+		{name: "$eq", family: "comparison", parseField: parseCompare(Eq), depends: expr.OnOperands},
+		{name: "$gt", family: "comparison", parseField: parseCompare(Gt), depends: expr.OnOperands},
+		{name: "$gte", family: "comparison", parseField: parseCompare(Gte), depends: expr.OnOperands},
+		{name: "$in", family: "comparison", parseField: parseIn, depends: expr.OnOperands},
+		{name: "$lt", family: "comparison", parseField: parseCompare(Lt), depends: expr.OnOperands},
+		{name: "$lte", family: "comparison", parseField: parseCompare(Lte), depends: expr.OnOperands},
+		{name: "$ne", family: "comparison", parseField: parseNe, depends: expr.OnOperands},
+		{name: "$nin", family: "comparison", parseField: parseNin, depends: expr.OnOperands},
 
-		{name: "$and", family: Logical, parseTop: parseLogical(newAnd), depends: expr.OnOperands},
-		{name: "$nor", family: Logical, parseTop: parseLogical(newNor), depends: expr.OnOperands},
-		{name: "$not", family: Logical, parseField: parseNot, depends: expr.OnOperands},
-		{name: "$or", family: Logical, parseTop: parseLogical(newOr), depends: expr.OnOperands},
+		{name: "$and", family: "logical", parseTop: parseLogical(newAnd), depends: expr.OnOperands},
+		{name: "$nor", family: "logical", parseTop: parseLogical(newNor), depends: expr.OnOperands},
+		{name: "$not", family: "logical", parseField: parseNot, depends: expr.OnOperands},
+		{name: "$or", family: "logical", parseTop: parseLogical(newOr), depends: expr.OnOperands},
 
-		{name: "$exists", family: Element, parseField: parseExists, depends: expr.OnOperands},
-		{name: "$type", family: Element, parseField: parseType, depends: expr.OnOperands},
+		{name: "$exists", family: "element", parseField: parseExists, depends: expr.OnOperands},
+		{name: "$type", family: "element", parseField: parseType, depends: expr.OnOperands},
 
-		{name: "$expr", family: Evaluation, parseTop: parseExpr, depends: expr.OnOperands},
-		{name: "$jsonSchema", family: Evaluation, parseTop: parseJSONSchema, depends: expr.OnOperands},
-		{name: "$mod", family: Evaluation, parseField: parseMod, depends: expr.OnOperands},
+		{name: "$expr", family: "evaluation", parseTop: parseExpr, depends: expr.OnOperands},
+		{name: "$jsonSchema", family: "evaluation", parseTop: parseJSONSchema, depends: expr.OnOperands},
+		{name: "$mod", family: "evaluation", parseField: parseMod, depends: expr.OnOperands},
 		{
-			name: "$options", family: Evaluation, parseField: parseOptions,
+			name: "$options", family: "evaluation", parseField: parseOptions,
 			note: "with $regex only", depends: expr.OnOperands,
 		},
-		{name: "$regex", family: Evaluation, parseField: parseRegex, depends: expr.OnOperands},
-		{name: "$text", family: Evaluation, parseTop: parseText, depends: expr.OnMetadata},
-		{name: "$where", family: Evaluation, parseTop: parseWhere, depends: expr.OnCode},
+		{name: "$regex", family: "evaluation", parseField: parseRegex, depends: expr.OnOperands},
+		{name: "$text", family: "evaluation", parseTop: parseText, depends: expr.OnMetadata},
+		{name: "$where", family: "evaluation", parseTop: parseWhere, depends: expr.OnCode},
 
-		{name: "$all", family: Array, parseField: parseAll, depends: expr.OnOperands},
-		{name: "$elemMatch", family: Array, parseField: parseElemMatch, depends: expr.OnOperands},
-		{name: "$size", family: Array, parseField: parseSize, depends: expr.OnOperands},
+		{name: "$all", family: "array", parseField: parseAll, depends: expr.OnOperands},
+		{name: "$elemMatch", family: "array", parseField: parseElemMatch, depends: expr.OnOperands},
+		{name: "$size", family: "array", parseField: parseSize, depends: expr.OnOperands},
 
-		{name: "$bitsAllClear", family: Bitwise, parseField: parseBits(AllClear), depends: expr.OnOperands},
-		{name: "$bitsAllSet", family: Bitwise, parseField: parseBits(AllSet), depends: expr.OnOperands},
-		{name: "$bitsAnyClear", family: Bitwise, parseField: parseBits(AnyClear), depends: expr.OnOperands},
-		{name: "$bitsAnySet", family: Bitwise, parseField: parseBits(AnySet), depends: expr.OnOperands},
+		{name: "$bitsAllClear", family: "bitwise", parseField: parseBits(AllClear), depends: expr.OnOperands},
+		{name: "$bitsAllSet", family: "bitwise", parseField: parseBits(AllSet), depends: expr.OnOperands},
+		{name: "$bitsAnyClear", family: "bitwise", parseField: parseBits(AnyClear), depends: expr.OnOperands},
+		{name: "$bitsAnySet", family: "bitwise", parseField: parseBits(AnySet), depends: expr.OnOperands},
 
-		{name: "$geoIntersects", family: Geospatial, parseField: parseGeo, depends: expr.OnOperands},
-		{name: "$geoWithin", family: Geospatial, parseField: parseGeo, depends: expr.OnOperands},
-		{name: "$near", family: Geospatial, parseField: parseNear, nearby: true, depends: expr.OnMetadata},
-		{name: "$nearSphere", family: Geospatial, parseField: parseNear, nearby: true, depends: expr.OnMetadata},
+		{name: "$geoIntersects", family: "geospatial", parseField: parseGeo, depends: expr.OnOperands},
+		{name: "$geoWithin", family: "geospatial", parseField: parseGeo, depends: expr.OnOperands},
+		{name: "$near", family: "geospatial", parseField: parseNear, nearby: true, depends: expr.OnMetadata},
+		{name: "$nearSphere", family: "geospatial", parseField: parseNear, nearby: true, depends: expr.OnMetadata},
 		{
-			name: "$geoNear", family: Geospatial, parseField: parseNear, nearby: true,
+			name: "$geoNear", family: "geospatial", parseField: parseNear, nearby: true,
 			note: "old name of $near", depends: expr.OnMetadata,
 		},
 		{
-			name: "$within", family: Geospatial, parseField: parseGeo,
+			name: "$within", family: "geospatial", parseField: parseGeo,
 			note: "old name of $geoWithin", depends: expr.OnOperands,
 		},
 
-		{name: "$alwaysFalse", family: Misc, parseTop: parseAlways(&AlwaysFalse{}), depends: expr.OnOperands},
-		{name: "$alwaysTrue", family: Misc, parseTop: parseAlways(&AlwaysTrue{}), depends: expr.OnOperands},
-		{name: "$comment", family: Misc, parseTop: parseComment, depends: expr.OnOperands},
-		{name: "$db", family: Misc, parseTop: parseDBRefField, note: "field of a DBRef", depends: expr.OnOperands},
-		{name: "$id", family: Misc, parseTop: parseDBRefField, note: "field of a DBRef", depends: expr.OnOperands},
-		{name: "$ref", family: Misc, parseTop: parseDBRefField, note: "field of a DBRef", depends: expr.OnOperands},
-		{name: "$sampleRate", family: Misc, parseTop: parseSampleRate, depends: expr.OnChance},
+		{name: "$alwaysFalse", family: misc, parseTop: parseAlways(&AlwaysFalse{}), depends: expr.OnOperands},
+		{name: "$alwaysTrue", family: misc, parseTop: parseAlways(&AlwaysTrue{}), depends: expr.OnOperands},
+		{name: "$comment", family: misc, parseTop: parseComment, depends: expr.OnOperands},
+		{name: "$db", family: misc, parseTop: parseDBRefField, note: "field of a DBRef", depends: expr.OnOperands},
+		{name: "$id", family: misc, parseTop: parseDBRefField, note: "field of a DBRef", depends: expr.OnOperands},
+		{name: "$ref", family: misc, parseTop: parseDBRefField, note: "field of a DBRef", depends: expr.OnOperands},
+		{name: "$sampleRate", family: misc, parseTop: parseSampleRate, depends: expr.OnChance},
 	}
 }
 
@@ -107,15 +110,15 @@ func Unrepeatable() []string {
 }
 
 // Operators returns all operators, sorted by family and name.
-func Operators() []OperatorInfo {
+func Operators() []feature.Info {
 	defs := operators()
-	infos := make([]OperatorInfo, 0, len(defs))
+	infos := make([]feature.Info, 0, len(defs))
 	for _, def := range defs {
-		status := expr.Supported
+		status := feature.Supported
 		if def.parseField == nil && def.parseTop == nil {
-			status = expr.Known
+			status = feature.Known
 		}
-		infos = append(infos, OperatorInfo{def.name, def.family, status, def.note})
+		infos = append(infos, feature.Info{Name: def.name, Family: def.family, Status: status, Note: def.note})
 	}
 	return slices.Clip(infos)
 }

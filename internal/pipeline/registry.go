@@ -6,15 +6,13 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/output"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/serverinfo"
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
-
-// OperatorInfo describes a stage; see expr.OperatorInfo.
-type OperatorInfo = expr.OperatorInfo
 
 // definitions lists the definition of every stage.
 func definitions() []parsing.Definition {
@@ -53,21 +51,21 @@ func Writes(name string) bool {
 }
 
 // Stages lists all stages of MongoDB 8.0 by name.
-func Stages() []OperatorInfo {
-	var out []OperatorInfo
+func Stages() []feature.Info {
+	var out []feature.Info
 	for _, def := range registry() {
-		info := OperatorInfo{Name: def.Name, Family: "stage", Note: def.Note}
+		info := feature.Info{Name: def.Name, Family: "stage", Note: def.Note}
 		switch {
 		case def.Internal:
 			continue
 		case def.Refuse != nil:
-			info.Status = expr.Absent
+			info.Status = feature.Absent
 		case def.Parse == nil:
-			info.Status = expr.Known
+			info.Status = feature.Known
 		}
 		out = append(out, info)
 	}
-	slices.SortFunc(out, func(a, b OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b feature.Info) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

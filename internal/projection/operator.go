@@ -6,16 +6,14 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// OperatorInfo describes an operator; see expr.OperatorInfo.
-type OperatorInfo = expr.OperatorInfo
-
 // Operators lists the forms of a find projection.
-func Operators() []OperatorInfo {
-	return []OperatorInfo{
+func Operators() []feature.Info {
+	return []feature.Info{
 		{Name: "$", Family: "projection", Note: "positional"},
 		{Name: "$elemMatch", Family: "projection"},
 		{Name: "$meta", Family: "projection", Note: "the geo metadata need their indexes"},

@@ -7,8 +7,8 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -48,17 +48,17 @@ func (c *OperatorCounts) init() {
 	c.stages = namesOf(pipeline.Stages())
 	c.match = nameCounts{}
 	for _, o := range filter.Operators() {
-		if o.Status == expr.Supported && !bsonx.IsReferenceField(o.Name) {
+		if o.Status == feature.Supported && !bsonx.IsReferenceField(o.Name) {
 			c.match[o.Name] = new(atomic.Int64)
 		}
 	}
 	c.equal = c.match["$eq"]
 }
 
-func namesOf(operators []expr.OperatorInfo) nameCounts {
+func namesOf(operators []feature.Info) nameCounts {
 	c := nameCounts{}
 	for _, o := range operators {
-		if o.Status == expr.Supported {
+		if o.Status == feature.Supported {
 			c[o.Name] = new(atomic.Int64)
 		}
 	}

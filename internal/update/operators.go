@@ -1,6 +1,9 @@
 package update
 
-import "github.com/sheafdb/sheaf/internal/bsonx"
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
+)
 
 // definition is an update operator: its parser and its documentation.
 type definition struct {
@@ -45,28 +48,20 @@ func findOperator(name string) *definition {
 	return nil
 }
 
-// OperatorInfo describes an update operator, for documentation and tests.
-type OperatorInfo struct {
-	Name   string
-	Family string // "field", "array", "bitwise", "modifier" or "path"
-	Status string // "supported" or "known"
-	Note   string
-}
-
 // Operators lists all update operators, the modifiers of $push and $addToSet and the positional
-// steps of paths.
-func Operators() []OperatorInfo {
-	var out []OperatorInfo
+// steps of paths. Their families are field, array, bitwise, modifier and path.
+func Operators() []feature.Info {
+	var out []feature.Info
 	for _, def := range definitions {
-		out = append(out, OperatorInfo{def.name, def.family, "supported", def.note})
+		out = append(out, feature.Info{Name: def.name, Family: def.family, Note: def.note})
 	}
 	return append(out,
-		OperatorInfo{"$each", "modifier", "supported", "of $push and $addToSet"},
-		OperatorInfo{"$position", "modifier", "supported", "of $push"},
-		OperatorInfo{"$slice", "modifier", "supported", "of $push"},
-		OperatorInfo{"$sort", "modifier", "supported", "of $push"},
-		OperatorInfo{"$", "path", "supported", "the first element that the query matched"},
-		OperatorInfo{"$[]", "path", "supported", "all elements"},
-		OperatorInfo{"$[<identifier>]", "path", "supported", "the elements that an array filter chooses"},
+		feature.Info{Name: "$each", Family: "modifier", Note: "of $push and $addToSet"},
+		feature.Info{Name: "$position", Family: "modifier", Note: "of $push"},
+		feature.Info{Name: "$slice", Family: "modifier", Note: "of $push"},
+		feature.Info{Name: "$sort", Family: "modifier", Note: "of $push"},
+		feature.Info{Name: "$", Family: "path", Note: "the first element that the query matched"},
+		feature.Info{Name: "$[]", Family: "path", Note: "all elements"},
+		feature.Info{Name: "$[<identifier>]", Family: "path", Note: "the elements that an array filter chooses"},
 	)
 }

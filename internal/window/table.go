@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
@@ -63,11 +64,11 @@ func find(name string) *definition {
 }
 
 // Functions lists the functions of $setWindowFields by name.
-func Functions() []expr.OperatorInfo {
-	var out []expr.OperatorInfo
+func Functions() []feature.Info {
+	var out []feature.Info
 	for _, def := range definitions() {
-		out = append(out, expr.OperatorInfo{Name: def.Name, Family: "window"})
+		out = append(out, feature.Info{Name: def.Name, Family: "window"})
 	}
-	slices.SortFunc(out, func(a, b expr.OperatorInfo) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b feature.Info) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
