@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf"
-	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 // syncedCommands has commands for each name that accepts a write concern. Each of them changes
@@ -88,7 +88,7 @@ func TestEveryWriteIsSynced(t *testing.T) {
 	}
 	for _, d := range commands.Definitions() {
 		has, why := cases[d.Name], notSynced[d.Name]
-		if d.Write && d.Status == command.Supported && d.Refuse == nil && has == (why != "") {
+		if d.Write && d.Status == feature.Supported && d.Refuse == nil && has == (why != "") {
 			t.Errorf("%s needs a case in syncedCommands, or a reason in notSynced: %s", d.Name, strings.TrimSpace(why))
 		}
 	}

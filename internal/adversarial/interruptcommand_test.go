@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 // cmd is a command of pairs of names and values.
@@ -353,7 +353,7 @@ func interruptCommands(t *testing.T, db *mongo.Database) {
 	for _, d := range commands.Definitions() {
 		list := all[d.Name]
 		known[d.Name] = true
-		if d.Status != command.Supported || d.Refuse != nil || d.TestOnly {
+		if d.Status != feature.Supported || d.Refuse != nil || d.TestOnly {
 			continue
 		}
 		if (len(list) > 0) == (brief[d.Name] != "") {

@@ -14,9 +14,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf"
-	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/argtest"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
@@ -354,7 +354,7 @@ func TestRefusedCommands(t *testing.T) {
 	for _, d := range commands.Definitions() {
 		refuses := d.Refuse != nil
 		switch {
-		case d.Status != command.Supported || needContext[d.Name] != "":
+		case d.Status != feature.Supported || needContext[d.Name] != "":
 		case refuses && worked[d.Name]:
 			t.Errorf("%s works and is said to refuse", d.Name)
 		case !refuses && !worked[d.Name]:

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/dispatch"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
@@ -520,7 +521,7 @@ func TestShutdownIsLocal(t *testing.T) {
 // TestTable checks what every definition promises.
 func TestTable(t *testing.T) {
 	for _, d := range newHarness(t).svc.Commands.Definitions() {
-		if d.Status == command.Supported && !d.Hidden && d.Help == "" {
+		if d.Status == feature.Supported && !d.Hidden && d.Help == "" {
 			t.Errorf("%s has no help", d.Name)
 		}
 		for i, f := range d.Fields {
@@ -555,7 +556,7 @@ func TestExhaustStreams(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	for _, d := range h.svc.Commands.Definitions() {
-		if d.Status != command.Supported || d.Name == "shutdown" || d.Name == "fsync" {
+		if d.Status != feature.Supported || d.Name == "shutdown" || d.Name == "fsync" {
 			continue
 		}
 		for _, flags := range []wire.Flags{wire.FlagExhaustAllowed, wire.FlagExhaustAllowed | wire.FlagMoreToCome} {

@@ -10,20 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-)
-
-// Status tells what a Definition is.
-type Status int
-
-// The statuses.
-const (
-	// Supported commands run.
-	Supported Status = iota
-	// Known commands exist in MongoDB and not in Sheaf yet: they answer NotImplemented.
-	Known
-	// Absent commands exist in other kinds of MongoDB servers only and answer CommandNotFound, as a
-	// mongod does. They are listed so that docs/compatibility.md can say so.
-	Absent
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 // Definition describes a command. Definitions are values of a table and never change.
@@ -33,7 +20,7 @@ type Definition struct {
 	ErrorName string
 	Aliases   []string
 	Help      string
-	Status    Status
+	Status    feature.Status
 	// Run executes the command: it appends the reply's fields, without ok, to the open document of
 	// reply.
 	Run func(ctx context.Context, req *Request, reply *bsonx.Builder) error
@@ -130,7 +117,7 @@ func newRegistry(defs []Definition) (*Registry, error) {
 	r := &Registry{ByName: make(map[string]*Entry, len(defs))}
 	for i := range defs {
 		d := &defs[i]
-		if len(d.Fields) > maxFields || d.Status == Supported && (d.Run == nil) == (d.Refuse == nil) {
+		if len(d.Fields) > maxFields || d.Status == feature.Supported && (d.Run == nil) == (d.Refuse == nil) {
 			return nil, fmt.Errorf("command %s: invalid definition", d.Name)
 		}
 		e := &Entry{Definition: d, Index: i}

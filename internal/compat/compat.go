@@ -9,7 +9,6 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/collation"
-	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/feature"
@@ -57,20 +56,18 @@ func sections() []section {
 func commandEntries() []entry {
 	var out []entry
 	for _, d := range commands.Definitions() {
-		e := entry{name: d.Name, family: "command"}
+		e := entry{name: d.Name, family: "command", status: d.Status.String()}
 		switch d.Status {
-		case command.Supported:
-			e.status = "supported"
+		case feature.Supported:
 			if d.Refuse != nil {
 				e.status = "refused"
 			}
 			if d.Lacks != "" {
 				e.note = "without " + d.Lacks
 			}
-		case command.Known:
-			e.status = "known"
-		case command.Absent:
-			e.status, e.note = "absent", "sharded clusters only"
+		case feature.Known:
+		case feature.Absent:
+			e.note = "sharded clusters only"
 		}
 		if d.TestOnly {
 			e.note = "with --enable-test-commands"

@@ -12,8 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/transfer"
 )
@@ -194,7 +194,7 @@ func TestEachDDLCommandIsRaced(t *testing.T) {
 		}
 	}
 	for _, d := range commands.Definitions() {
-		if d.Write && d.Status == command.Supported && !raced[d.Name] && notDDL[d.Name] == "" {
+		if d.Write && d.Status == feature.Supported && !raced[d.Name] && notDDL[d.Name] == "" {
 			t.Errorf("the command %s is in no race, and not in notDDL", d.Name)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/failpoint"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/wire"
@@ -81,7 +82,7 @@ func resolve(s *command.Service, req *command.Request, msg *wire.Message) (*comm
 		e, ok = s.Commands.ByName[string(first.Key)]
 		req.Conn.LastCommand = e
 	}
-	if !ok || e.Status == command.Absent || e.TestOnly && !s.TestCommands {
+	if !ok || e.Status == feature.Absent || e.TestOnly && !s.TestCommands {
 		s.Stats.UnknownCommands.Add(1)
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "no such command: '%s'", first.Key)
 	}
@@ -157,7 +158,7 @@ func execute(s *command.Service, e *command.Entry, req *command.Request, reply *
 			op.LimitTime(s.Clock, time.Duration(ms)*time.Millisecond)
 		}
 	}
-	if e.Status == command.Known {
+	if e.Status == feature.Known {
 		return mongoerr.New(mongoerr.NotImplemented, "Command %s is not implemented by Sheaf yet", e.Name)
 	}
 	if req.Generic.HasSession {

@@ -10,9 +10,9 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
-	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/argtest"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -71,7 +71,7 @@ func TestCommands(t *testing.T) {
 func (a *commandAttack) checkNames(t *testing.T) {
 	t.Helper()
 	for _, d := range commands.Definitions() {
-		if d.Status == command.Supported && !endsServer[d.Name] && a.tally.names[d.Name] == 0 {
+		if d.Status == feature.Supported && !endsServer[d.Name] && a.tally.names[d.Name] == 0 {
 			t.Errorf("no round had the command %s", d.Name)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
-	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 // adminBase is a command that is right.
@@ -238,7 +238,7 @@ func adminCases(t *testing.T) []question {
 	}
 	for _, def := range commands.Definitions() {
 		_, other := adminUnswept[def.Name]
-		if def.Status == command.Supported && !swept[def.Name] && !other && !slices.Contains(notRecorded, def.Name) {
+		if def.Status == feature.Supported && !swept[def.Name] && !other && !slices.Contains(notRecorded, def.Name) {
 			t.Fatalf("the command %s has no base", def.Name)
 		}
 	}

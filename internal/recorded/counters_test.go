@@ -15,6 +15,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -436,7 +437,7 @@ func TestCountersHaveEachCommand(t *testing.T) {
 		}
 	}
 	for _, def := range commands.Definitions() {
-		if def.Status != command.Supported || def.Hidden || def.TestOnly || def.Run == nil {
+		if def.Status != feature.Supported || def.Hidden || def.TestOnly || def.Run == nil {
 			continue
 		}
 		counts := def.Read || def.Write || def.Counter != command.CountCommand

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -24,7 +25,7 @@ func AuthCommands() []command.Definition {
 		},
 		{Name: "logout", Help: "Forgets who is authenticated.", NoAuth: true, Run: runPing},
 		{
-			Name: "getnonce", Help: "Was removed from MongoDB.", Status: command.Absent, Hidden: true,
+			Name: "getnonce", Help: "Was removed from MongoDB.", Status: feature.Absent, Hidden: true,
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/relief"
 )
@@ -28,8 +29,8 @@ func DiagnosticCommands() []command.Definition {
 		{Name: "whatsmyuri", Loose: true, Help: "Tells the client's address.", NoAuth: true, Run: runWhatsMyURI},
 		{Name: "whatsmysni", Loose: true, Help: "Tells the TLS server name of the client.", NoAuth: true, Run: runWhatsMySNI},
 		{Name: "features", Help: "Tells the OIDs machine number.", Loose: true, Hidden: true, Run: runFeatures},
-		{Name: "isdbgrid", Help: "Exists on mongos only.", Status: command.Absent, Hidden: true},
-		{Name: "atlasVersion", Help: "Exists on Atlas only.", Status: command.Absent, Hidden: true},
+		{Name: "isdbgrid", Help: "Exists on mongos only.", Status: feature.Absent, Hidden: true},
+		{Name: "atlasVersion", Help: "Exists on Atlas only.", Status: feature.Absent, Hidden: true},
 	}
 }
 
@@ -109,7 +110,7 @@ func runCmdLineOpts(_ context.Context, req *command.Request, reply *bsonx.Builde
 func runListCommands(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	reply.StartDocField("commands")
 	for _, d := range req.Service.Commands.Definitions() {
-		if d.Hidden || d.Status != command.Supported || d.TestOnly && !req.Service.TestCommands {
+		if d.Hidden || d.Status != feature.Supported || d.TestOnly && !req.Service.TestCommands {
 			continue
 		}
 		reply.StartDocField(d.Name)

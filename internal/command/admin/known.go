@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 // The commands that MongoDB 8.0 has and Sheaf has not yet. A command that gets its own Definition leaves its list.
@@ -48,9 +49,9 @@ var (
 func KnownCommands() []command.Definition {
 	var defs []command.Definition
 	for _, name := range slices.Concat(knownNames, shardingNames) {
-		d := command.Definition{Name: name, Status: command.Known, Loose: true, Hidden: true, Write: true, Read: true, Snapshot: true}
+		d := command.Definition{Name: name, Status: feature.Known, Loose: true, Hidden: true, Write: true, Read: true, Snapshot: true}
 		if slices.Contains(shardingNames, name) {
-			d.Status = command.Absent
+			d.Status = feature.Absent
 		}
 		defs = append(defs, d)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -14,7 +15,7 @@ func (x *statusSample) statusMetrics(b *bsonx.Builder) {
 	b.StartDocField("commands")
 	b.Int64("<UNKNOWN>", x.Stats.UnknownCommands.Load())
 	for _, e := range x.Commands.All {
-		if e.Status != command.Supported || e.Hidden {
+		if e.Status != feature.Supported || e.Hidden {
 			continue
 		}
 		b.StartDocField(e.Name)

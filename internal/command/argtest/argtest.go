@@ -12,6 +12,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 //go:embed bases.jsonl
@@ -88,7 +89,7 @@ func Bases() ([]Base, error) {
 		bases = append(bases, b)
 	}
 	for i := range defs {
-		if d := &defs[i]; d.Status == command.Supported && !has[d.Name] {
+		if d := &defs[i]; d.Status == feature.Supported && !has[d.Name] {
 			return nil, fmt.Errorf("the command %s has no line in bases.jsonl", d.Name)
 		}
 	}

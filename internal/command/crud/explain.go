@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/dispatch"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/explain"
@@ -128,7 +129,7 @@ func appendServer(s *command.Service, reply *bsonx.Builder) {
 func inner(r *command.Request, body bsonx.Doc) (*command.Request, error) {
 	first := body.First()
 	e, ok := r.Service.Commands.ByName[string(first.Key)]
-	if !ok || e.Status == command.Absent {
+	if !ok || e.Status == feature.Absent {
 		return nil, mongoerr.New(mongoerr.CommandNotFound, "Explain failed due to unknown command: %s", first.Key)
 	}
 	if db := body.Lookup("$db"); !db.IsMissing() && db.Type != bsonx.TypeString {
