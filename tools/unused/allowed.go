@@ -1,5 +1,17 @@
 package main
 
 // allowed lists the findings that stay, as PKG.NAME or PKG.TYPE.METHOD without internal/, with the
-// reason.
-var allowed = map[string]string{}
+// reason. What they use counts as used. Remove a line whose name has got a user.
+var allowed = map[string]string{
+	"clock.Fixed":              "tests of many packages need a clock that stands still",
+	"command.GenericFields":    "tests check the arguments of every command, these included",
+	"command/ddl.IndexOptions": "a test checks that each option of an index has a recorded reply",
+	"demo.Test":                "the test of each example calls it",
+	"keyspace.Spaces":          "tests compare the table with docs/keys.md and with the code",
+	"pipeline/parsing.Rules":   "tests run pipelines with each rule of the optimizer alone",
+	"storage.Engine.Ingest":    "the fast way to write sorted data, kept by the tests of both engines",
+	"table.Store.Interleave":   "tests of several packages run something between two steps of a DDL command",
+	"wire.AppendSequence":      "tests of five packages speak the client's half of the protocol",
+	"wire.Parse":               "the client's half of the protocol",
+	"wire.ReadMessage":         "the client's half of the protocol",
+}

@@ -19,25 +19,64 @@ type finding struct {
 	place, pkg, name, why string
 }
 
-// find returns the declarations without a user, in the order of their places.
-func (p *program) find() ([]finding, error) {
+// find returns the declarations without a user, in the order of their places, and the exceptions
+// that have a user. An exception counts as a user of what it uses.
+func (p *program) find(allowed map[string]string) (found []finding, stale []string, err error) {
 	tests, others, err := p.readNames()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	g := newGraph(p)
 	s := &search{program: p, reached: &reached{graph: g}, tests: tests, others: others, shipped: p.shipped()}
 	s.addOthers()
 	s.reached = g.reach(p)
 	s.visible = s.see()
-	var found []finding
+	for name := range allowed {
+		obj := p.lookup(name)
+		switch {
+		case obj == nil || s.in[obj] && !s.couldBeUnexported(obj, s.own[obj.Pkg().Path()]):
+			stale = append(stale, name)
+		default:
+			g.roots = append(g.roots, obj)
+			s.visible[obj] = true
+		}
+	}
+	s.reached = g.reach(p)
 	for _, obj := range g.decls {
 		if why := s.judge(obj); why != "" {
 			found = append(found, s.describe(obj, why))
 		}
 	}
+	slices.Sort(stale)
 	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.place, b.place) })
-	return found, nil
+	return found, stale, nil
+}
+
+// lookup returns the object PKG.NAME, or the method PKG.TYPE.NAME of a type or an interface; nil if
+// there is none.
+func (p *program) lookup(name string) types.Object {
+	for _, k := range p.order {
+		rest, ok := strings.CutPrefix(name, short(k.ImportPath)+".")
+		if !ok {
+			continue
+		}
+		of, method, isMethod := strings.Cut(rest, ".")
+		obj := k.types.Scope().Lookup(of)
+		if obj == nil || !isMethod {
+			return obj
+		}
+		m, _, _ := types.LookupFieldOrMethod(obj.Type(), true, k.types, method)
+		return m
+	}
+	return nil
+}
+
+// short is a path without what precedes its internal/.
+func short(path string) string {
+	if _, rest, ok := strings.Cut(path, "/internal/"); ok {
+		return rest
+	}
+	return path
 }
 
 // readNames parses the tests, and what this system or module does not compile.
@@ -184,9 +223,5 @@ func (s *search) describe(obj types.Object, why string) finding {
 			name = of.Name() + "." + name
 		}
 	}
-	path := obj.Pkg().Path()
-	if _, rest, ok := strings.Cut(path, "/internal/"); ok {
-		path = rest
-	}
-	return finding{place: fmt.Sprintf("%s:%d", file, at.Line), pkg: path, name: name, why: why}
+	return finding{place: fmt.Sprintf("%s:%d", file, at.Line), pkg: short(obj.Pkg().Path()), name: name, why: why}
 }

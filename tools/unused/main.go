@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 )
 
 func main() {
@@ -34,7 +33,7 @@ func run(count bool) error {
 	if err != nil {
 		return err
 	}
-	found, err := p.find()
+	found, stale, err := p.find(allowed)
 	if err != nil {
 		return err
 	}
@@ -42,12 +41,11 @@ func run(count bool) error {
 		show(found)
 		return nil
 	}
-	found, stale := except(found, allowed)
 	for _, f := range found {
 		fmt.Println(f)
 	}
 	for _, name := range stale {
-		fmt.Printf("tools/unused/allowed.go: %s is no finding\n", name)
+		fmt.Printf("tools/unused/allowed.go: %s has a user, or does not exist\n", name)
 	}
 	if len(found)+len(stale) > 0 {
 		return errors.New("delete or unexport these, or list them in tools/unused/allowed.go with a reason")
@@ -72,37 +70,6 @@ func show(found []finding) {
 	}
 }
 
-// except removes the allowed findings, and returns the exceptions without a finding.
-func except(found []finding, allowed map[string]string) (rest []finding, stale []string) {
-	used := map[string]bool{}
-	for _, f := range found {
-		name, hit := f.exception(allowed)
-		if hit {
-			used[name] = true
-		} else {
-			rest = append(rest, f)
-		}
-	}
-	for name := range allowed {
-		if !used[name] {
-			stale = append(stale, name)
-		}
-	}
-	slices.Sort(stale)
-	return rest, stale
-}
-
-// exception returns the entry of allowed that covers a finding: its own, or its package's
-// ("PKG.*").
-func (f finding) exception(allowed map[string]string) (string, bool) {
-	for _, name := range []string{f.pkg + "." + f.name, f.pkg + ".*"} {
-		if _, ok := allowed[name]; ok {
-			return name, true
-		}
-	}
-	return "", false
-}
-
 func (f finding) String() string {
-	return fmt.Sprintf("%s: %s.%s: %s", f.place, f.pkg, f.name, strings.ReplaceAll(f.why, "_", " "))
+	return fmt.Sprintf("%s: %s.%s: %s", f.place, f.pkg, f.name, f.why)
 }

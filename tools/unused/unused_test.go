@@ -30,16 +30,18 @@ import "fmt"
 type Namer interface {
 	Name() string
 	Close() // no one calls it
+	Excepted()
 	sealed()
 }
 
 type named struct{}
 
-func New() *named { helper(); return &named{} }
+func New() *named { helper(); Inner2(); return &named{} }
 
 func (*named) Name() string { return Inner() }
 func (*named) Close()       {}
 func (*named) sealed()      {}
+func (*named) Excepted()    {}
 func (*named) Extra()       {} // tests
 
 func helper() {}
@@ -49,6 +51,12 @@ func Inner() string { return "" } // exported
 func OnlyTests() { below() } // tests
 
 func below() {} // nothing
+
+func Excepted() { belowExcepted() }
+
+func belowExcepted() {}
+
+func Inner2() { Inner() }
 
 func otherSystem() {}
 
@@ -104,7 +112,10 @@ func TestFind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := p.find()
+	found, stale, err := p.find(map[string]string{
+		"a.Excepted": "with below", "a.Namer.Excepted": "with the implementation", "a.Inner2": "stays exported",
+		"a.New": "is used", "a.Gone": "does not exist",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,18 +129,11 @@ func TestFind(t *testing.T) {
 		"a.named.Close: " + byNothing, "a.named.Extra: " + byTests,
 		"example.org/m.dead: " + byNothing, "help.Left: " + byNothing,
 	}
+	if !slices.Equal(stale, []string{"a.Gone", "a.New"}) {
+		t.Errorf("stale exceptions: %q", stale)
+	}
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("found\n%q, not\n%q", got, want)
-	}
-}
-
-// TestExcept has an exception for one finding, one for a package, and one for nothing.
-func TestExcept(t *testing.T) {
-	t.Parallel()
-	found := []finding{{pkg: "a", name: "x"}, {pkg: "a", name: "y"}, {pkg: "b", name: "z"}}
-	rest, stale := except(found, map[string]string{"a.x": "", "b.*": "", "c.x": ""})
-	if len(rest) != 1 || rest[0].name != "y" || !slices.Equal(stale, []string{"c.x"}) {
-		t.Errorf("%v, %v", rest, stale)
 	}
 }
