@@ -129,5 +129,5 @@ func (m *match) Needs(n *parsing.Needs) {
 	}
 }
 
-// PerDocument implements parsing.PerDocument.
-func (*match) PerDocument() {}
+// IsPerDocument implements parsing.PerDocument.
+func (*match) IsPerDocument() bool { return true }

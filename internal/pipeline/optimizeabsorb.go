@@ -155,5 +155,5 @@ func (a *absorber) field(name string, e expr.Expr) (expr.Expr, bool) {
 	}
 }
 
-// PerDocument implements parsing.PerDocument.
-func (*absorbed) PerDocument() {}
+// IsPerDocument implements parsing.PerDocument.
+func (*absorbed) IsPerDocument() bool { return true }

@@ -80,8 +80,8 @@ func share(steps []step, src source.Source, env *source.Env, operators *expr.Tab
 
 // perDocument reports whether a step makes of each document what it would make of it alone.
 func perDocument(s step, operators *expr.Table) bool {
-	_, ok := s.Stage.(parsing.PerDocument)
-	return ok && isRepeatable(s.spec, operators)
+	stage, ok := s.Stage.(parsing.PerDocument)
+	return ok && stage.IsPerDocument() && isRepeatable(s.spec, operators)
 }
 
 // isUnordered reports whether the order of the documents does not show in the groups: not more than in which of several

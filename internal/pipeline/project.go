@@ -142,8 +142,8 @@ func (p *project) Needs(n *parsing.Needs) {
 	}
 }
 
-// PerDocument implements parsing.PerDocument.
-func (*project) PerDocument() {}
+// IsPerDocument implements parsing.PerDocument.
+func (*project) IsPerDocument() bool { return true }
 
 // IsOneToOne implements parsing.OneToOne.
 func (*project) IsOneToOne() bool { return true }

@@ -216,5 +216,5 @@ func (s *redactSource) Meta() *expr.Meta {
 	return source.WithoutScore(s.Src)
 }
 
-// PerDocument implements parsing.PerDocument.
-func (*redact) PerDocument() {}
+// IsPerDocument implements parsing.PerDocument.
+func (*redact) IsPerDocument() bool { return true }

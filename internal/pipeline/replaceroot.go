@@ -160,8 +160,8 @@ func (r *replaceRoot) Needs(n *parsing.Needs) {
 	n.End()
 }
 
-// PerDocument implements parsing.PerDocument.
-func (*replaceRoot) PerDocument() {}
+// IsPerDocument implements parsing.PerDocument.
+func (*replaceRoot) IsPerDocument() bool { return true }
 
 // IsOneToOne implements parsing.OneToOne.
 func (*replaceRoot) IsOneToOne() bool { return true }

@@ -159,5 +159,5 @@ func (s *unpackSource) Save() {
 // Kept implements memory.Keeper.
 func (s *unpackSource) Kept() int64 { return s.unpacker.Kept() + s.Input.Kept() }
 
-// PerDocument implements parsing.PerDocument.
-func (*unpackBucket) PerDocument() {}
+// IsPerDocument implements parsing.PerDocument.
+func (*unpackBucket) IsPerDocument() bool { return true }

@@ -438,8 +438,8 @@ func (l *Lookup) Narrow(fields []string) parsing.Stage {
 	return &narrowed
 }
 
-// PerDocument implements parsing.PerDocument.
-func (*Lookup) PerDocument() {}
+// IsPerDocument implements parsing.PerDocument.
+func (*Lookup) IsPerDocument() bool { return true }
 
 // IsOneToOne implements parsing.OneToOne: an array that is taken apart gives any number.
 func (l *Lookup) IsOneToOne() bool { return l.Unwind == nil }

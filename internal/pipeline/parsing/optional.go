@@ -18,7 +18,7 @@ type Narrower interface {
 // PerDocument is a stage that makes of each document what it would make of it alone, so that
 // several goroutines may run it.
 type PerDocument interface {
-	PerDocument()
+	IsPerDocument() bool
 }
 
 // OneToOne is a stage that may give one document for each of its input, in the same order.

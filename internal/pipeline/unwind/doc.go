@@ -1,6 +1,6 @@
 // Package unwind is the stage $unwind, which makes one document per element of an array.
 //
-// Parse returns the Stage. Stages that make an array can take it apart themselves, as $lookup does:
+// Definition has the parser, which returns the Stage. Stages that make an array can take it apart themselves, as $lookup does:
 // they keep the Stage and ask it to add the index of an element.
 //
 // Invariants:

@@ -26,13 +26,13 @@ type Stage struct {
 // Definition defines $unwind.
 func Definition() parsing.Definition {
 	return parsing.Definition{
-		Name: "$unwind", Parse: Parse,
+		Name: "$unwind", Parse: parse,
 		Properties: parsing.OfDocuments(), Inside: parsing.InsideNothing,
 	}
 }
 
 // Parse parses a $unwind.
-func Parse(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
+func parse(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	u := &Stage{}
 	path := arg
 	if arg.Type == bsonx.TypeDocument {
@@ -192,8 +192,8 @@ func (u *Stage) Keeping(fields []string) *Stage {
 	return &narrowed
 }
 
-// PerDocument implements parsing.PerDocument.
-func (*Stage) PerDocument() {}
+// IsPerDocument implements parsing.PerDocument.
+func (*Stage) IsPerDocument() bool { return true }
 
 // Changes implements parsing.Changer.
 func (u *Stage) Changes() (fields []string, drops, ok bool) {
