@@ -56,11 +56,11 @@ const lookupRequestMemory = 256 << 10
 var spillFiles = map[string]string{
 	"spill/runs.go": "internalQueryMaxBlockingSortMemoryUsageBytes, internalDocumentSourceGroupMaxMemoryBytes, " +
 		"and whatever has a sorter",
-	"spill/deque.go":          "internalDocumentSourceSetWindowFieldsMaxMemoryBytes",
-	"spill/set.go":            "internalDocumentSourceGraphLookupMaxMemoryBytes",
-	"spill/file.go":           "a tempfile.File with a buffer",
-	"pipeline/foreignfile.go": "lookupSpills",
-	"tempfile/file.go":        "itself",
+	"spill/deque.go":                "internalDocumentSourceSetWindowFieldsMaxMemoryBytes",
+	"spill/set.go":                  "internalDocumentSourceGraphLookupMaxMemoryBytes",
+	"spill/file.go":                 "a tempfile.File with a buffer",
+	"pipeline/foreign/filetable.go": "lookupSpills",
+	"tempfile/file.go":              "itself",
 }
 
 // notSpilled are the parameters of stages that do not use the disk.
