@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -94,7 +95,7 @@ func Parse(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error)
 	if !ok {
 		return nil, mongoerr.New(15952, "unknown group operator '%s'", name)
 	}
-	if def.StableAPI != expr.Yes {
+	if def.StableAPI != feature.Yes {
 		if err := vars.CheckStable(name); err != nil {
 			return nil, err
 		}

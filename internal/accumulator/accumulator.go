@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -14,7 +15,7 @@ func accumulatorDefinition() Definition {
 	return Definition{
 		Name: "$accumulator", Parse: parseScripted,
 		Arguments: []string{"=init", "initArgs", "=accumulate", "accumulateArgs", "=merge", "=finalize", "=lang"},
-		Depends:   expr.OnCode, StableAPI: expr.Yes, Window: NoWindow,
+		Depends:   expr.OnCode, StableAPI: feature.Yes, Window: NoWindow,
 	}
 }
 

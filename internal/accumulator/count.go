@@ -3,13 +3,14 @@ package accumulator
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 func countDefinition() Definition {
 	return Definition{
 		Name: "$count", Parse: parseCount,
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
 		Form: countForm,
 	}
 }

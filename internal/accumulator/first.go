@@ -4,20 +4,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 func firstDefinition() Definition {
 	return Definition{
 		Name: "$first", New: func(*collation.Collator) Accumulator { return &endAccumulator{first: true} },
 		Once:    true,
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
 	}
 }
 
 func lastDefinition() Definition {
 	return Definition{
 		Name: "$last", New: func(*collation.Collator) Accumulator { return &endAccumulator{} },
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
 	}
 }
 

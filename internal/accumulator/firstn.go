@@ -5,13 +5,14 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 func firstNDefinition() Definition {
 	return Definition{
 		Name: "$firstN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
 		Expression: pickExpression(),
 	}
 }
@@ -19,7 +20,7 @@ func firstNDefinition() Definition {
 func lastNDefinition() Definition {
 	return Definition{
 		Name: "$lastN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
 		Expression: pickExpression(),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expr/object"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -13,7 +14,7 @@ import (
 func mergeObjectsDefinition() Definition {
 	return Definition{
 		Name: "$mergeObjects", New: func(*collation.Collator) Accumulator { return &mergeAccumulator{} },
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: WholeWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: WholeWindow,
 	}
 }
 

@@ -4,13 +4,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 func minDefinition() Definition {
 	return Definition{
 		Name: "$min", New: func(c *collation.Collator) Accumulator { return &extreme{sign: -1, collation: c} },
 		Unordered: true,
-		Depends:   expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
+		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
 		Expression: overOperands(expr.Commutable),
 	}
 }
@@ -19,7 +20,7 @@ func maxDefinition() Definition {
 	return Definition{
 		Name: "$max", New: func(c *collation.Collator) Accumulator { return &extreme{sign: 1, collation: c} },
 		Unordered: true,
-		Depends:   expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
+		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
 		Expression: overOperands(expr.Commutable),
 	}
 }

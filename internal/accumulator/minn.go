@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
 )
@@ -13,7 +14,7 @@ import (
 func minNDefinition() Definition {
 	return Definition{
 		Name: "$minN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
 		Expression: pickExpression(),
 	}
 }
@@ -21,7 +22,7 @@ func minNDefinition() Definition {
 func maxNDefinition() Definition {
 	return Definition{
 		Name: "$maxN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
 		Expression: pickExpression(),
 	}
 }

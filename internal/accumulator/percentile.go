@@ -8,13 +8,14 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 func percentileDefinition() Definition {
 	return Definition{
 		Name: "$percentile", Parse: parsePercentiles, Arguments: []string{"input", "=p", "=method"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
 		Expression: percentileExpression("input", "=p", "=method"),
 	}
 }
@@ -22,7 +23,7 @@ func percentileDefinition() Definition {
 func medianDefinition() Definition {
 	return Definition{
 		Name: "$median", Parse: parsePercentiles, Arguments: []string{"input", "=method"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
 		Expression: percentileExpression("input", "=method"),
 	}
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
 func percentileExpression(arguments ...string) *expr.Definition {
 	return &expr.Definition{
 		Family: "accumulator", Parse: parsePercentile, Arguments: arguments,
-		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.No, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -11,7 +12,7 @@ import (
 func pushDefinition() Definition {
 	return Definition{
 		Name: "$push", New: func(*collation.Collator) Accumulator { return &pushAccumulator{} },
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
 	}
 }
 

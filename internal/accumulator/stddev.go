@@ -6,13 +6,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 func stdDevPopDefinition() Definition {
 	return Definition{
 		Name: "$stdDevPop", New: func(*collation.Collator) Accumulator { return &deviation{} },
 		FixedSize: true,
-		Depends:   expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
+		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
 		Expression: overOperands(expr.AssocNone),
 	}
 }
@@ -21,7 +22,7 @@ func stdDevSampDefinition() Definition {
 	return Definition{
 		Name: "$stdDevSamp", New: func(*collation.Collator) Accumulator { return &deviation{sample: true} },
 		FixedSize: true,
-		Depends:   expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
+		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
 		Expression: overOperands(expr.AssocNone),
 	}
 }

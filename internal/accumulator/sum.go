@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
@@ -11,7 +12,7 @@ func sumDefinition() Definition {
 	return Definition{
 		Name: "$sum", New: func(*collation.Collator) Accumulator { return &sumAccumulator{} },
 		FixedSize: true, Unordered: true,
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: OwnWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
 		Expression: overOperands(expr.Commutable),
 	}
 }

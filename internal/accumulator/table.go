@@ -26,7 +26,7 @@ type Definition struct {
 	// Depends says what decides the result apart from the values. It has no default.
 	Depends expr.Dependence
 	// StableAPI says that the stable API has the accumulator. It has no default.
-	StableAPI expr.Answer
+	StableAPI feature.Answer
 
 	// Window says which windows of $setWindowFields the accumulator may have. It has no default.
 	Window Window
@@ -122,7 +122,7 @@ func Unrepeatable() []string {
 func overOperands(how expr.Association) *expr.Definition {
 	return &expr.Definition{
 		Family: "accumulator", Max: -1, Association: how,
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/keystring"
 	"github.com/sheafdb/sheaf/internal/limits"
@@ -19,28 +20,28 @@ import (
 func topDefinition() Definition {
 	return Definition{
 		Name: "$top", Parse: parseTop, Arguments: []string{"output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
 	}
 }
 
 func topNDefinition() Definition {
 	return Definition{
 		Name: "$topN", Parse: parseTop, Arguments: []string{"n", "output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
 	}
 }
 
 func bottomDefinition() Definition {
 	return Definition{
 		Name: "$bottom", Parse: parseTop, Arguments: []string{"output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
 	}
 }
 
 func bottomNDefinition() Definition {
 	return Definition{
 		Name: "$bottomN", Parse: parseTop, Arguments: []string{"n", "output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: expr.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
 	}
 }
 

@@ -1,6 +1,9 @@
 package command
 
-import "github.com/sheafdb/sheaf/internal/session"
+import (
+	"github.com/sheafdb/sheaf/internal/feature"
+	"github.com/sheafdb/sheaf/internal/session"
+)
 
 // ending is how the last command of a connection ended: with the generic arguments, which drivers
 // send after all others, and which are mostly the same as those of the command before. What they
@@ -29,7 +32,7 @@ func bitsOfGeneric(names ...string) (bits uint64) {
 // Learn keeps the ending of a command that begins at a place of its body and has the arguments of
 // seen. Commands that write move the cluster time on: their endings do not come again.
 func (e *ending) Learn(req *Request, at int, seen uint64) {
-	if at == 0 || seen&^recurring != 0 || len(req.Body)-at > maxEnding || req.Def.Write && !req.Def.Read {
+	if at == 0 || seen&^recurring != 0 || len(req.Body)-at > maxEnding || req.Def.Writes == feature.Yes && !req.Def.Read {
 		return
 	}
 	e.bytes = append(e.bytes[:0], req.Body[at:]...)

@@ -70,7 +70,7 @@ func code(d bsonx.Doc) mongoerr.Code {
 // echo is a strict command with one field of each sort.
 func echo() command.Definition {
 	return command.Definition{
-		Name: "echo", Aliases: []string{"ECHO"}, API1: true, Write: true,
+		Name: "echo", Aliases: []string{"ECHO"}, Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
 		Fields: []command.Field{
 			{Name: "need", Type: command.String, Required: true},
 			{Name: "limit", Type: command.SafeInt, Check: command.AtLeast(0)},

@@ -37,26 +37,21 @@ type Definition struct {
 	Loose bool
 	// AdminOnly commands run on the admin database only.
 	AdminOnly bool
-	// Write commands accept a writeConcern.
-	Write bool
 	// Read commands accept every read concern level but snapshot; the others accept only local.
 	Read bool
 	// Snapshot commands accept every read concern level.
 	Snapshot bool
 	// Retryable commands accept a txnNumber outside a transaction.
 	Retryable bool
-	// InTransaction commands may run in a transaction.
-	InTransaction bool
 	// NoAuth commands run before authentication, and take no notice of transaction numbers.
 	NoAuth bool
 	// Hidden commands are not listed by listCommands.
 	Hidden bool
 	// TestOnly commands exist only where test commands are enabled.
 	TestOnly bool
-	// API1 commands belong to version 1 of the stable API.
-	API1 bool
 	// Parses commands parse statements or stages in Run: see Request.malformed.
 	Parses bool
+	Properties
 	// Kind is currentOp's "op"; empty stands for "command".
 	Kind string
 	// Counter is the serverStatus opcounter that a run adds to; empty stands for "command".
@@ -77,6 +72,17 @@ type Definition struct {
 	// CommandField replaces the check of the command's own field (getMore: a long). The zero value
 	// accepts anything.
 	CommandField FieldType
+}
+
+// Properties say what a command may do. Safety rests on them, so that none has a default: a test
+// refuses a definition in which one has the zero value.
+type Properties struct {
+	// Writes says that the command writes, and accepts a writeConcern.
+	Writes feature.Answer
+	// Transactions says that the command may run in a transaction.
+	Transactions feature.Answer
+	// StableAPI says that version 1 of the stable API has the command.
+	StableAPI feature.Answer
 }
 
 // Counter names an opcounter of serverStatus.

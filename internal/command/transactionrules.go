@@ -2,7 +2,7 @@ package command
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -29,7 +29,7 @@ func CheckTransactionDatabase(db string) error {
 // CheckTransactionStages refuses stages, also in sub-pipelines, that transactions do not have.
 func CheckTransactionStages(stages bsonx.Value) error {
 	return pipeline.EachStage(stages, func(stage *parsing.Definition, _ bsonx.Value) error {
-		if stage.Transactions == expr.Yes {
+		if stage.Transactions == feature.Yes {
 			return nil
 		}
 		return NotInTransaction("Stage not supported inside of a multi-document transaction: %s", stage.Name)

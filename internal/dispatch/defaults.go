@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -16,7 +17,7 @@ func applyDefaults(s *command.Service, d *command.Definition, g *command.Generic
 	if defaults.Level != "" && d.Read && g.ReadConcern.IsEmpty() && (!inTransaction || g.StartTxn == command.BoolTrue) {
 		g.ReadConcern.Level, g.ReadConcern.Default = defaults.Level, true
 	}
-	if d.Write && (!inTransaction || command.EndsTransaction(d)) {
+	if d.Writes == feature.Yes && (!inTransaction || command.EndsTransaction(d)) {
 		applyDefaultConcern(s, defaults, &g.WriteConcern)
 	}
 }

@@ -225,7 +225,7 @@ func panicked(s *command.Service, req *command.Request, p any) error {
 
 // opInfo fills in what currentOp shows of a request; info is empty.
 func opInfo(e *command.Entry, req *command.Request, info *session.OpInfo) {
-	info.Kind, info.Command, info.Writes = e.Kind, req.Body, e.Write
+	info.Kind, info.Command, info.Writes = e.Kind, req.Body, e.Writes == feature.Yes
 	info.EndsWithClient = endsWithClient(req, e)
 	info.DB, info.Collection = req.Target()
 	if e.Kind == "" {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -35,7 +36,7 @@ func countLatency(s *command.Service, e *command.Entry, req *command.Request, to
 	}
 	if c := s.Store.Lookup(db, req.Conn.Collection(name)); c != nil {
 		c.Latencies().Add(kind, took)
-		c.Traffic().Add(trafficKind(e.Name), e.Write && !e.Read, took)
+		c.Traffic().Add(trafficKind(e.Name), e.Writes == feature.Yes && !e.Read, took)
 	}
 }
 

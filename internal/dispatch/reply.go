@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/failpoint"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -53,7 +54,7 @@ func run(ctx context.Context, e *command.Entry, req *command.Request, reply *bso
 // message: the write is done, and the client has to learn of it.
 func checkSize(e *command.Entry, req *command.Request, size int) error {
 	most := limits.InternalDocumentBytes
-	if e.Write || req.Reply.Batch {
+	if e.Writes == feature.Yes || req.Reply.Batch {
 		most = limits.MessageBytes - replyRoom
 	}
 	if size <= most {

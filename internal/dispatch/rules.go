@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -22,7 +23,7 @@ func checkAPI(d *command.Definition, g *command.Generic) error {
 	if g.APIVersion != "1" {
 		return mongoerr.New(mongoerr.APIVersionError, "Cannot accept API version %s", g.APIVersion)
 	}
-	if g.APIStrict == command.BoolTrue && !d.API1 {
+	if g.APIStrict == command.BoolTrue && d.StableAPI != feature.Yes {
 		return mongoerr.New(mongoerr.APIStrictError,
 			"Provided apiStrict:true, but the command %s is not in API Version 1. Information on supported commands and "+
 				"migrations in API Version 1 can be found at https://dochub.mongodb.org/core/manual-versioned-api.", d.Name)
@@ -78,7 +79,7 @@ func checkWriteConcern(s *command.Service, d *command.Definition, wc *command.Wr
 	switch {
 	case !wc.Given:
 		return nil
-	case !d.Write:
+	case d.Writes != feature.Yes:
 		return mongoerr.New(mongoerr.InvalidOptions, "Command does not support writeConcern")
 	case s.Replicates():
 		return nil
@@ -142,7 +143,7 @@ func clientName(r *command.Request) string {
 // only with $out, $merge or an output collection.
 func mayWrite(r *command.Request) bool {
 	switch {
-	case !r.Def.Write:
+	case r.Def.Writes != feature.Yes:
 		return false
 	case !r.Def.Read:
 		return true
@@ -224,7 +225,7 @@ func checkInTransaction(r *command.Request, d *command.Definition) error {
 	case d.Name == "count":
 		return command.NotInTransaction("Cannot run 'count' in a multi-document transaction. Please see " +
 			"http://dochub.mongodb.org/core/transaction-count for a recommended alternative.")
-	case !d.InTransaction:
+	case d.Transactions != feature.Yes:
 		return command.NotInTransaction("Cannot run '%s' in a multi-document transaction.", r.Name)
 	}
 	if err := checkTransactionNamespace(r, d); err != nil || r.Generic.StartTxn != command.BoolTrue {

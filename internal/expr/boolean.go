@@ -1,6 +1,9 @@
 package expr
 
-import "github.com/sheafdb/sheaf/internal/bsonx"
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
+)
 
 // And is true if all operands are; it stops at the first that is not.
 type And struct{ Args []Expr }
@@ -60,7 +63,7 @@ func notDefinition() Definition {
 	return Definition{
 		Name: "$not", Family: "boolean",
 		Parse: Op1(func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(!v.Truthy()), nil }),
-		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.Yes, Folds: feature.Yes, Depends: OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -69,7 +72,7 @@ func notDefinition() Definition {
 func logical(name string, decides bool, node func(args []Expr) Expr) Definition {
 	return Definition{
 		Name: name, Family: "boolean", Max: -1, Form: logicalForm(decides),
-		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.Yes, Folds: feature.Yes, Depends: OnOperands, StableAPI: feature.Yes,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {

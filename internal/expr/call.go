@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -171,7 +172,7 @@ func (c *CallN) decided(ctx *Context, base int, failure error) (bsonx.Value, err
 func (c *CallN) Children() []Expr { return Present(c.Args) }
 
 // Total reports whether the operator is.
-func (c *CallN) Total() bool { return c.Def.Total == Yes }
+func (c *CallN) Total() bool { return c.Def.Total == feature.Yes }
 
 // EvalOptional evaluates an optional argument: nil is missing.
 func EvalOptional(ctx *Context, e Expr) (bsonx.Value, error) {
@@ -211,7 +212,7 @@ func make1(in func(vars *Vars) Func1) ParseFunc {
 		if err != nil {
 			return nil, err
 		}
-		return &call1{arg: args[0], fn: in(vars), total: def.Total == Yes, running: vars.Scripts().Running}, nil
+		return &call1{arg: args[0], fn: in(vars), total: def.Total == feature.Yes, running: vars.Scripts().Running}, nil
 	}
 }
 
@@ -229,7 +230,7 @@ func make2(in func(vars *Vars) Func2) ParseFunc {
 			return nil, err
 		}
 		return &call2{
-			a: args[0], b: args[1], fn: in(vars), total: def.Total == Yes, swapped: def.Swapped,
+			a: args[0], b: args[1], fn: in(vars), total: def.Total == feature.Yes, swapped: def.Swapped,
 			running: vars.Scripts().Running,
 		}, nil
 	}

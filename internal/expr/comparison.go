@@ -3,6 +3,7 @@ package expr
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
@@ -100,7 +101,7 @@ func lteDefinition() Definition { return comparison("$lte", Lte) }
 func cmpDefinition() Definition {
 	return Definition{
 		Name: "$cmp", Family: "comparison", Swapped: true, Parse: make2(compareIn),
-		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.Yes, Folds: feature.Yes, Depends: OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -116,7 +117,7 @@ func compareIn(vars *Vars) Func2 {
 func comparison(name string, op CompareOp) Definition {
 	return Definition{
 		Name: name, Family: "comparison", Min: 2, Max: 2,
-		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.Yes, Folds: feature.Yes, Depends: OnOperands, StableAPI: feature.Yes,
 		Parse: func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 			args, err := p.arguments(def, arg, vars)
 			if err != nil {

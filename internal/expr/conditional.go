@@ -2,20 +2,21 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 func condDefinition() Definition {
 	return Definition{
 		Name: "$cond", Family: "conditional", Min: 3, Max: 3, Parse: parseCond, Form: condForm,
-		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.Yes, Folds: feature.Yes, Depends: OnOperands, StableAPI: feature.Yes,
 	}
 }
 
 func ifNullDefinition() Definition {
 	return Definition{
 		Name: "$ifNull", Family: "conditional", Parse: parseIfNull, Form: ifNullForm,
-		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.Yes, Folds: feature.Yes, Depends: OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -23,7 +24,7 @@ func ifNullDefinition() Definition {
 func switchDefinition() Definition {
 	return Definition{
 		Name: "$switch", Family: "conditional", Parse: parseSwitch, Form: switchForm,
-		Total: No, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -24,13 +25,13 @@ type Definition struct {
 	// Total says that every value of the operands has a result and that nobody notices how often
 	// the operator is evaluated. A stage may then evaluate it for fewer documents. No also stands
 	// for an operator of which this is not known.
-	Total Answer
+	Total feature.Answer
 	// Folds says that the operator is evaluated when it is compiled, if its operands are constant.
-	Folds Answer
+	Folds feature.Answer
 	// Depends says what decides the result apart from the operands.
 	Depends Dependence
 	// StableAPI says that the stable API has the operator: apiStrict refuses one without.
-	StableAPI Answer
+	StableAPI feature.Answer
 
 	// NotInValidator is MongoDB's error about an operator that is not repeatable in a collection's
 	// validator, if it is not the usual one.
@@ -56,16 +57,6 @@ type ParseFunc func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Ex
 
 // FormFunc writes a use of an operator as explain shows it. The use was parsed without an error.
 type FormFunc func(s SerialScope, def *Definition, arg bsonx.Value) Serial
-
-// Answer answers a question about a definition. The zero value is no answer.
-type Answer byte
-
-// The answers.
-const (
-	_ Answer = iota
-	Yes
-	No
-)
 
 // Dependence says what decides an operator's result apart from the values of its operands. The
 // zero value says nothing.

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -9,7 +10,7 @@ import (
 func functionDefinition() Definition {
 	return Definition{
 		Name: "$function", Family: "miscellaneous", Parse: parseFunction, Arguments: []string{"=body", "args", "=lang"},
-		Total: No, Folds: No, Depends: OnCode, StableAPI: Yes,
+		Total: feature.No, Folds: feature.No, Depends: OnCode, StableAPI: feature.Yes,
 		NotInValidator: mongoerr.New(4660800, "$function cannot be used inside a validator."),
 	}
 }

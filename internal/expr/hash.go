@@ -2,13 +2,14 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
 func toHashedIndexKeyDefinition() Definition {
 	return Definition{
 		Name: "$toHashedIndexKey", Family: "miscellaneous", Parse: parseHashedKey,
-		Total: No, Folds: No, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.No, Folds: feature.No, Depends: OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
@@ -91,7 +92,7 @@ func (a *arrayExpr) Total() bool { return true }
 func literalDefinition() Definition {
 	return Definition{
 		Name: "$literal", Family: "literal", Parse: parseLiteral, Form: literalForm, Verbatim: true,
-		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.Yes, Folds: feature.Yes, Depends: OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -10,7 +11,7 @@ import (
 func randDefinition() Definition {
 	return Definition{
 		Name: "$rand", Family: "miscellaneous", Parse: parseRand, Form: writtenForm,
-		Total: No, Folds: No, Depends: OnChance, StableAPI: Yes,
+		Total: feature.No, Folds: feature.No, Depends: OnChance, StableAPI: feature.Yes,
 		NotInValidator: mongoerr.New(3040500, "$rand not allowed inside collection validators"),
 	}
 }
@@ -20,7 +21,7 @@ func randDefinition() Definition {
 func metaDefinition() Definition {
 	return Definition{
 		Name: "$meta", Family: "miscellaneous", Parse: parseMeta, Form: writtenForm,
-		Total: No, Folds: No, Depends: OnMetadata, StableAPI: Yes,
+		Total: feature.No, Folds: feature.No, Depends: OnMetadata, StableAPI: feature.Yes,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -132,7 +133,7 @@ func (p *Parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 	if def.Parse == nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "the expression %s is not implemented", name)
 	}
-	if def.StableAPI != Yes {
+	if def.StableAPI != feature.Yes {
 		if err := vars.CheckStable(name); err != nil {
 			return nil, err
 		}
@@ -141,7 +142,7 @@ func (p *Parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 	if err != nil {
 		return nil, err
 	}
-	if def.Folds != Yes {
+	if def.Folds != feature.Yes {
 		return e, nil
 	}
 	return fold(e, vars)

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -10,7 +11,7 @@ import (
 func letDefinition() Definition {
 	return Definition{
 		Name: "$let", Family: "variable", Parse: parseLet, Form: letForm,
-		Total: Yes, Folds: No, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.Yes, Folds: feature.No, Depends: OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -1,12 +1,15 @@
 package expr
 
-import "github.com/sheafdb/sheaf/internal/bsonx"
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
+)
 
 func typeDefinition() Definition {
 	return Definition{
 		Name: "$type", Family: "type",
 		Parse: Op1(func(v bsonx.Value) (bsonx.Value, error) { return bsonx.String(v.Type.String()), nil }),
-		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.Yes, Folds: feature.Yes, Depends: OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -14,6 +17,6 @@ func isNumberDefinition() Definition {
 	return Definition{
 		Name: "$isNumber", Family: "type",
 		Parse: Op1(func(v bsonx.Value) (bsonx.Value, error) { return bsonx.Bool(v.Type.IsNumber()), nil }),
-		Total: Yes, Folds: Yes, Depends: OnOperands, StableAPI: Yes,
+		Total: feature.Yes, Folds: feature.Yes, Depends: OnOperands, StableAPI: feature.Yes,
 	}
 }

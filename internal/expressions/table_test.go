@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 // TestDefinitionsAreComplete pins that every definition answers the questions that safety rests on,
@@ -20,10 +21,10 @@ func TestDefinitionsAreComplete(t *testing.T) {
 		if def.Total == 0 || def.Folds == 0 || def.Depends == 0 || def.StableAPI == 0 {
 			t.Errorf("%s: Total, Folds, Depends and StableAPI have no default", def.Name)
 		}
-		if def.Depends != expr.OnOperands && def.Folds != expr.No {
+		if def.Depends != expr.OnOperands && def.Folds != feature.No {
 			t.Errorf("%s depends on more than its operands, so it must not fold", def.Name)
 		}
-		if !def.Depends.Repeatable() && def.Total != expr.No {
+		if !def.Depends.Repeatable() && def.Total != feature.No {
 			t.Errorf("%s is not repeatable, so it is noticed how often it is evaluated", def.Name)
 		}
 		if def.Depends.Repeatable() && def.NotInValidator != nil {
@@ -43,7 +44,7 @@ func TestTotalOperators(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if total := expr.CannotFail(e); total != (def.Total == expr.Yes) {
+			if total := expr.CannotFail(e); total != (def.Total == feature.Yes) {
 				t.Errorf("%s of %s is total: %v", def.Name, bsonx.FormatShell(arg), total)
 			}
 		}

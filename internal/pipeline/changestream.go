@@ -2,7 +2,7 @@ package pipeline
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -22,9 +22,9 @@ func (changeStream) Open(src source.Source, _ *source.Env) source.Source { retur
 func changeStreamDefinition() parsing.Definition {
 	properties := parsing.OfEachDocument()
 	properties.Input = parsing.FromChanges
-	properties.Joined = expr.No
-	properties.Facets = expr.No
-	properties.Transactions = expr.No
+	properties.Joined = feature.No
+	properties.Facets = feature.No
+	properties.Transactions = feature.No
 	properties.ReadConcern = parsing.OnlyMajority
 	return parsing.Definition{Name: changeStreamStage, Parse: parseChangeStream, Properties: properties, Inside: parsing.InsideNothing}
 }
@@ -38,8 +38,8 @@ func parseChangeStream(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, err
 
 func splitLargeEventDefinition() parsing.Definition {
 	properties := parsing.OfEachDocument()
-	properties.Joined = expr.No
-	properties.Facets = expr.No
+	properties.Joined = feature.No
+	properties.Facets = feature.No
 	properties.ChangeStreams = parsing.OnlyLastInStream
 	return parsing.Definition{Name: splitStage, Parse: parseSplitLargeEvent, Properties: properties, Inside: parsing.InsideNothing}
 }

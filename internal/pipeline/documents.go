@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -23,7 +24,7 @@ const documentsField = "_tempDocumentsField"
 func documentsDefinition() parsing.Definition {
 	properties := parsing.OfDocuments()
 	properties.Input = parsing.FromServer
-	properties.Facets = expr.No
+	properties.Facets = feature.No
 	return parsing.Definition{Name: "$documents", Parse: parseDocuments, Properties: properties, Inside: parsing.InsideNothing}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
@@ -24,7 +25,7 @@ type facet struct {
 
 func facetDefinition() parsing.Definition {
 	properties := parsing.OfDocuments()
-	properties.Facets = expr.No
+	properties.Facets = feature.No
 	return parsing.Definition{Name: "$facet", Parse: parseFacet, Properties: properties, Inside: insideFacet, Budget: parsing.Budget{Param: "internalQueryFacetMaxOutputDocSizeBytes", Least: 1}}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -33,7 +34,7 @@ var boundNames = [2]string{"$minDistance", "$maxDistance"}
 func geoNearDefinition() parsing.Definition {
 	properties := parsing.OfDocuments()
 	properties.Input = parsing.FromCollection
-	properties.Facets = expr.No
+	properties.Facets = feature.No
 	return parsing.Definition{Name: "$geoNear", Parse: parseGeoNear, Properties: properties, Inside: insideGeoNear}
 }
 

@@ -1,7 +1,7 @@
 package pipeline
 
 import (
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
@@ -18,7 +18,7 @@ func known() []parsing.Definition {
 	}
 	for _, name := range []string{"$search", "$searchMeta", "$vectorSearch"} {
 		properties := parsing.OfDocuments()
-		properties.Input, properties.Facets = parsing.FromCollection, expr.No
+		properties.Input, properties.Facets = parsing.FromCollection, feature.No
 		defs = append(defs, atlasOnly(name, properties))
 	}
 	indexes := parsing.OfReport(parsing.FromCollection)

@@ -1,7 +1,7 @@
 package pipeline
 
 import (
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
@@ -31,7 +31,7 @@ func checkPlaces(opts *parsing.Options, defs []*parsing.Definition) error {
 		if def.ChangeStreams == parsing.OnlyLastInStream {
 			return mongoerr.New(7182802, "%s must be the last stage in the pipeline", def.Name)
 		}
-		if def.Writes == expr.Yes {
+		if def.Writes == feature.Yes {
 			return mongoerr.New(40601, "%s can only be the final stage in the pipeline", def.Name)
 		}
 	}
@@ -42,11 +42,11 @@ func checkPlaces(opts *parsing.Options, defs []*parsing.Definition) error {
 func checkInside(opts *parsing.Options, def *parsing.Definition) error {
 	joined, united := opts.Inside(parsing.InLookup), opts.Inside(parsing.InUnionWith)
 	switch {
-	case def.Joined == expr.No && joined:
+	case def.Joined == feature.No && joined:
 		return mongoerr.New(51047, "%s is not allowed within a $lookup's sub-pipeline", def.Name)
-	case def.Joined == expr.No && united:
+	case def.Joined == feature.No && united:
 		return mongoerr.New(31441, "%s is not allowed within a $unionWith's sub-pipeline", def.Name)
-	case def.Facets == expr.No && opts.InFacet():
+	case def.Facets == feature.No && opts.InFacet():
 		name := def.Name
 		switch {
 		case joined:

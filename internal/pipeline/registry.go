@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/output"
@@ -47,7 +46,7 @@ func Find(name string) *parsing.Definition { return registry()[name] }
 // Writes reports whether a stage writes its input to a collection.
 func Writes(name string) bool {
 	def := Find(name)
-	return def != nil && def.Writes == expr.Yes
+	return def != nil && def.Writes == feature.Yes
 }
 
 // Stages lists all stages of MongoDB 8.0 by name.

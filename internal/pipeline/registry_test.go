@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
@@ -25,13 +25,13 @@ func TestDefinitionsAreComplete(t *testing.T) {
 		if def.Parse != nil && def.Refuse != nil {
 			t.Errorf("%s is both parsed and refused", def.Name)
 		}
-		if def.Writes == expr.Yes && (def.Joined != expr.No || def.Facets != expr.No || def.Views != expr.No || def.Updates != expr.No) {
+		if def.Writes == feature.Yes && (def.Joined != feature.No || def.Facets != feature.No || def.Views != feature.No || def.Updates != feature.No) {
 			t.Errorf("%s writes, so no sub-pipeline, view or update may have it", def.Name)
 		}
-		if def.IsFirst() && def.Facets != expr.No {
+		if def.IsFirst() && def.Facets != feature.No {
 			t.Errorf("%s must be the first stage, which it is not in a facet", def.Name)
 		}
-		if def.Updates == expr.Yes && def.ChangeStreams != parsing.InChangeStream {
+		if def.Updates == feature.Yes && def.ChangeStreams != parsing.InChangeStream {
 			t.Errorf("%s makes one document of each, so a change stream may have it", def.Name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
@@ -22,7 +23,7 @@ func isRepeatable(stages bsonx.Value, operators *expr.Table) bool {
 var unrepeatable = sync.OnceValue(func() []string {
 	names := slices.Concat(accumulator.Unrepeatable(), filter.Unrepeatable())
 	for name, def := range registry() {
-		if def.Repeatable == expr.No {
+		if def.Repeatable == feature.No {
 			names = append(names, name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -19,7 +20,7 @@ type sample struct{ size int64 }
 
 func sampleDefinition() parsing.Definition {
 	properties := parsing.OfDocuments()
-	properties.Repeatable = expr.No
+	properties.Repeatable = feature.No
 	return parsing.Definition{Name: "$sample", Parse: parseSample, Properties: properties, Inside: parsing.InsideNothing}
 }
 

@@ -2,7 +2,7 @@ package pipeline
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -23,7 +23,7 @@ type transformer interface {
 // and $replaceWith.
 func ParseUpdate(stages bsonx.Value, opts parsing.Options) (*Transformer, error) {
 	p, err := parse(stages, opts, func(def *parsing.Definition) error {
-		if def.Updates == expr.Yes {
+		if def.Updates == feature.Yes {
 			return nil
 		}
 		return mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", def.Name)

@@ -440,7 +440,7 @@ func TestCountersHaveEachCommand(t *testing.T) {
 		if def.Status != feature.Supported || def.Hidden || def.TestOnly || def.Run == nil {
 			continue
 		}
-		counts := def.Read || def.Write || def.Counter != command.CountCommand
+		counts := def.Read || def.Writes == feature.Yes || def.Counter != command.CountCommand
 		_, excused := uncounted[def.Name]
 		switch {
 		case counts && !cases[def.Name] && !excused:
@@ -534,7 +534,7 @@ func (f figures) expect(cmd bson.D) {
 		kind = other
 	}
 	for _, def := range commands.Definitions() {
-		if def.Name == name && def.Write && !def.Read {
+		if def.Name == name && def.Writes == feature.Yes && !def.Read {
 			lock = "writeLock"
 		}
 	}

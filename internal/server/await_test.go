@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -41,7 +42,8 @@ func newAwaitFixture(t *testing.T) *awaitFixture {
 	svc, err := commands.NewService(command.Deps{
 		TestCommands: true, Memory: f.budget,
 		Definitions: []command.Definition{{
-			Name: "note", Write: true, Loose: true,
+			Name: "note", Loose: true,
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
 			Run: func(context.Context, *command.Request, *bsonx.Builder) error {
 				f.ran <- struct{}{}
 				return nil

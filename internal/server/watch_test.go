@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -24,8 +25,13 @@ type waiter struct {
 func newWaiter() *waiter { return &waiter{make(chan struct{}, 1), make(chan error, 1)} }
 
 func (w *waiter) command(name string, read bool, limit time.Duration) command.Definition {
+	writes := feature.Yes
+	if read {
+		writes = feature.No
+	}
 	return command.Definition{
-		Name: name, Read: read, Write: !read, Loose: true,
+		Name: name, Read: read, Loose: true,
+		Properties: command.Properties{Writes: writes, Transactions: feature.No, StableAPI: feature.No},
 		Run: func(ctx context.Context, _ *command.Request, _ *bsonx.Builder) error {
 			w.started <- struct{}{}
 			var err error

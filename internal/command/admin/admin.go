@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -16,12 +17,17 @@ func AdminCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "shutdown", Help: "Stops the server.", AdminOnly: true,
-			Fields: []command.Field{{Name: "force", Type: command.SafeBool}, {Name: "timeoutSecs", Type: command.SafeInt, Check: command.AtLeast(0)}},
-			Run:    runShutdown,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Fields:     []command.Field{{Name: "force", Type: command.SafeBool}, {Name: "timeoutSecs", Type: command.SafeInt, Check: command.AtLeast(0)}},
+			Run:        runShutdown,
 		},
-		{Name: "logRotate", Help: "Starts a new log file.", AdminOnly: true, Run: runLogRotate},
+		{
+			Name: "logRotate", Help: "Starts a new log file.", AdminOnly: true, Run: runLogRotate,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
 		{
 			Name: "profile", Help: "Reads and sets when operations are logged as slow.", Lacks: "levels 1 and 2",
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Fields: []command.Field{
 				{Name: "slowms", Type: command.SafeInt},
 				{Name: "sampleRate", Type: command.SafeInt},
@@ -30,7 +36,8 @@ func AdminCommands() []command.Definition {
 			Run: command.RunProfile,
 		},
 		{
-			Name: "setFeatureCompatibilityVersion", Help: "Accepts the only version there is.", AdminOnly: true, Write: true,
+			Name: "setFeatureCompatibilityVersion", Help: "Accepts the only version there is.", AdminOnly: true,
+			Properties:   command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
 			CommandField: command.String, Run: runSetFCV,
 			Fields: []command.Field{
 				{Name: "confirm", Type: command.SafeBool},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -23,10 +24,12 @@ func ClusterParameterCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "getClusterParameter", Help: "Reads parameters of the replica set.", AdminOnly: true,
+			Properties:   command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			CommandField: command.StringOr(bsonx.TypeArray), Run: runGetClusterParameter,
 		},
 		{
-			Name: "setClusterParameter", Help: "Sets a parameter of the replica set.", AdminOnly: true, Write: true,
+			Name: "setClusterParameter", Help: "Sets a parameter of the replica set.", AdminOnly: true,
+			Properties:   command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
 			CommandField: command.Object, Run: runSetClusterParameter,
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -14,11 +15,13 @@ func CollStatsCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "collStats", Aliases: []string{"collstats"}, Help: "Shows the size of a collection and its indexes.",
-			Run: runCollStats, Fields: []command.Field{{Name: "scale", Type: command.SafeInt, Check: command.AtLeast(1)}, {Name: "verbose", Type: command.OptionalBool}},
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Run:        runCollStats, Fields: []command.Field{{Name: "scale", Type: command.SafeInt, Check: command.AtLeast(1)}, {Name: "verbose", Type: command.OptionalBool}},
 		},
 		{
 			Name: "dbStats", Aliases: []string{"dbstats"}, Help: "Shows the size of a database.",
-			Run: runDBStats, Fields: []command.Field{{Name: "scale", Type: command.SafeInt, Check: command.AtLeast(1)}, {Name: "freeStorage", Type: command.SafeBool}},
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Run:        runDBStats, Fields: []command.Field{{Name: "scale", Type: command.SafeInt, Check: command.AtLeast(1)}, {Name: "freeStorage", Type: command.SafeBool}},
 		},
 	}
 }

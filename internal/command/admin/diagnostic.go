@@ -17,20 +17,51 @@ import (
 // DiagnosticCommands returns the commands that describe the server and the connection.
 func DiagnosticCommands() []command.Definition {
 	return []command.Definition{
-		{Name: "ping", Help: "Answers.", NoAuth: true, API1: true, Run: runPing},
-		{Name: "buildInfo", Aliases: []string{"buildinfo"}, Help: "Tells the version.", NoAuth: true, Run: runBuildInfo},
-		{Name: "hostInfo", Help: "Describes the machine.", Run: runHostInfo},
 		{
-			Name: "connectionStatus", Help: "Tells who is authenticated.", NoAuth: true, API1: true,
-			Fields: []command.Field{{Name: "showPrivileges", Type: command.SafeBool, Unstable: true}}, Run: runConnectionStatus,
+			Name: "ping", Help: "Answers.", NoAuth: true, Run: runPing,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
 		},
-		{Name: "getCmdLineOpts", Help: "Shows how the server was started.", AdminOnly: true, Run: runCmdLineOpts},
-		{Name: "listCommands", Loose: true, Help: "Lists the commands.", Run: runListCommands},
-		{Name: "whatsmyuri", Loose: true, Help: "Tells the client's address.", NoAuth: true, Run: runWhatsMyURI},
-		{Name: "whatsmysni", Loose: true, Help: "Tells the TLS server name of the client.", NoAuth: true, Run: runWhatsMySNI},
-		{Name: "features", Help: "Tells the OIDs machine number.", Loose: true, Hidden: true, Run: runFeatures},
-		{Name: "isdbgrid", Help: "Exists on mongos only.", Status: feature.Absent, Hidden: true},
-		{Name: "atlasVersion", Help: "Exists on Atlas only.", Status: feature.Absent, Hidden: true},
+		{
+			Name: "buildInfo", Aliases: []string{"buildinfo"}, Help: "Tells the version.", NoAuth: true, Run: runBuildInfo,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "hostInfo", Help: "Describes the machine.", Run: runHostInfo,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "connectionStatus", Help: "Tells who is authenticated.", NoAuth: true,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+			Fields:     []command.Field{{Name: "showPrivileges", Type: command.SafeBool, Unstable: true}}, Run: runConnectionStatus,
+		},
+		{
+			Name: "getCmdLineOpts", Help: "Shows how the server was started.", AdminOnly: true, Run: runCmdLineOpts,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "listCommands", Loose: true, Help: "Lists the commands.", Run: runListCommands,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "whatsmyuri", Loose: true, Help: "Tells the client's address.", NoAuth: true, Run: runWhatsMyURI,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "whatsmysni", Loose: true, Help: "Tells the TLS server name of the client.", NoAuth: true, Run: runWhatsMySNI,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "features", Help: "Tells the OIDs machine number.", Loose: true, Hidden: true, Run: runFeatures,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "isdbgrid", Help: "Exists on mongos only.", Status: feature.Absent, Hidden: true,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "atlasVersion", Help: "Exists on Atlas only.", Status: feature.Absent, Hidden: true,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
 	}
 }
 
@@ -116,10 +147,10 @@ func runListCommands(_ context.Context, req *command.Request, reply *bsonx.Build
 		reply.StartDocField(d.Name)
 		reply.String("help", d.Help)
 		reply.Bool("requiresAuth", !d.NoAuth)
-		reply.Bool("secondaryOk", !d.Write)
+		reply.Bool("secondaryOk", d.Writes != feature.Yes)
 		reply.Bool("adminOnly", d.AdminOnly)
 		reply.StartArrayField("apiVersions")
-		if d.API1 {
+		if d.StableAPI == feature.Yes {
 			reply.Elem(bsonx.String("1"))
 		}
 		reply.End()
@@ -148,7 +179,10 @@ func runFeatures(_ context.Context, _ *command.Request, reply *bsonx.Builder) er
 
 // getLogCommand returns getLog.
 func getLogCommand() command.Definition {
-	return command.Definition{Name: "getLog", Help: "Returns recent log lines.", AdminOnly: true, Run: runGetLog}
+	return command.Definition{
+		Name: "getLog", Help: "Returns recent log lines.", AdminOnly: true, Run: runGetLog,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+	}
 }
 
 func runGetLog(_ context.Context, req *command.Request, reply *bsonx.Builder) error {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
@@ -13,6 +14,7 @@ import (
 func DiagnosticDataCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "getDiagnosticData", Help: "Returns what monitoring collects, in one document.", AdminOnly: true, Loose: true, Run: runDiagnosticData,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 	}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/failpoint"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -15,15 +16,18 @@ import (
 func FailPointCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "configureFailPoint", Loose: true, Help: "Makes commands fail, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
-		Fields: []command.Field{{Name: "mode", Required: true}, {Name: "data", Type: command.Object}},
-		Run:    runConfigureFailPoint,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		Fields:     []command.Field{{Name: "mode", Required: true}, {Name: "data", Type: command.Object}},
+		Run:        runConfigureFailPoint,
 	}, {
 		Name: "waitForFailPoint", Help: "Waits until a fail point has fired, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
-		NoSlowLog: true, CommandField: command.String, Fields: []command.Field{{Name: "timesEntered", Type: command.SafeInt, Required: true, Check: command.AtLeast(0)}},
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		NoSlowLog:  true, CommandField: command.String, Fields: []command.Field{{Name: "timesEntered", Type: command.SafeInt, Required: true, Check: command.AtLeast(0)}},
 		Run: runWaitForFailPoint,
 	}, {
 		Name: "testVersion2", Help: "Belongs to version 2 of the stable API, which there is not, for tests.", TestOnly: true, Hidden: true, NoAuth: true,
-		Run: func(context.Context, *command.Request, *bsonx.Builder) error { return nil },
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		Run:        func(context.Context, *command.Request, *bsonx.Builder) error { return nil },
 	}}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -19,13 +20,17 @@ func FsyncCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "fsync", Help: "Makes all writes durable; with lock: true, keeps further writes out.", AdminOnly: true, Run: runFsync,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Fields: []command.Field{
 				{Name: "lock", Type: command.SafeBool},
 				{Name: "fsyncLockAcquisitionTimeoutMillis", Type: command.Int, Check: command.AtLeast(1)},
 				{Name: "forBackup", Type: command.SafeBool},
 			},
 		},
-		{Name: "fsyncUnlock", Loose: true, Help: "Lets writes in again.", AdminOnly: true, Run: runFsyncUnlock},
+		{
+			Name: "fsyncUnlock", Loose: true, Help: "Lets writes in again.", AdminOnly: true, Run: runFsyncUnlock,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
 	}
 }
 

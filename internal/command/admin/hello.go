@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -38,14 +39,16 @@ var helloFields = []command.Field{
 func HelloCommands() []command.Definition {
 	return []command.Definition{
 		{
-			Name: "hello", Help: "Describes the server to a driver.", NoAuth: true, API1: true, Loose: true, NoSlowLog: true,
-			Fields: helloFields, Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+			Name: "hello", Help: "Describes the server to a driver.", NoAuth: true, Loose: true, NoSlowLog: true,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+			Fields:     helloFields, Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 				return runHello(ctx, req, reply, false)
 			},
 		},
 		{
 			Name: "isMaster", Aliases: []string{"ismaster"}, Help: "The older name of hello.", NoAuth: true, Loose: true,
-			NoSlowLog: true, Fields: helloFields, Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			NoSlowLog:  true, Fields: helloFields, Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 				return runHello(ctx, req, reply, true)
 			},
 		},

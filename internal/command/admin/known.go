@@ -49,7 +49,10 @@ var (
 func KnownCommands() []command.Definition {
 	var defs []command.Definition
 	for _, name := range slices.Concat(knownNames, shardingNames) {
-		d := command.Definition{Name: name, Status: feature.Known, Loose: true, Hidden: true, Write: true, Read: true, Snapshot: true}
+		d := command.Definition{
+			Name: name, Status: feature.Known, Loose: true, Hidden: true, Read: true, Snapshot: true,
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+		}
 		if slices.Contains(shardingNames, name) {
 			d.Status = feature.Absent
 		}

@@ -5,12 +5,14 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 // LockInfoCommands returns the definition of lockInfo.
 func LockInfoCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "lockInfo", Help: "Shows who holds and awaits the lock of fsync.", AdminOnly: true, Run: runLockInfo,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -17,6 +18,7 @@ var apiParameterFields = []command.Field{
 func MetadataCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "validateDBMetadata", Help: "Lists views and indexes that a version of the stable API does not have.", Run: runValidateMetadata,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		Fields: []command.Field{
 			{Name: "apiParameters", Type: command.Object, Required: true, Fields: apiParameterFields},
 			{Name: "db", Type: command.String},

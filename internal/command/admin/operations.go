@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -14,10 +15,14 @@ import (
 // OperationCommands returns currentOp and killOp.
 func OperationCommands() []command.Definition {
 	return []command.Definition{
-		{Name: "currentOp", Help: "Lists running operations.", AdminOnly: true, Loose: true, Run: runCurrentOp},
+		{
+			Name: "currentOp", Help: "Lists running operations.", AdminOnly: true, Loose: true, Run: runCurrentOp,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
 		{
 			Name: "killOp", Loose: true, Help: "Ends an operation.", AdminOnly: true,
-			Fields: []command.Field{{Name: "op", Type: command.SafeInt, Required: true}}, Run: runKillOp,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Fields:     []command.Field{{Name: "op", Type: command.SafeInt, Required: true}}, Run: runKillOp,
 		},
 	}
 }

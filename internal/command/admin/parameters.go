@@ -5,14 +5,21 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 // ParameterCommands returns getParameter and setParameter.
 func ParameterCommands() []command.Definition {
 	return []command.Definition{
-		{Name: "getParameter", Help: "Reads server parameters.", AdminOnly: true, Loose: true, Run: runGetParameter},
-		{Name: "setParameter", Help: "Changes server parameters.", AdminOnly: true, Loose: true, Run: runSetParameter},
+		{
+			Name: "getParameter", Help: "Reads server parameters.", AdminOnly: true, Loose: true, Run: runGetParameter,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "setParameter", Help: "Changes server parameters.", AdminOnly: true, Loose: true, Run: runSetParameter,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/crud"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -16,11 +17,15 @@ func PlanCacheCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "planCacheClear", Loose: true, Help: "Forgets the cached plans of a collection.", Run: runPlanCacheClear,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Fields: []command.Field{
 				{Name: "query", Type: command.Object}, {Name: "sort", Type: command.Object}, {Name: "projection", Type: command.Object}, {Name: "collation", Type: command.Object},
 			},
 		},
-		{Name: "planCacheListFilters", Loose: true, Help: "Lists the index filters of a collection.", Run: runPlanCacheListFilters},
+		{
+			Name: "planCacheListFilters", Loose: true, Help: "Lists the index filters of a collection.", Run: runPlanCacheListFilters,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
 	}
 }
 

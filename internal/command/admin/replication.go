@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -16,20 +17,35 @@ import (
 // ReplicationCommands returns the commands of replica sets.
 func ReplicationCommands() []command.Definition {
 	defs := []command.Definition{
-		{Name: "replSetGetStatus", Help: "Describes the state of the replica set.", Run: runReplSetStatus},
-		{Name: "replSetGetConfig", Help: "Returns the configuration of the replica set.", Run: runReplSetConfig},
-		{Name: "replSetGetRBID", Help: "Returns the number of rollbacks, which is that of none.", Run: runReplSetRBID},
-		{Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: func(context.Context, *command.Request, *bsonx.Builder) error {
-			return nil
-		}},
-		{Name: "replSetStepDown", Help: "Makes the primary step down. The only member is elected again at once.", Run: runStepDown},
 		{
-			Name: "replSetResizeOplog", Help: "Changes the limits of the log of changes.", Run: runResizeOplog,
-			Fields: []command.Field{{Name: "size", Type: command.SafeInt}, {Name: "minRetentionHours", Type: command.SafeInt}},
+			Name: "replSetGetStatus", Help: "Describes the state of the replica set.", Run: runReplSetStatus,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		{
-			Name: "appendOplogNote", Help: "Adds a document to the log of changes.", Write: true, Run: runOplogNote,
-			Fields: []command.Field{{Name: "data", Type: command.Any}, {Name: "maxClusterTime", Type: command.Timestamp}},
+			Name: "replSetGetConfig", Help: "Returns the configuration of the replica set.", Run: runReplSetConfig,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "replSetGetRBID", Help: "Returns the number of rollbacks, which is that of none.", Run: runReplSetRBID,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: runStepUp,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "replSetStepDown", Help: "Makes the primary step down. The only member is elected again at once.", Run: runStepDown,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "replSetResizeOplog", Help: "Changes the limits of the log of changes.", Run: runResizeOplog,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Fields:     []command.Field{{Name: "size", Type: command.SafeInt}, {Name: "minRetentionHours", Type: command.SafeInt}},
+		},
+		{
+			Name: "appendOplogNote", Help: "Adds a document to the log of changes.", Run: runOplogNote,
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+			Fields:     []command.Field{{Name: "data", Type: command.Any}, {Name: "maxClusterTime", Type: command.Timestamp}},
 		},
 	}
 	for i := range defs {
@@ -42,18 +58,24 @@ func ReplicationCommands() []command.Definition {
 		}
 	}
 	for _, r := range replicationRefusals {
-		defs = append(defs, command.Definition{Name: r.name, Help: "Refused: the set has one member.", Refuse: func(req *command.Request) error {
-			if err := checkReplicates(req); err != nil {
-				return err
-			}
-			return mongoerr.New(r.code, "%s", r.message)
-		}})
+		defs = append(defs, command.Definition{
+			Name: r.name, Help: "Refused: the set has one member.",
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Refuse: func(req *command.Request) error {
+				if err := checkReplicates(req); err != nil {
+					return err
+				}
+				return mongoerr.New(r.code, "%s", r.message)
+			},
+		})
 	}
 	for i := range defs {
 		defs[i].AdminOnly, defs[i].Loose, defs[i].Hidden = true, true, true
 	}
 	return defs
 }
+
+func runStepUp(context.Context, *command.Request, *bsonx.Builder) error { return nil }
 
 func checkReplicates(r *command.Request) error {
 	if !r.Service.Replicates() {

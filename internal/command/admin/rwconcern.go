@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -16,10 +17,12 @@ func RWDefaultsCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "getDefaultRWConcern", Help: "Tells the default read and write concern.", AdminOnly: true,
-			Fields: []command.Field{{Name: "inMemory", Type: command.SafeBool}}, Run: runGetDefaultRWConcern,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Fields:     []command.Field{{Name: "inMemory", Type: command.SafeBool}}, Run: runGetDefaultRWConcern,
 		},
 		{
-			Name: "setDefaultRWConcern", Help: "Sets the default read and write concern.", AdminOnly: true, Write: true,
+			Name: "setDefaultRWConcern", Help: "Sets the default read and write concern.", AdminOnly: true,
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
 			Fields: []command.Field{
 				{Name: "defaultReadConcern", Type: command.Object},
 				{Name: "defaultWriteConcern", Type: command.Object},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/wire"
@@ -15,8 +16,14 @@ import (
 // ServerStatusCommands returns serverStatus and its relatives.
 func ServerStatusCommands() []command.Definition {
 	return []command.Definition{
-		{Name: "serverStatus", Help: "Returns the server's counters.", Loose: true, Run: runServerStatus},
-		{Name: "connPoolStats", Loose: true, Help: "Describes outgoing connections; there are none.", Run: runConnPoolStats},
+		{
+			Name: "serverStatus", Help: "Returns the server's counters.", Loose: true, Run: runServerStatus,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "connPoolStats", Loose: true, Help: "Describes outgoing connections; there are none.", Run: runConnPoolStats,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
 		getLogCommand(),
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -15,20 +16,32 @@ import (
 func SessionCommands() []command.Definition {
 	array := command.OneOf(bsonx.TypeArray)
 	return []command.Definition{
-		{Name: "startSession", Help: "Starts a logical session.", Run: runStartSession},
-		{Name: "refreshSessions", Help: "Keeps sessions alive.", API1: true, CommandField: array, Run: runRefreshSessions},
-		{Name: "endSessions", Help: "Ends sessions.", API1: true, NoAuth: true, CommandField: array, Run: runEndSessions},
+		{
+			Name: "startSession", Help: "Starts a logical session.", Run: runStartSession,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "refreshSessions", Help: "Keeps sessions alive.", CommandField: array, Run: runRefreshSessions,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+		},
+		{
+			Name: "endSessions", Help: "Ends sessions.", NoAuth: true, CommandField: array, Run: runEndSessions,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+		},
 		{
 			Name: "killSessions", ErrorName: "KillSessionsCmd", Help: "Ends sessions and their operations.", Loose: true, CommandField: array,
-			Run: runKillSessions,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Run:        runKillSessions,
 		},
 		{
 			Name: "killAllSessions", ErrorName: "KillAllSessionsCmd", Help: "Ends all sessions, or users' ones.", Loose: true, CommandField: array,
-			Run: runKillAllSessions,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Run:        runKillAllSessions,
 		},
 		{
 			Name: "killAllSessionsByPattern", ErrorName: "KillAllSessionsByPatternCmd", Help: "Ends the sessions that match patterns.",
-			Loose: true, CommandField: array, Run: runKillSessionsByPattern,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Loose:      true, CommandField: array, Run: runKillSessionsByPattern,
 		},
 	}
 }

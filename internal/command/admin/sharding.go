@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -13,6 +14,7 @@ import (
 func ShardingCommands() []command.Definition {
 	defs := []command.Definition{{
 		Name: "shardingState", Help: "Tells whether the server belongs to a sharded cluster.",
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		Run: func(_ context.Context, _ *command.Request, reply *bsonx.Builder) error {
 			reply.Bool("enabled", false)
 			return nil
@@ -28,9 +30,11 @@ func ShardingCommands() []command.Definition {
 		{"getShardMap", mongoerr.ShardingStateNotInitialized, "Sharding is not enabled"},
 		{"flushRouterConfig", mongoerr.ShardingStateNotInitialized, "Sharding is not enabled"},
 	} {
-		defs = append(defs, command.Definition{Name: r.name, Help: "Refused: the server belongs to no sharded cluster.", Refuse: func(*command.Request) error {
-			return mongoerr.New(r.code, "%s", r.message)
-		}})
+		defs = append(defs, command.Definition{
+			Name: r.name, Help: "Refused: the server belongs to no sharded cluster.",
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Refuse:     func(*command.Request) error { return mongoerr.New(r.code, "%s", r.message) },
+		})
 	}
 	for i := range defs {
 		defs[i].AdminOnly, defs[i].Loose, defs[i].Hidden = true, true, true

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -29,6 +30,7 @@ var idPattern = bsonx.NewDoc("_id", 1)
 func SplitVectorCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "splitVector", Help: "Cuts the documents of a collection, or of a range of an index, into parts of about equal size.", Run: runSplitVector,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		Fields: []command.Field{
 			{Name: "keyPattern", Type: command.Object},
 			{Name: "min", Type: command.Object},

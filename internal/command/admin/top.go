@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -12,6 +13,7 @@ import (
 func TopCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "top", Help: "Tells how many operations collections had, and how long they took.", AdminOnly: true, Loose: true, Run: runTop,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 	}}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -30,17 +31,20 @@ func TransactionCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "commitTransaction", Help: "Makes the changes of a transaction visible.",
-			AdminOnly: true, Write: true, API1: true,
-			InTransaction: true, Run: runCommitTransaction,
-			Fields: []command.Field{token, {Name: "commitTimestamp", Type: command.Timestamp, Unstable: true}},
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
+			AdminOnly:  true,
+			Run:        runCommitTransaction,
+			Fields:     []command.Field{token, {Name: "commitTimestamp", Type: command.Timestamp, Unstable: true}},
 		},
 		{
-			Name: "abortTransaction", Help: "Undoes a transaction.", AdminOnly: true, Write: true, API1: true,
-			InTransaction: true, Run: runAbortTransaction, Fields: []command.Field{token},
+			Name: "abortTransaction", Help: "Undoes a transaction.", AdminOnly: true,
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
+			Run:        runAbortTransaction, Fields: []command.Field{token},
 		},
 		{
 			Name: "coordinateCommitTransaction", Help: "Commits a transaction over several shards; there are none.", AdminOnly: true,
-			Write: true, Hidden: true, Loose: true, InTransaction: true, Refuse: refuseCoordinateCommit,
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.No},
+			Hidden:     true, Loose: true, Refuse: refuseCoordinateCommit,
 		},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -25,6 +26,7 @@ func ValidateCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "validate", Loose: true, Help: "Checks that a collection and its indexes agree.", Lacks: "repair", Run: runValidate,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Fields: []command.Field{
 				{Name: "full", Type: command.Any},
 				{Name: "repair", Type: command.Any},
@@ -37,6 +39,7 @@ func ValidateCommands() []command.Definition {
 		},
 		{
 			Name: "dataSize", Aliases: []string{"datasize"}, Help: "Measures the documents of a collection or a range of _id.", CommandField: command.String, Run: runDataSize,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Fields: []command.Field{
 				{Name: "keyPattern", Type: command.Object},
 				{Name: "min", Type: command.Object},
@@ -46,7 +49,10 @@ func ValidateCommands() []command.Definition {
 				{Name: "maxObjects", Type: command.SafeInt},
 			},
 		},
-		{Name: "reIndex", Loose: true, Help: "Builds the indexes of a collection anew.", Run: runReIndex, Write: true},
+		{
+			Name: "reIndex", Loose: true, Help: "Builds the indexes of a collection anew.", Run: runReIndex,
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+		},
 	}
 }
 

@@ -3,7 +3,7 @@ package crud
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -46,7 +46,7 @@ func stageRefuses(name, level string) string {
 	case only != "" && level != only:
 		return "Aggregation stage " + name + " cannot run with a readConcern other than '" + only +
 			"', or in a multi-document transaction. Current readConcern: " + level
-	case level == command.LevelLinearizable && stage.Writes == expr.Yes:
+	case level == command.LevelLinearizable && stage.Writes == feature.Yes:
 		return name + " cannot be used with a 'linearizable' read concern level"
 	default:
 		return ""

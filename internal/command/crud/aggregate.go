@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -17,7 +18,8 @@ import (
 func AggregateCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "aggregate", Help: "Runs a pipeline over a collection.", Lacks: "an exchange with several consumers",
-		InTransaction: true, Run: runAggregate, Parses: true, Read: true, TimedRead: true, Snapshot: true, Write: true, API1: true,
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
+		Run:        runAggregate, Parses: true, Read: true, TimedRead: true, Snapshot: true,
 		Fields: []command.Field{
 			{Name: "pipeline", Type: stageArray, Required: true},
 			{Name: "cursor", Type: cursorObject, Fields: command.CursorFields},

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
@@ -25,7 +26,8 @@ import (
 func BulkWriteCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "bulkWrite", Help: "Runs inserts, updates and deletes on several collections.",
-		InTransaction: true, Run: runBulkWrite, Parses: true, Write: true, Retryable: true, AdminOnly: true, API1: true, Counter: command.CountNone,
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
+		Run:        runBulkWrite, Parses: true, Retryable: true, AdminOnly: true, Counter: command.CountNone,
 		Fields: []command.Field{
 			{Name: "ops", Type: command.Array, Required: true, Sequence: true, Fields: slices.Concat(bulkInsertFields, bulkUpdateFields, bulkDeleteFields)},
 			{Name: "nsInfo", Type: command.Array, Required: true, Sequence: true, Fields: nsInfoFields},

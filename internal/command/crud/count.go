@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -16,7 +17,8 @@ import (
 func CountCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "count", ByUUID: true, Help: "Counts the documents that match a filter.",
-		Run: runCount, Read: true, TimedRead: true, API1: true,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+		Run:        runCount, Read: true, TimedRead: true,
 		Fields: []command.Field{
 			{Name: "query", Type: command.Object},
 			{Name: "limit", Check: checkCountLimit},

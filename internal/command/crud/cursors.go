@@ -6,14 +6,16 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 // CursorCommands returns killCursors; getMore stands beside find.
 func CursorCommands() []command.Definition {
 	return []command.Definition{{
-		Name: "killCursors", Help: "Closes cursors.", API1: true, InTransaction: true,
-		Fields: []command.Field{{Name: "cursors", Type: command.Array, Required: true}},
-		Run:    runKillCursors,
+		Name: "killCursors", Help: "Closes cursors.",
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes},
+		Fields:     []command.Field{{Name: "cursors", Type: command.Array, Required: true}},
+		Run:        runKillCursors,
 	}}
 }
 

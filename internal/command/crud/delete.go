@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
@@ -19,7 +20,8 @@ import (
 func DeleteCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "delete", Help: "Removes documents.",
-		InTransaction: true, Run: runDelete, Parses: true, Write: true, Silent: true, Retryable: true, API1: true, Kind: "remove", Counter: command.CountNone,
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
+		Run:        runDelete, Parses: true, Silent: true, Retryable: true, Kind: "remove", Counter: command.CountNone,
 		Fields: []command.Field{
 			{Name: "deletes", Type: command.Array, Required: true, Sequence: true, Fields: deleteFields},
 			{Name: "ordered", Type: command.Bool},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
@@ -17,7 +18,8 @@ import (
 func DistinctCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "distinct", ByUUID: true, Help: "Returns the distinct values of a field.",
-		InTransaction: true, Run: runDistinct, Read: true, TimedRead: true, Snapshot: true,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.No},
+		Run:        runDistinct, Read: true, TimedRead: true, Snapshot: true,
 		Fields: []command.Field{
 			{Name: "key", Type: command.String, Required: true, Check: checkDistinctKey},
 			{Name: "query", Type: command.Object},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/query"
@@ -16,7 +17,8 @@ import (
 func FindCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "find", ByUUID: true, Help: "Returns the documents that match a filter.",
-		InTransaction: true, Run: runFind, Read: true, TimedRead: true, Snapshot: true, API1: true, Kind: "query", Counter: command.CountQuery, Fields: findFields,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes},
+		Run:        runFind, Read: true, TimedRead: true, Snapshot: true, Kind: "query", Counter: command.CountQuery, Fields: findFields,
 	}}
 }
 

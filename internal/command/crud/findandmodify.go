@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -22,7 +23,8 @@ import (
 func FindAndModifyCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "findAndModify", Aliases: []string{"findandmodify"}, Help: "Changes or removes one document and returns it.",
-		InTransaction: true, Run: runFindAndModify, Write: true, Retryable: true, API1: true, Kind: "command",
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
+		Run:        runFindAndModify, Retryable: true, Kind: "command",
 		Fields: []command.Field{
 			{Name: "query", Type: command.Object},
 			{Name: "sort", Type: command.Object},

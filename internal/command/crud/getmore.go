@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/dispatch"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
@@ -17,7 +18,8 @@ import (
 func GetMoreCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "getMore", Help: "Returns the next batch of a cursor.",
-		InTransaction: true, Run: runGetMore, Read: true, Snapshot: true, API1: true, Kind: "getmore", Counter: command.CountGetMore, CommandField: command.Long, OwnMaxTime: true,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes},
+		Run:        runGetMore, Read: true, Snapshot: true, Kind: "getmore", Counter: command.CountGetMore, CommandField: command.Long, OwnMaxTime: true,
 		Fields: []command.Field{
 			{Name: "collection", Type: command.String, Required: true},
 			{Name: "batchSize", Type: command.SafeInt, Check: command.AtLeast(0)},

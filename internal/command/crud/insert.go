@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -14,7 +15,8 @@ import (
 func InsertCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "insert", Help: "Adds documents to a collection.",
-		InTransaction: true, Run: runInsert, Parses: true, Write: true, Silent: true, Retryable: true, API1: true, Kind: "insert", Counter: command.CountNone,
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
+		Run:        runInsert, Parses: true, Silent: true, Retryable: true, Kind: "insert", Counter: command.CountNone,
 		Fields: []command.Field{
 			{Name: "documents", Type: command.Array, Required: true, Sequence: true},
 			{Name: "ordered", Type: command.Bool},

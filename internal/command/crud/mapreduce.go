@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -15,7 +16,8 @@ func MapReduceCommands() []command.Definition {
 	code := command.OneOf(bsonx.TypeString, bsonx.TypeCode)
 	return []command.Definition{{
 		Name: "mapReduce", Aliases: []string{"mapreduce"}, Help: "Runs map and reduce functions in JavaScript.",
-		Run: runMapReduce, Read: true, Write: true, Kind: "command",
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+		Run:        runMapReduce, Read: true, Kind: "command",
 		Fields: []command.Field{
 			{Name: "map", Type: command.Any, Required: true, Check: checkCode(code)},
 			{Name: "reduce", Type: command.Any, Required: true, Check: checkCode(code)},

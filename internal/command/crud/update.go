@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
@@ -23,7 +24,8 @@ import (
 func UpdateCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "update", Help: "Changes, replaces or upserts documents.",
-		InTransaction: true, Run: runUpdate, Parses: true, Write: true, Silent: true, Retryable: true, API1: true, Kind: "update", Counter: command.CountNone,
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
+		Run:        runUpdate, Parses: true, Silent: true, Retryable: true, Kind: "update", Counter: command.CountNone,
 		Fields: []command.Field{
 			{Name: "updates", Type: command.Array, Required: true, Sequence: true, Fields: updateFields},
 			{Name: "ordered", Type: command.Bool},

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -24,11 +25,13 @@ const (
 func CappedCommands() []command.Definition {
 	return []command.Definition{
 		{
-			Name: "convertToCapped", Help: "Makes a collection capped.", Run: runConvertToCapped, Write: true,
-			Fields: []command.Field{{Name: "size", Type: command.SafeInt, Required: true, Check: checkCappedSize}},
+			Name: "convertToCapped", Help: "Makes a collection capped.", Run: runConvertToCapped,
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+			Fields:     []command.Field{{Name: "size", Type: command.SafeInt, Required: true, Check: checkCappedSize}},
 		},
 		{
-			Name: "cloneCollectionAsCapped", Loose: true, Help: "Copies a collection into a new capped one.", Run: runCloneAsCapped, Write: true,
+			Name: "cloneCollectionAsCapped", Loose: true, Help: "Copies a collection into a new capped one.", Run: runCloneAsCapped,
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
 			Fields: []command.Field{
 				{Name: "toCollection", Type: command.String, Required: true},
 				{Name: "size", Type: command.SafeInt, Required: true, Check: checkCappedSize},

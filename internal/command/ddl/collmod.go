@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -16,7 +17,8 @@ import (
 func CollModCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "collMod", Help: "Changes the options of a collection, view or index.",
-		Run: runCollMod, Write: true, API1: true,
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
+		Run:        runCollMod,
 		Fields: []command.Field{
 			{Name: "index", Type: command.Object, Fields: collModIndexFields},
 			{Name: "validator", Type: command.Object},

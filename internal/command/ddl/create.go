@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -18,7 +19,8 @@ import (
 func CreateCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "create", Help: "Makes a collection or a view.", Lacks: "encryptedFields",
-		InTransaction: true, Run: runCreate, Write: true, API1: true, Fields: createFields,
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
+		Run:        runCreate, Fields: createFields,
 	}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/limits"
@@ -20,7 +21,8 @@ import (
 func CreateIndexesCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "createIndexes", Help: "Builds indexes on a collection.",
-		InTransaction: true, Run: runCreateIndexes, Write: true, API1: true,
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
+		Run:        runCreateIndexes,
 		Fields: []command.Field{
 			{Name: "indexes", Type: command.Array, Required: true},
 			{Name: "ignoreUnknownIndexOptions", Type: command.SafeBool, Unstable: true},

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -19,15 +20,18 @@ func DropCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "drop", Help: "Removes a collection or a view.",
-			Run: runDrop, Write: true, API1: true, Fields: []command.Field{command.CollectionUUID},
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
+			Run:        runDrop, Fields: []command.Field{command.CollectionUUID},
 		},
 		{
 			Name: "dropDatabase", Help: "Removes a database with all its collections.",
-			CommandField: command.OneOf(bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128, bsonx.TypeInt64), Run: runDropDatabase, Write: true, API1: true,
+			Properties:   command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
+			CommandField: command.OneOf(bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128, bsonx.TypeInt64), Run: runDropDatabase,
 		},
 		{
 			Name: "renameCollection", Help: "Gives a collection another name.", CommandField: command.String,
-			Run: runRename, Write: true, AdminOnly: true,
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+			Run:        runRename, AdminOnly: true,
 			Fields: []command.Field{
 				{Name: "to", Type: command.String, Required: true},
 				{Name: "dropTarget", Type: command.Variant(bsonx.TypeBool, bsonx.TypeBinary), Check: checkDropTarget},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -14,8 +15,9 @@ import (
 func DropIndexesCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Help: "Removes indexes from a collection.",
-		Run: runDropIndexes, Write: true, API1: true,
-		Fields: []command.Field{{Name: "index", Type: indexNameTypes, Required: true}, command.CollectionUUID},
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
+		Run:        runDropIndexes,
+		Fields:     []command.Field{{Name: "index", Type: indexNameTypes, Required: true}, command.CollectionUUID},
 	}}
 }
 

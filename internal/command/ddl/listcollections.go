@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -17,7 +18,8 @@ func ListCollectionsCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "listCollections", Help: "Lists the collections and views of a database.",
-			Run: runListCollections, API1: true,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+			Run:        runListCollections,
 			Fields: []command.Field{
 				{Name: "cursor", Type: command.Object, Fields: command.CursorFields},
 				{Name: "filter", Type: command.Object},
@@ -28,7 +30,8 @@ func ListCollectionsCommands() []command.Definition {
 		},
 		{
 			Name: "listDatabases", Help: "Lists the databases.",
-			Run: runListDatabases, AdminOnly: true, API1: true,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+			Run:        runListDatabases, AdminOnly: true,
 			Fields: []command.Field{
 				{Name: "filter", Type: command.Object},
 				{Name: "nameOnly", Type: command.SafeBool},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 )
@@ -13,7 +14,8 @@ import (
 func ListIndexesCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "listIndexes", ByUUID: true, Help: "Lists the indexes of a collection.",
-		Run: runListIndexes, API1: true,
+		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+		Run:        runListIndexes,
 		Fields: []command.Field{
 			{Name: "cursor", Type: command.Object, Fields: command.CursorFields},
 			{Name: "includeIndexBuildInfo", Type: command.SafeBool, Unstable: true},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -13,12 +14,22 @@ func SearchIndexCommands() []command.Definition {
 	var defs []command.Definition
 	named := []command.Field{{Name: "id", Type: command.String}, {Name: "name", Type: command.String}}
 	for _, def := range []command.Definition{
-		{Name: "createSearchIndexes", Fields: []command.Field{{Name: "indexes", Type: command.Array, Required: true, Check: checkSearchIndexes}}},
-		{Name: "updateSearchIndex", Fields: append(slices.Clone(named), command.Field{Name: "definition", Type: command.Object, Required: true})},
-		{Name: "dropSearchIndex", Fields: named},
+		{
+			Name: "createSearchIndexes", Fields: []command.Field{{Name: "indexes", Type: command.Array, Required: true, Check: checkSearchIndexes}},
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "updateSearchIndex", Fields: append(slices.Clone(named), command.Field{Name: "definition", Type: command.Object, Required: true}),
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
+		{
+			Name: "dropSearchIndex", Fields: named,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		},
 	} {
 		defs = append(defs, command.Definition{
 			Name: def.Name, Help: "Refused: there is no Atlas Search.", Hidden: true, Fields: def.Fields,
+			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Refuse: func(req *command.Request) error {
 				if _, err := req.Collection(); err != nil {
 					return err

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/limits"
@@ -36,7 +37,7 @@ func checkViewPipeline(r *command.Request, name string, stages bsonx.Value) erro
 	}
 	for i, stage := range stages.Doc().Values() {
 		def := pipeline.Find(string(stage.Doc().First().Key))
-		if def.Views == expr.Yes {
+		if def.Views == feature.Yes {
 			continue
 		}
 		return mongoerr.New(mongoerr.OptionNotSupportedOnView,

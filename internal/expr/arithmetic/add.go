@@ -3,6 +3,7 @@ package arithmetic
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
@@ -11,7 +12,7 @@ func addDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$add", Family: family, Parse: expr.MakeN(add),
 		Max: -1, Association: expr.AssocLeft, Lazy: &expr.Laziness{From: 1},
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -3,6 +3,7 @@ package arithmetic
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
@@ -15,7 +16,7 @@ func bitwise(name string, op numeric.BitOp, neutral int32) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Parse: expr.OpN(combined(name, op, neutral)),
 		Max: -1, Association: expr.Commutable, Lazy: &expr.Laziness{From: 1},
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -45,7 +46,7 @@ func combined(name string, op numeric.BitOp, neutral int32) func(args []bsonx.Va
 func bitNotDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$bitNot", Family: family, Parse: expr.Op1(bitNot),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -3,6 +3,7 @@ package arithmetic
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
@@ -21,7 +22,7 @@ func log10Definition() expr.Definition { return function("$log10", expr.Plain1(n
 func function(name string, fn expr.Func1) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Parse: expr.Make1(ofNumber(name, fn)),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

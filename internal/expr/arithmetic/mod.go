@@ -3,6 +3,7 @@ package arithmetic
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
@@ -11,7 +12,7 @@ func modDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$mod", Family: family, Parse: expr.Make2(mod),
 		Swapped: true,
-		Total:   expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total:   feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -3,6 +3,7 @@ package array
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -10,7 +11,7 @@ func arrayElemAtDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$arrayElemAt", Family: family, Parse: expr.OpN(arrayElemAt),
 		Min: 2, Max: 2,
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -47,14 +48,14 @@ func elementAt(array bsonx.Doc, i int) bsonx.Value {
 func firstDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$first", Family: family, Parse: expr.Op1(end("$first", 0)),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 
 func lastDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$last", Family: family, Parse: expr.Op1(end("$last", -1)),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

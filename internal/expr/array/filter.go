@@ -3,6 +3,7 @@ package array
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -10,7 +11,7 @@ func filterDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$filter", Family: family, Parse: parseFilter,
 		Form:  iterationForm("cond"),
-		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.No, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -3,12 +3,13 @@ package array
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 func isArrayDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$isArray", Family: family, Parse: expr.Op1(isArray),
-		Total: expr.Yes, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.Yes, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

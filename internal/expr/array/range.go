@@ -3,6 +3,7 @@ package array
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -13,7 +14,7 @@ func rangeDefinition() expr.Definition {
 		Name: "$range", Family: family, Parse: expr.WatchN(rangeOf),
 		Min: 2, Max: 3,
 		Lazy:  &expr.Laziness{From: 2, Rest: []bsonx.Value{bsonx.Missing, bsonx.Missing, bsonx.Int32(1)}},
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -14,7 +15,7 @@ func sortArrayDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$sortArray", Family: family, Parse: parseSortArray,
 		Arguments: []string{"input", "=sortBy"},
-		Total:     expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total:     feature.No, Folds: feature.No, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

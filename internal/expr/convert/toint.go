@@ -3,6 +3,7 @@ package convert
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -45,7 +46,7 @@ func toUUIDDefinition() expr.Definition {
 func conversionTo(name string, how converter) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Parse: parseTo(how), Form: conversionForm(how),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

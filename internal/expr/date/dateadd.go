@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -25,7 +26,7 @@ func dateSubtractDefinition() expr.Definition { return dateArithmetic("$dateSubt
 func dateArithmetic(name string, sign int64) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Arguments: []string{"startDate", "unit", "amount", "timezone"},
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 		Parse: func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 			if arg.Type != bsonx.TypeDocument {
 				return nil, mongoerr.New(5166400, "%s expects an object as its argument", def.Name)

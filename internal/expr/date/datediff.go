@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -20,7 +21,7 @@ func dateDiffDefinition() expr.Definition {
 	return expr.Definition{
 		Name: dateDiffName, Family: family, Parse: parseDateDiff,
 		Arguments: []string{"startDate", "endDate", "unit", "timezone", "startOfWeek"},
-		Total:     expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total:     feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

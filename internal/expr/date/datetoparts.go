@@ -3,6 +3,7 @@ package date
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -16,7 +17,7 @@ func dateToPartsDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$dateToParts", Family: family, Parse: parseDateToParts,
 		Arguments: []string{"date", "timezone", "iso8601"},
-		Total:     expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total:     feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -23,7 +24,7 @@ func dateToStringDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$dateToString", Family: family, Parse: parseDateToString,
 		Arguments: []string{"date", "format", "timezone", "onNull"},
-		Total:     expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total:     feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

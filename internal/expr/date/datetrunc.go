@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -26,7 +27,7 @@ func dateTruncDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$dateTrunc", Family: family, Parse: parseDateTrunc,
 		Arguments: []string{"date", "unit", "binSize", "timezone", "startOfWeek"},
-		Total:     expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total:     feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -99,7 +100,7 @@ func isoWeekYearDefinition() expr.Definition {
 func datePart(name string, part func(wall) int64, long bool) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Form: datePartForm,
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 		Parse: func(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 			args, err := dateArguments(p, def, arg, vars)
 			if err != nil {

@@ -3,6 +3,7 @@ package date
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -26,6 +27,6 @@ func timestampPart(name string, code mongoerr.Code, part func(t, i uint32) uint3
 	}
 	return expr.Definition{
 		Name: name, Family: family, Parse: expr.Make1(fn),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }

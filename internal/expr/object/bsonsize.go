@@ -3,13 +3,14 @@ package object
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 func bsonSizeDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$bsonSize", Family: family, Parse: expr.Op1(bsonSize),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -26,7 +27,7 @@ func bsonSize(v bsonx.Value) (bsonx.Value, error) {
 func binarySizeDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$binarySize", Family: family, Parse: expr.Op1(binarySize),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

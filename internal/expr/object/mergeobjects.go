@@ -3,6 +3,7 @@ package object
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -11,7 +12,7 @@ func mergeObjectsDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$mergeObjects", Family: family, Parse: expr.WatchN(mergeObjects),
 		Max: -1, Lazy: &expr.Laziness{From: 1},
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

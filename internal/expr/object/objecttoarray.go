@@ -3,6 +3,7 @@ package object
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -10,7 +11,7 @@ import (
 func objectToArrayDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$objectToArray", Family: family, Parse: expr.Watch1(objectToArray),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

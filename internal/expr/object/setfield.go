@@ -3,6 +3,7 @@ package object
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -11,7 +12,7 @@ func setFieldDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$setField", Family: family, Parse: parseSetField,
 		Arguments: []string{"field", "input", "value"},
-		Total:     expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total:     feature.No, Folds: feature.No, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -19,7 +20,7 @@ func unsetFieldDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$unsetField", Family: family, Parse: parseUnsetField,
 		Form:  unsetFieldForm,
-		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.No, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -3,6 +3,7 @@ package set
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -10,7 +11,7 @@ import (
 func allElementsTrueDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$allElementsTrue", Family: family, Parse: expr.Watch1(allElementsTrue),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -33,7 +34,7 @@ func allElementsTrue(v bsonx.Value, running *interrupt.Running) (bsonx.Value, er
 func anyElementTrueDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$anyElementTrue", Family: family, Parse: expr.Watch1(anyElementTrue),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

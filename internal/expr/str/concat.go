@@ -3,6 +3,7 @@ package str
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -10,7 +11,7 @@ func concatDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$concat", Family: family, Parse: expr.MakeN(concat),
 		Max: -1, Association: expr.AssocFull, Lazy: &expr.Laziness{From: 1},
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

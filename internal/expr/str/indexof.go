@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -19,7 +20,7 @@ func indexOfBytesDefinition() expr.Definition {
 		Lazy: &expr.Laziness{
 			From: 1, Rest: []bsonx.Value{bsonx.Missing, bsonx.String(""), bsonx.Int32(0), bsonx.Int32(0)},
 		},
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -34,7 +35,7 @@ func indexOfCPDefinition() expr.Definition {
 		Lazy: &expr.Laziness{
 			From: 1, Rest: []bsonx.Value{bsonx.Missing, bsonx.String(""), bsonx.Int32(0), bsonx.Int32(0)},
 		},
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pcre"
@@ -52,7 +53,7 @@ func regexMatchDefinition() expr.Definition   { return regex("$regexMatch") }
 func regex(name string) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Parse: parseRegex, Arguments: []string{"input", "regex", "options"},
-		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.No, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

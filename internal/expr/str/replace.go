@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -18,7 +19,7 @@ func replaceAllDefinition() expr.Definition { return replace("$replaceAll", -1) 
 func replace(name string, n int) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Parse: parseReplace(name, n), Arguments: []string{"input", "find", "replacement"},
-		Total: expr.No, Folds: expr.No, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.No, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

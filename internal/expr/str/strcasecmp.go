@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 // compareFolded compares as if all letters were upper case.
@@ -26,7 +27,7 @@ func compareFolded(a, b []byte) int {
 func strcasecmpDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$strcasecmp", Family: family, Parse: expr.Make2(strcasecmp),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -3,13 +3,14 @@ package str
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 func strLenBytesDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$strLenBytes", Family: family, Parse: expr.Make1(strLenBytes),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -23,7 +24,7 @@ func strLenBytes(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 func strLenCPDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$strLenCP", Family: family, Parse: expr.Make1(strLenCP),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -19,7 +20,7 @@ func substrBytesDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$substrBytes", Family: family, Parse: expr.MakeN(substrBytes),
 		Min: 3, Max: 3,
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 
@@ -72,7 +73,7 @@ func substrCPDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$substrCP", Family: family, Parse: expr.MakeN(substrCP),
 		Min: 3, Max: 3,
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -3,19 +3,20 @@ package str
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 )
 
 func toLowerDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$toLower", Family: family, Parse: expr.Make1(mapASCII('A', 'Z')),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 
 func toUpperDefinition() expr.Definition {
 	return expr.Definition{
 		Name: "$toUpper", Family: family, Parse: expr.Make1(mapASCII('a', 'z')),
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

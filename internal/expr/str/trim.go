@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -25,7 +26,7 @@ func trim(name string, left, right bool) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Parse: parseTrim(left, right), Arguments: []string{"input", "chars"},
 		Lazy:  &expr.Laziness{From: 1, Rest: []bsonx.Value{bsonx.Missing, bsonx.String("")}},
-		Total: expr.No, Folds: expr.Yes, Depends: expr.OnOperands, StableAPI: expr.Yes,
+		Total: feature.No, Folds: feature.Yes, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 

@@ -2,7 +2,7 @@ package parsing
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -38,25 +38,25 @@ type Properties struct {
 	// Input says where the stage's documents come from, and so whether it must be the first one.
 	Input Input
 	// Writes says that the stage writes to a collection: then it must be the last one.
-	Writes expr.Answer
+	Writes feature.Answer
 	// Joined says that the pipelines of $lookup and $unionWith may have the stage.
-	Joined expr.Answer
+	Joined feature.Answer
 	// Facets says that the pipelines of $facet may have it.
-	Facets expr.Answer
+	Facets feature.Answer
 	// Views says that the pipeline of a view may have it.
-	Views expr.Answer
+	Views feature.Answer
 	// Updates says that the pipeline of an update may have it.
-	Updates expr.Answer
+	Updates feature.Answer
 	// ChangeStreams says whether it may follow $changeStream.
 	ChangeStreams ChangeStreams
 	// Transactions says that a transaction may run it.
-	Transactions expr.Answer
+	Transactions feature.Answer
 	// StableAPI says which uses the stable API has.
 	StableAPI StableAPI
 	// ReadConcern says which levels the stage runs with.
 	ReadConcern ReadConcern
 	// Repeatable says that the stage answers the same when it is run again on the same documents.
-	Repeatable expr.Answer
+	Repeatable feature.Answer
 }
 
 // Input says where the documents of a stage come from.
@@ -128,9 +128,9 @@ type Budget struct {
 // wherever it has some.
 func OfDocuments() Properties {
 	return Properties{
-		Input: FromStages, Writes: expr.No, Joined: expr.Yes, Facets: expr.Yes, Views: expr.Yes,
-		Updates: expr.No, ChangeStreams: NotInChangeStream, Transactions: expr.Yes,
-		StableAPI: EveryUse, ReadConcern: AnyLevel, Repeatable: expr.Yes,
+		Input: FromStages, Writes: feature.No, Joined: feature.Yes, Facets: feature.Yes, Views: feature.Yes,
+		Updates: feature.No, ChangeStreams: NotInChangeStream, Transactions: feature.Yes,
+		StableAPI: EveryUse, ReadConcern: AnyLevel, Repeatable: feature.Yes,
 	}
 }
 
@@ -146,25 +146,25 @@ func OfEachDocument() Properties {
 // an update may have it too.
 func OfOneDocument() Properties {
 	r := OfEachDocument()
-	r.Updates = expr.Yes
+	r.Updates = feature.Yes
 	return r
 }
 
 // OfReport returns the properties of a stage that reports on the server.
 func OfReport(input Input) Properties {
 	return Properties{
-		Input: input, Writes: expr.No, Joined: expr.Yes, Facets: expr.No, Views: expr.Yes,
-		Updates: expr.No, ChangeStreams: NotInChangeStream, Transactions: expr.No,
-		StableAPI: NoUse, ReadConcern: OnlyLocal, Repeatable: expr.Yes,
+		Input: input, Writes: feature.No, Joined: feature.Yes, Facets: feature.No, Views: feature.Yes,
+		Updates: feature.No, ChangeStreams: NotInChangeStream, Transactions: feature.No,
+		StableAPI: NoUse, ReadConcern: OnlyLocal, Repeatable: feature.Yes,
 	}
 }
 
 // OfWriter returns the properties of a stage that writes the documents before it to a collection.
 func OfWriter() Properties {
 	return Properties{
-		Input: FromStages, Writes: expr.Yes, Joined: expr.No, Facets: expr.No, Views: expr.No,
-		Updates: expr.No, ChangeStreams: NotInChangeStream, Transactions: expr.No,
-		StableAPI: EveryUse, ReadConcern: AnyLevel, Repeatable: expr.Yes,
+		Input: FromStages, Writes: feature.Yes, Joined: feature.No, Facets: feature.No, Views: feature.No,
+		Updates: feature.No, ChangeStreams: NotInChangeStream, Transactions: feature.No,
+		StableAPI: EveryUse, ReadConcern: AnyLevel, Repeatable: feature.Yes,
 	}
 }
 

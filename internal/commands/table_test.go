@@ -1,0 +1,35 @@
+package commands
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/sheafdb/sheaf/internal/feature"
+)
+
+// TestDefinitionsAreComplete pins that every command answers the questions that safety rests on,
+// and that the answers agree.
+func TestDefinitionsAreComplete(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, def := range Definitions() {
+		properties := reflect.ValueOf(def.Properties)
+		for i := range properties.NumField() {
+			if properties.Field(i).IsZero() {
+				t.Errorf("%s: %s has no default", def.Name, properties.Type().Field(i).Name)
+			}
+		}
+		if def.Retryable && def.Writes != feature.Yes {
+			t.Errorf("%s is retryable, so it writes", def.Name)
+		}
+		if def.Run != nil && def.Refuse != nil {
+			t.Errorf("%s is both run and refused", def.Name)
+		}
+		for _, name := range append(def.Aliases, def.Name) {
+			if names[name] {
+				t.Errorf("%s is defined twice", name)
+			}
+			names[name] = true
+		}
+	}
+}
