@@ -13,36 +13,41 @@ import (
 type Account struct {
 	ID       string `bson:"_id"`
 	Currency string `bson:"currency"`
-	// Opening is the balance that the account was opened with: that of another system, or zero.
+	// Opening is the balance with which the account was opened, for example a balance brought over
+	// from another system. It is usually zero.
 	Opening Amount `bson:"opening"`
 	Balance Amount `bson:"balance"`
-	// Outgoing and Incoming are reserved by transfers that are not committed.
+	// Outgoing and Incoming are the amounts that transfers have reserved and not yet posted:
+	// Outgoing will leave the account, Incoming will reach it.
 	Outgoing Amount `bson:"outgoing"`
 	Incoming Amount `bson:"incoming"`
-	// Floor is what Balance - Outgoing does not fall below: zero, less where the account may be
-	// overdrawn, or NoFloor.
+	// Floor is the lowest value that Balance - Outgoing may have. It is zero for most accounts,
+	// negative for an account that may be overdrawn, and NoFloor for no limit.
 	Floor Amount `bson:"floor"`
-	// Ceiling is what Balance + Incoming does not rise above. Open takes zero for NoCeiling.
+	// Ceiling is the highest value that Balance + Incoming may have. Open stores NoCeiling if it is
+	// zero.
 	Ceiling Amount `bson:"ceiling"`
 	Closed  bool   `bson:"closed"`
-	// Pending are the runs of the transfers that have something reserved.
+	// Pending lists the runs of the transfers that have reserved an amount on the account.
 	Pending []bson.ObjectID `bson:"pending"`
 }
 
-// Available is what can be spent, down to the floor.
+// Available returns the balance without the amounts reserved by outgoing transfers. The account can
+// spend Available() - Floor.
 func (a *Account) Available() Amount { return a.Balance - a.Outgoing }
 
-// stored is an account with what is nobody else's business.
+// stored adds to an account the field that only the ledger itself uses.
 type stored struct {
 	Account `bson:",inline"`
 	Fences  []bson.ObjectID `bson:"fences"`
 }
 
-// Open opens an account: of its fields ID, Currency, Opening, Floor and Ceiling are taken. Opening
-// it again is no error; ErrExists says that it is another one.
+// Open creates an account from the fields ID, Currency, Opening, Floor and Ceiling of a; it ignores
+// the other fields. Opening an account again with the same fields succeeds and changes nothing.
+// Open returns ErrExists if the account exists with other values in these fields.
 //
-// An account without a floor, such as the outside world's, is where amounts come from that nobody
-// had before.
+// Money enters the ledger through accounts without a floor. Such an account stands for the outside
+// world: its balance may be negative without limit.
 func (l *Ledger) Open(ctx context.Context, a Account) error {
 	a.Ceiling = or(a.Ceiling, NoCeiling)
 	if a.ID == "" || a.Floor < NoFloor || a.Ceiling > NoCeiling || a.Opening < a.Floor || a.Opening > a.Ceiling {
@@ -69,7 +74,7 @@ func (l *Ledger) Open(ctx context.Context, a Account) error {
 	return nil
 }
 
-// Account returns an account, or ErrNoAccount.
+// Account returns the account with this id, or ErrNoAccount.
 func (l *Ledger) Account(ctx context.Context, id string) (*Account, error) {
 	a := &Account{}
 	err := l.accounts.FindOne(ctx, bson.D{{"_id", id}}).Decode(a)
@@ -82,8 +87,8 @@ func (l *Ledger) Account(ctx context.Context, id string) (*Account, error) {
 	return a, nil
 }
 
-// SetLimits changes the limits of an account. It fails with ErrInsufficientFunds or ErrCeiling
-// where the account is beyond them.
+// SetLimits sets the floor and the ceiling of an account. It returns ErrInsufficientFunds or
+// ErrCeiling, and changes nothing, if the account already exceeds a new limit.
 func (l *Ledger) SetLimits(ctx context.Context, id string, floor, ceiling Amount) error {
 	if floor < NoFloor || ceiling > NoCeiling || floor > ceiling {
 		return fmt.Errorf("%w: limits %d and %d", ErrAmount, floor, ceiling)
@@ -107,7 +112,8 @@ func (l *Ledger) SetLimits(ctx context.Context, id string, floor, ceiling Amount
 	return ErrCeiling
 }
 
-// Close closes an account for ever. It must be empty, and nothing under way on it.
+// Close closes an account for ever: no transfer can use it any more. It returns ErrNotEmpty if the
+// balance is not zero or a transfer is under way on the account.
 func (l *Ledger) Close(ctx context.Context, id string) error {
 	empty := bson.D{{"_id", id}, {"balance", Amount(0)}, {"pending", bson.A{}}}
 	res, err := l.accounts.UpdateOne(ctx, empty, bson.D{{"$set", bson.D{{"closed", true}}}})
@@ -120,7 +126,7 @@ func (l *Ledger) Close(ctx context.Context, id string) error {
 	return ErrNotEmpty
 }
 
-// wrap says what was done when an error of the database occurred.
+// wrap adds to a database error the operation that failed. It returns nil if err is nil.
 func wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

@@ -9,21 +9,21 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Amount counts the smallest unit of a currency: cents, for example. Balances and transfers lie
-// between NoFloor and NoCeiling, so that sums of two of them do not overflow.
+// Amount is a number of the smallest units of a currency, for example cents. Balances and transfers
+// lie between NoFloor and NoCeiling, so the sum of two amounts cannot overflow.
 type Amount int64
 
-// The widest limits.
+// NoFloor and NoCeiling are the widest limits that an account can have.
 const (
 	NoFloor   Amount = -1 << 61
 	NoCeiling Amount = 1 << 61
 )
 
-// MaxDecimals is how many decimals amounts may have in documents.
+// MaxDecimals is the largest number of decimals that amounts may have in documents.
 const MaxDecimals = 18
 
-// Parse reads an amount that is written with at most the given number of decimals: Parse("55.2", 2)
-// is 5520.
+// Parse reads a decimal number as an amount: Parse("55.2", 2) is 5520. It fails if the text has
+// more than the given number of decimals.
 func Parse(text string, decimals int) (Amount, error) {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok || strings.ContainsAny(text, "/eEpPxX_") {
@@ -36,7 +36,7 @@ func Parse(text string, decimals int) (Amount, error) {
 	return fromBig(r.Num())
 }
 
-// Format writes an amount with the given number of decimals.
+// Format writes an amount as a decimal number with the given number of decimals.
 func (a Amount) Format(decimals int) string {
 	return new(big.Rat).SetFrac(big.NewInt(int64(a)), power(decimals)).FloatString(decimals)
 }
@@ -52,7 +52,7 @@ func fromBig(n *big.Int) (Amount, error) {
 	return Amount(n.Int64()), nil
 }
 
-// registry encodes amounts as documents keep them.
+// registry returns the codecs for amounts: int64 without decimals, decimal128 with decimals.
 func registry(decimals int) *bson.Registry {
 	r := bson.NewRegistry()
 	if decimals == 0 {
@@ -80,7 +80,7 @@ func registry(decimals int) *bson.Registry {
 	return r
 }
 
-// fromDecimal is exact, or fails.
+// fromDecimal converts without rounding. It fails if d has more decimals, or is out of range.
 func fromDecimal(d bson.Decimal128, decimals int) (Amount, error) {
 	n, exp, err := d.BigInt()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// BenchmarkTransfer moves amounts among 1000 accounts, as the workload of the Little book does, and
-// from all of them to one.
+// BenchmarkTransfer measures transfers among 1000 accounts, as in the Little book, and transfers
+// from all accounts to one.
 func BenchmarkTransfer(b *testing.B) {
 	const accounts = 1000
 	for name, cfg := range engines {

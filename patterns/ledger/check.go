@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules that Check looks after.
+// These are the rules that Check verifies.
 const (
 	RuleSum      = "the sum of the balances is that of the openings"
 	RuleBalance  = "a balance is what its transfers have made it"
@@ -22,24 +22,24 @@ const (
 	RuleLegs     = "what leaves one account reaches another"
 )
 
-// audit is what Check knows.
+// audit is the state of one run of Check.
 type audit struct {
 	*Ledger
 	accounts   map[string]*tally
-	currencies map[string]Amount // what is missing from the sum of each
+	currencies map[string]Amount // for each currency, the amount by which the sum of the balances is too low
 	found      []patterns.Violation
 }
 
-// tally is an account, with what its transfers add up to.
+// tally is an account with the sums that its transfers add up to.
 type tally struct {
 	stored
 	balance, outgoing, incoming Amount
-	runs                        map[bson.ObjectID]bool // pending ones, true where their transfer was seen
+	runs                        map[bson.ObjectID]bool // the pending runs; true once Check has seen the run's transfer
 }
 
-// Check reads all accounts and transfers and lists what contradicts the rules. They hold also where
-// processes have died, before Repair; but the ledger must be at rest, as Check reads one document
-// after the other. It needs memory for every account.
+// Check reads all accounts and transfers and lists what violates the rules. The rules hold even
+// after processes have died, before Repair has run. No transfer may be under way during Check,
+// because it reads the documents one after the other. Check keeps all accounts in memory.
 func (l *Ledger) Check(ctx context.Context) ([]patterns.Violation, error) {
 	a := &audit{Ledger: l, accounts: map[string]*tally{}, currencies: map[string]Amount{}}
 	if err := patterns.EachOf(ctx, l.accounts, a.account); err != nil {
@@ -114,7 +114,8 @@ func (t *tally) reserve(leg Leg) {
 	t.incoming += leg.Amount
 }
 
-// legs looks at a transfer for itself.
+// legs checks that the legs of a transfer follow from its moves, and that the posted amounts add up
+// to zero.
 func (a *audit) legs(t *Record) {
 	want, err := legsOf(t.Moves)
 	if err != nil {
@@ -137,7 +138,7 @@ func (a *audit) legs(t *Record) {
 	}
 }
 
-// compare looks at what the transfers have added up to.
+// compare compares each account with the sums from its transfers.
 func (a *audit) compare() {
 	for id, t := range a.accounts {
 		a.currencies[t.Currency] -= t.Balance - t.Opening

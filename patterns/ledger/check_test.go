@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 			l, ctx := openBank(t, db, ledger.Config{}, nil), t.Context()
 			_, err1 := l.Transfer(ctx, "done", pay(100))
 			_, err2 := l.Hold(ctx, "held", 0, pay(10))
-			_, err3 := l.Half(ctx, "committed", ledger.Committed, 2, pay(20)) // the account that pays has not paid yet
+			_, err3 := l.Half(ctx, "committed", ledger.Committed, 2, pay(20)) // the paying account has not paid yet
 			if err1 != nil || err2 != nil || err3 != nil {
 				t.Fatal(err1, err2, err3)
 			}
@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckTwice notes the run of a hold twice: it could be applied twice.
+// TestCheckTwice lists the run of a hold twice in an account: the hold could be applied twice.
 func TestCheckTwice(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

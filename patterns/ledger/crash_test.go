@@ -14,16 +14,17 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// operation is something that a process may die in.
+// operation is an operation during which a process may die.
 type operation struct {
 	before func(ctx context.Context, l *ledger.Ledger) error
 	do     func(ctx context.Context, l *ledger.Ledger, clock *patterntest.Clock) error
-	// allowed are the balances that may be found once all is repaired; the last ones are those
-	// after the operation was done.
+	// allowed are the balances that the test accepts after Repair. The last one is the result of
+	// the complete operation.
 	allowed [][3]ledger.Amount
 }
 
-// canceled is what an operation returns that may be repeated after it was canceled.
+// canceled turns errors of canceled and expired transfers into nil: an operation may be repeated
+// after it was canceled.
 func canceled(err error) error {
 	if errors.Is(err, ledger.ErrCanceled) || errors.Is(err, ledger.ErrExpired) {
 		return nil
@@ -146,10 +147,10 @@ func (op operation) scenario(cfg ledger.Config) patterntest.Scenario {
 			clock := patterntest.NewClock()
 			clock.Advance(time.Hour)
 			l := newLedger(t, db, cfg, clock)
-			mustHold(t, l) // whatever was left, nothing is lost
+			mustHold(t, l) // nothing is lost, even before Repair
 			repairAll(t, l)
 			op.wantOneOf(t, l, op.allowed)
-			if err := op.do(t.Context(), l, clock); err != nil { // it is called again, and happens once
+			if err := op.do(t.Context(), l, clock); err != nil { // calling it again must not apply it twice
 				t.Errorf("again: %v", err)
 			}
 			repairAll(t, l)
@@ -158,7 +159,7 @@ func (op operation) scenario(cfg ledger.Config) patterntest.Scenario {
 	}
 }
 
-// repairAll repairs, and fails the test where something is under way after that.
+// repairAll calls Repair, and fails the test if a transfer is still under way afterwards.
 func repairAll(t *testing.T, l *ledger.Ledger) {
 	t.Helper()
 	for _, last := range []bool{false, true} {
@@ -181,8 +182,8 @@ func (op operation) wantOneOf(t *testing.T, l *ledger.Ledger, allowed [][3]ledge
 	t.Errorf("balances %v, want one of %v", got, allowed)
 }
 
-// TestHalf has the commands that change several accounts done for some of them: a server may die in
-// the middle, or one shard of two.
+// TestHalf interrupts commands that change several accounts after some of the accounts: a server
+// may die in the middle of a command, or one shard of two.
 func TestHalf(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {
@@ -194,7 +195,7 @@ func TestHalf(t *testing.T) {
 					t.Fatal(err)
 				}
 				mustHold(t, l)
-				if n, err := l.Repair(ctx); n != 0 || err != nil { // its time is not over
+				if n, err := l.Repair(ctx); n != 0 || err != nil { // its timeout is not over
 					t.Errorf("%s %d: %d %v", state, mask, n, err)
 				}
 				_, err := l.Transfer(ctx, "a", pay(100))
@@ -202,7 +203,7 @@ func TestHalf(t *testing.T) {
 					wantErr(t, err, ledger.ErrInProgress)
 				}
 				clock.Advance(time.Hour)
-				for range 2 { // also those who come at the same time, or again
+				for range 2 { // repairing again changes nothing
 					if _, err := l.Repair(ctx); err != nil {
 						t.Fatal(err)
 					}
@@ -218,8 +219,8 @@ func TestHalf(t *testing.T) {
 	})
 }
 
-// TestAsleep has a worker that goes on after others have rolled its transfer back, or have executed
-// it in another run.
+// TestAsleep has a worker that continues after another worker has rolled back its transfer, or
+// executed it in another run.
 func TestAsleep(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {
@@ -255,8 +256,8 @@ func TestAsleep(t *testing.T) {
 	})
 }
 
-// TestRecoverOwn has an application that died and starts again: it need not wait, and leaves what
-// others do alone.
+// TestRecoverOwn has an application that dies and starts again. It need not wait for the timeout,
+// and leaves the transfers of other applications alone.
 func TestRecoverOwn(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {
@@ -286,13 +287,13 @@ func TestRecoverOwn(t *testing.T) {
 	})
 }
 
-// standalone returns a database of a server that is no member of a replica set.
+// standalone returns a database on a server that is not a member of a replica set.
 func standalone(t *testing.T) *mongo.Database {
 	t.Helper()
 	return sheaftest.Open(t, &sheaf.Options{Standalone: true}).Client().Database("bank")
 }
 
-// TestNoTransactions has a server without them.
+// TestNoTransactions uses a server without transactions.
 func TestNoTransactions(t *testing.T) {
 	t.Parallel()
 	l, ctx := openBank(t, standalone(t), ledger.Config{Transactions: true}, nil), t.Context()

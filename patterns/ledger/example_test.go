@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/ledger"
 )
 
-// open returns a ledger with two customers and the world that their money comes from.
+// open returns a ledger with two customers and the account "world", from which their money comes.
 func open() (*ledger.Ledger, func() error) {
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
@@ -38,7 +38,7 @@ func open() (*ledger.Ledger, func() error) {
 	return bank, db.Close
 }
 
-// show prints what accounts have.
+// show prints the balance of each account and the amount that it can spend.
 func show(bank *ledger.Ledger, ids ...string) {
 	for _, id := range ids {
 		a, err := bank.Account(context.Background(), id)
@@ -81,7 +81,7 @@ func Example() {
 	// peter: 100.00, can spend 100.00
 }
 
-// A transfer that is sent twice happens once, and one that is not possible changes nothing.
+// A transfer that is sent twice happens once. A transfer that exceeds the balance changes nothing.
 func ExampleLedger_Transfer() {
 	bank, end := open()
 	defer func() { _ = end() }()
@@ -105,7 +105,7 @@ func ExampleLedger_Transfer() {
 	// peter: 100.00, can spend 100.00
 }
 
-// A hotel reserves an amount when the guest comes, and takes a part of it when they leave.
+// A hotel reserves an amount when a guest arrives, and takes part of it when the guest leaves.
 func ExampleLedger_Hold() {
 	bank, end := open()
 	defer func() { _ = end() }()
@@ -126,7 +126,7 @@ func ExampleLedger_Hold() {
 	// peter: 220.00, can spend 220.00
 }
 
-// What a transfer did is taken back by another one, and both stay in the history.
+// Undo makes a second transfer in the opposite direction. Both transfers stay in the history.
 func ExampleLedger_Undo() {
 	bank, end := open()
 	defer func() { _ = end() }()
@@ -135,7 +135,7 @@ func ExampleLedger_Undo() {
 		ledger.Move{From: "joe", To: "peter", Amount: 100_00, Currency: "USD"}); err != nil {
 		log.Fatal(err)
 	}
-	time.Sleep(2 * time.Millisecond) // the history is in the order of milliseconds
+	time.Sleep(2 * time.Millisecond) // the history is ordered by commit time, in milliseconds
 	if _, err := bank.Undo(ctx, "rent-5"); err != nil {
 		log.Fatal(err)
 	}
@@ -150,7 +150,8 @@ func ExampleLedger_Undo() {
 	// undo:rent-5 -100.00 0.00
 }
 
-// Several moves happen together: a change of currency by way of the bank's own accounts.
+// Several moves of one transfer happen together. This one exchanges dollars for euros through the
+// bank's own accounts.
 func ExampleLedger_Transfer_linked() {
 	bank, end := open()
 	defer func() { _ = end() }()

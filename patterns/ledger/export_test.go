@@ -6,8 +6,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Half stores a transfer that has come to a state, with the command that was under way then done
-// for the accounts in mask only.
+// Half stores a transfer in a given state, as if its last update command had changed only the
+// accounts in mask.
 func (l *Ledger) Half(ctx context.Context, id string, state State, mask int, moves ...Move) (*Record, error) {
 	t, err := l.newRecord(id, moves)
 	if err != nil {
@@ -39,12 +39,12 @@ func (l *Ledger) Half(ctx context.Context, id string, state State, mask int, mov
 	return t, err
 }
 
-// Reserve is what a worker does that was asleep since it made the transfer its own.
+// Reserve makes the reservations of t, as a worker does that slept after it took the transfer.
 func (l *Ledger) Reserve(ctx context.Context, t *Record, mask int) error {
 	return l.some(ctx, t, mask, func(leg Leg) mongo.WriteModel { return reserve(t.Run, leg) })
 }
 
-// Commit is what it does next.
+// Commit is the next step of such a worker.
 func (l *Ledger) Commit(ctx context.Context, t *Record) error { return twoPhase{l}.execute(ctx, t) }
 
 func (l *Ledger) some(ctx context.Context, t *Record, mask int, model func(Leg) mongo.WriteModel) error {

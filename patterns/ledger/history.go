@@ -13,12 +13,13 @@ import (
 // Entry is one line of an account's history.
 type Entry struct {
 	Transfer *Record
-	// Amount is what the transfer changed the balance by, and Balance what it was then.
+	// Amount is the change of the balance by the transfer. Balance is the balance after the
+	// transfer.
 	Amount, Balance Amount
 }
 
-// BalanceAt returns the balance that an account had at a time, before what was committed at that
-// millisecond: the opening, and all transfers committed before.
+// BalanceAt returns the balance of an account at a time: its opening balance and the sum of all
+// transfers committed before that millisecond.
 func (l *Ledger) BalanceAt(ctx context.Context, account string, at time.Time) (Amount, error) {
 	a, err := l.Account(ctx, account)
 	if err != nil {
@@ -45,8 +46,8 @@ func (l *Ledger) BalanceAt(ctx context.Context, account string, at time.Time) (A
 	return a.Opening + sums[0].Sum, nil
 }
 
-// History goes through what was committed on an account from one time, inclusive, to another,
-// exclusive, the oldest first. After an error it ends.
+// History yields the transfers committed on an account at or after from and before to, the oldest
+// first. It stops after the first error.
 func (l *Ledger) History(ctx context.Context, account string, from, to time.Time) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		balance, err := l.BalanceAt(ctx, account, from)

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Post makes the moves of a hold. Posting it again is no error.
+// Post executes the moves of a hold. Posting a posted hold again returns the transfer and no error.
+// Post returns ErrNotHeld if the transfer is not a hold, and ErrExpired if the hold has expired.
 func (l *Ledger) Post(ctx context.Context, id string) (*Record, error) {
 	return l.post(ctx, id, func(t *Record) ([]Leg, error) {
 		legs := slices.Clone(t.Legs)
@@ -17,7 +18,9 @@ func (l *Ledger) Post(ctx context.Context, id string) (*Record, error) {
 	})
 }
 
-// PostPart makes the one move of a hold with a smaller amount and gives the rest back.
+// PostPart executes the only move of a hold with the given amount, and releases the rest of the
+// reservation. It fails with ErrAmount if the hold has several moves or reserves less than the
+// amount.
 func (l *Ledger) PostPart(ctx context.Context, id string, amount Amount) (*Record, error) {
 	return l.post(ctx, id, func(t *Record) ([]Leg, error) {
 		if len(t.Moves) != 1 || amount <= 0 || amount > t.Moves[0].Amount {
@@ -29,7 +32,7 @@ func (l *Ledger) PostPart(ctx context.Context, id string, amount Amount) (*Recor
 	})
 }
 
-// post posts what legs says of a hold.
+// post posts the amounts that the function legs returns for a hold.
 func (l *Ledger) post(ctx context.Context, id string, legs func(*Record) ([]Leg, error)) (*Record, error) {
 	for range maxTurns {
 		t, err := l.Get(ctx, id)
@@ -63,8 +66,9 @@ func (l *Ledger) post(ctx context.Context, id string, legs func(*Record) ([]Leg,
 	return nil, ErrInProgress
 }
 
-// Cancel gives up a transfer that is not committed: one that was submitted, one under way, or a
-// hold. Canceling it again is no error; ErrApplied says that it is too late.
+// Cancel cancels a transfer that is not committed: a submitted transfer, a transfer under way, or a
+// hold. Canceling it again is not an error. Cancel returns ErrApplied if the transfer is already
+// committed.
 func (l *Ledger) Cancel(ctx context.Context, id string) error {
 	for range maxTurns {
 		t, err := l.Get(ctx, id)

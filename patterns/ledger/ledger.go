@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of the ledger. The first group are the reasons of transfers that were canceled; they stay
-// with the transfer.
+// Errors of the ledger. The errors of the first group are the reasons for which transfers are
+// canceled; the transfer's document stores the reason.
 var (
 	ErrInsufficientFunds = errors.New("ledger: the account would fall below its floor")
 	ErrCeiling           = errors.New("ledger: the account would rise above its ceiling")
@@ -25,65 +25,69 @@ var (
 	ErrCurrency          = errors.New("ledger: the account has another currency")
 	ErrCanceled          = errors.New("ledger: the transfer was canceled")
 	ErrExpired           = errors.New("ledger: the hold has expired")
-	// ErrBusy says that an account has too many transfers under way, or that it changed while it
-	// was looked at. Call again.
+	// ErrBusy says that an account has too many transfers under way, or that it changed while the
+	// ledger looked for the reason of a refusal. Call again.
 	ErrBusy = errors.New("ledger: the account is busy")
-	// ErrInterrupted says that the process that executed the transfer did not come to an end, and
-	// it was rolled back. Call again.
+	// ErrInterrupted says that the process executing the transfer did not finish, and the transfer
+	// was rolled back. Call again.
 	ErrInterrupted = errors.New("ledger: the transfer was interrupted")
 
-	// ErrInProgress is returned where another process executes the transfer at this moment.
+	// ErrInProgress is returned if another process is executing the transfer at this moment.
 	ErrInProgress = errors.New("ledger: the transfer is under way")
-	// ErrKeyReused is returned where a transfer of the same id is another one.
+	// ErrKeyReused is returned if the stored transfer with the same id has other moves.
 	ErrKeyReused = errors.New("ledger: the id belongs to another transfer")
-	// ErrNoTransfer is returned where there is no transfer of an id.
+	// ErrNoTransfer is returned if no transfer has the id.
 	ErrNoTransfer = errors.New("ledger: there is no such transfer")
-	// ErrApplied is returned by Cancel where it is too late: there is Undo.
+	// ErrApplied is returned by Cancel if the transfer is already committed. Use Undo instead.
 	ErrApplied = errors.New("ledger: the transfer has been applied")
-	// ErrNotHeld is returned by Post for a transfer that is no hold, and by Undo for one that was
-	// not applied.
+	// ErrNotHeld is returned by Post for a transfer that is not a hold, and by Undo for a transfer
+	// that was not applied.
 	ErrNotHeld = errors.New("ledger: the transfer is not in the state for that")
-	// ErrExists is returned by Open where the account exists with other properties.
+	// ErrExists is returned by Open if the account exists with other properties.
 	ErrExists = errors.New("ledger: the account exists and is another one")
-	// ErrNotEmpty is returned by Close for an account with a balance, or with transfers under way.
+	// ErrNotEmpty is returned by Close if the account has a balance or transfers under way.
 	ErrNotEmpty = errors.New("ledger: the account is not empty")
-	// ErrAmount is returned for amounts that are not possible.
+	// ErrAmount is returned for amounts, limits and lists of moves that are not valid.
 	ErrAmount = errors.New("ledger: not a possible amount")
-	// ErrID is returned for transfers without an id, or with one that the ledger keeps for itself.
+	// ErrID is returned for an empty id, and for an id with the prefix that the ledger reserves for
+	// the transfers of Undo.
 	ErrID = errors.New("ledger: not a possible id")
-	// ErrNoTransactions is returned where Config.Transactions is set and the server has none.
+	// ErrNoTransactions is returned if Config.Transactions is set and the server does not support
+	// transactions.
 	ErrNoTransactions = errors.New("ledger: the server has no transactions")
 )
 
-// The defaults, and the bounds of documents.
+// These are the defaults of Config, and the limits that keep documents small.
 const (
 	DefaultTimeout = 30 * time.Second
 	DefaultPace    = time.Second
-	// MaxMoves is how many moves a transfer may have.
+	// MaxMoves is the largest number of moves in a transfer.
 	MaxMoves = 100
-	// MaxPending is how many transfers, holds included, may be under way on an account.
+	// MaxPending is the largest number of transfers, holds included, that may be under way on an
+	// account.
 	MaxPending = 1000
-	// MaxFences is how many of the runs that were rolled back an account remembers.
+	// MaxFences is the number of rolled-back runs that an account remembers.
 	MaxFences = 64
 )
 
 // Config configures a Ledger. The zero value works.
 type Config struct {
 	patterns.Env
-	// Accounts and Transfers are the collections: "accounts" and "transfers" if empty.
+	// Accounts and Transfers are the names of the collections; "accounts" and "transfers" if empty.
 	Accounts, Transfers string
-	// Transactions has transfers executed in multi-document transactions. Ledgers with and without
-	// may share the documents.
+	// Transactions makes the ledger execute transfers in multi-document transactions. Ledgers with
+	// and without it may share the same documents.
 	Transactions bool
-	// Decimals is how many decimals amounts have in documents, as decimal128. Zero keeps them as
-	// whole numbers. Ledgers that share documents must agree on it.
+	// Decimals is the number of decimals that amounts have in documents, where they are decimal128.
+	// With zero, documents store whole numbers. Ledgers that share documents must use the same
+	// value.
 	Decimals int
 	// App names the application, or the process, that executes transfers.
 	App string
-	// Timeout is how long a transfer may be under way before others may think that its process is
-	// dead; DefaultTimeout if zero.
+	// Timeout is the time after which other processes consider the process of a transfer dead;
+	// DefaultTimeout if zero.
 	Timeout time.Duration
-	// Pace is how often Run looks for work; DefaultPace if zero.
+	// Pace is the time that Run waits between two searches for work; DefaultPace if zero.
 	Pace time.Duration
 }
 
@@ -97,16 +101,17 @@ type Ledger struct {
 	engine    engine
 }
 
-// engine is how a transfer is executed.
+// engine executes transfers.
 type engine interface {
-	// execute brings a transfer that is pending, and whose run is the caller's, to done, held or
-	// canceled.
+	// execute brings a pending transfer to the state done, held or canceled. The transfer must
+	// carry the caller's run.
 	execute(ctx context.Context, t *Record) error
-	// post brings a hold to done. posted are the legs with what is moved.
+	// post brings a hold to the state done. posted are its legs with the amounts to post.
 	post(ctx context.Context, t *Record, posted []Leg) error
 }
 
-// New returns the ledger of a database.
+// New returns a ledger that stores its documents in db. It fails if cfg has a negative timeout or
+// pace, or an invalid number of decimals.
 func New(db *mongo.Database, cfg Config) (*Ledger, error) {
 	if cfg.Decimals < 0 || cfg.Decimals > MaxDecimals {
 		return nil, fmt.Errorf("ledger: %d decimals", cfg.Decimals)
@@ -118,8 +123,7 @@ func New(db *mongo.Database, cfg Config) (*Ledger, error) {
 	cfg.Transfers = or(cfg.Transfers, "transfers")
 	cfg.Timeout = or(cfg.Timeout, DefaultTimeout)
 	cfg.Pace = or(cfg.Pace, DefaultPace)
-	// What is decided here must outlast a change of the primary, and what decides must be the
-	// newest.
+	// A decision of the ledger must survive a failover, and must rest on the newest data.
 	opts := options.Collection().SetRegistry(registry(cfg.Decimals)).SetWriteConcern(writeconcern.Majority()).
 		SetReadPreference(readpref.Primary())
 	l := &Ledger{
@@ -133,7 +137,7 @@ func New(db *mongo.Database, cfg Config) (*Ledger, error) {
 	return l, nil
 }
 
-// or is value, or what stands for the zero value.
+// or returns value, or otherwise if value is the zero value.
 func or[T comparable](value, otherwise T) T {
 	var zero T
 	if value == zero {
@@ -161,11 +165,11 @@ func (l *Ledger) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, l.db, l.Indexes())
 }
 
-// ShardKeys returns how accounts and transfers are distributed over shards.
+// ShardKeys returns the shard keys of the accounts and the transfers.
 func (l *Ledger) ShardKeys() []patterns.ShardKey {
 	hashed := bson.D{{"_id", "hashed"}}
 	return []patterns.ShardKey{{Collection: l.cfg.Accounts, Key: hashed}, {Collection: l.cfg.Transfers, Key: hashed}}
 }
 
-// Shard distributes accounts and transfers over the shards of a cluster.
+// Shard shards the two collections by the keys of ShardKeys.
 func (l *Ledger) Shard(ctx context.Context) error { return patterns.Shard(ctx, l.db, l.ShardKeys()) }

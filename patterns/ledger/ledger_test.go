@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// engines are the ways in which a ledger executes transfers; everything is tested with each.
+// engines are the two ways to execute transfers. Every test runs with both.
 var engines = map[string]ledger.Config{
 	"two-phase":   {App: "A1"},
 	"transaction": {App: "A1", Transactions: true},
@@ -34,7 +34,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, cfg ledger.Config)) {
 	}
 }
 
-// transactions reports whether the server has them.
+// transactions reports whether the server supports transactions.
 func transactions(t *testing.T) bool {
 	t.Helper()
 	l := openBank(t, patterntest.Open(t), ledger.Config{Transactions: true}, nil)
@@ -81,7 +81,7 @@ func mustHold(t testing.TB, l *ledger.Ledger) {
 	}
 }
 
-// balances are those of Joe, Peter and Anna.
+// balances returns the balances of Joe, Peter and Anna.
 func balances(t testing.TB, l *ledger.Ledger) (b [3]ledger.Amount) {
 	t.Helper()
 	for i, id := range []string{"joe", "peter", "anna"} {
@@ -171,19 +171,20 @@ func TestRefused(t *testing.T) {
 			t.Error(err)
 		}
 		_, err = l.Transfer(ctx, "funds", pay(1001))
-		wantErr(t, err, ledger.ErrInsufficientFunds) // it stays so
+		wantErr(t, err, ledger.ErrInsufficientFunds) // the refusal is final
 		wantBalances(t, l, 2000, 0, 0)
 		mustHold(t, l)
 	})
 }
 
-// TestLinked has several moves in a transfer: all happen, or none.
+// TestLinked has transfers with several moves: all of them happen, or none.
 func TestLinked(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {
 		l, ctx := openBank(t, patterntest.Open(t), cfg, nil), t.Context()
 		through := ledger.Move{From: "peter", To: "anna", Amount: 1100}
-		if _, err := l.Transfer(ctx, "a", pay(100), through); err != nil { // Peter has it only in between
+		// Peter receives and pays the amount in the same transfer
+		if _, err := l.Transfer(ctx, "a", pay(100), through); err != nil {
 			t.Fatal(err)
 		}
 		wantBalances(t, l, 900, 0, 1100)
@@ -210,7 +211,7 @@ func TestHold(t *testing.T) {
 		_, err := l.Transfer(ctx, "b", pay(301))
 		wantErr(t, err, ledger.ErrInsufficientFunds)
 		_, err = l.Transfer(ctx, "c", ledger.Move{From: "peter", To: "anna", Amount: 1001})
-		wantErr(t, err, ledger.ErrInsufficientFunds) // what is on its way cannot be spent
+		wantErr(t, err, ledger.ErrInsufficientFunds) // incoming amounts that are not committed cannot be spent
 		mustHold(t, l)
 		_, err = l.PostPart(ctx, "a", 701)
 		wantErr(t, err, ledger.ErrAmount)
@@ -231,7 +232,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// TestHoldEnds has holds that are given up, and that expire.
+// TestHoldEnds has holds that are canceled, and holds that expire.
 func TestHoldEnds(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {
@@ -283,11 +284,11 @@ func TestUndo(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := l.Undo(ctx, "a")
-		wantErr(t, err, ledger.ErrInsufficientFunds) // Peter has nothing left
+		wantErr(t, err, ledger.ErrInsufficientFunds) // Peter has no money left
 		if _, err := l.Undo(ctx, "b"); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 { // now he has
+		for range 2 { // now Peter has money again
 			if _, err := l.Undo(ctx, "a"); err != nil {
 				t.Fatal(err)
 			}
@@ -321,7 +322,7 @@ func TestAccounts(t *testing.T) {
 	mustHold(t, l)
 }
 
-// TestBusy has an account with as many holds as it may have.
+// TestBusy has an account with the largest number of holds.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -362,7 +363,8 @@ func TestHistory(t *testing.T) {
 			}
 			got = append(got, e.Amount, e.Balance)
 		}
-		if len(got) != 2 || got[0] != -20 || got[1] != 979 { // the last one is at the end, which is exclusive
+		// the last transfer is at the end of the range, which is exclusive
+		if len(got) != 2 || got[0] != -20 || got[1] != 979 {
 			t.Errorf("history %v", got)
 		}
 		for after, want := range map[time.Duration]ledger.Amount{0: 1000, 2 * time.Second: 999, time.Minute: 1279} {

@@ -7,7 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// allows is the condition under which an account takes part in a transfer.
+// allows returns the condition under which an account can take part in a transfer: the right
+// currency, not closed, and within its limits after the change.
 func allows(leg Leg) bson.D {
 	limit := bson.D{{"$lte", bson.A{bson.D{{"$add", bson.A{"$balance", "$incoming", leg.Amount}}}, "$ceiling"}}}
 	if leg.Amount < 0 {
@@ -22,7 +23,7 @@ func allows(leg Leg) bson.D {
 	}
 }
 
-// reserved is the field that a leg's reservation is counted in, and how much it is.
+// reserved returns the field that counts the reservation of a leg, and the reserved amount.
 func reserved(leg Leg) (string, Amount) {
 	if leg.Amount < 0 {
 		return "outgoing", -leg.Amount
@@ -30,7 +31,8 @@ func reserved(leg Leg) (string, Amount) {
 	return "incoming", leg.Amount
 }
 
-// reserve reserves what a leg needs, once, and never for a run that was rolled back.
+// reserve returns the update that reserves a leg's amount on its account. It matches only once for
+// a run, and never for a run that was rolled back.
 func reserve(run bson.ObjectID, leg Leg) mongo.WriteModel {
 	field, amount := reserved(leg)
 	free := append(allows(leg),
@@ -43,7 +45,8 @@ func reserve(run bson.ObjectID, leg Leg) mongo.WriteModel {
 	})
 }
 
-// move changes the balance by what is posted and ends the reservation, once.
+// move returns the update that adds the posted amount to the balance and ends the reservation. It
+// matches only once for a run.
 func move(run bson.ObjectID, leg Leg) mongo.WriteModel {
 	field, amount := reserved(leg)
 	mine := bson.D{{"_id", leg.Account}, {"pending", run}}
@@ -53,7 +56,8 @@ func move(run bson.ObjectID, leg Leg) mongo.WriteModel {
 	})
 }
 
-// release ends the reservation if there is one. There will be none from then on.
+// release returns the update that ends the reservation of a run, if the account has one. It also
+// adds the run to the fences, so the run cannot reserve again.
 func release(run bson.ObjectID, leg Leg) mongo.WriteModel {
 	field, amount := reserved(leg)
 	open := bson.D{{"_id", leg.Account}, {"fences", bson.D{{"$ne", run}}}}
@@ -71,7 +75,8 @@ func release(run bson.ObjectID, leg Leg) mongo.WriteModel {
 	}}}})
 }
 
-// apply changes the balance at once. It is for transactions, in which all accounts change together.
+// apply returns the update that changes the balance directly, without a reservation. It is for
+// transactions, in which all accounts change together.
 func apply(leg Leg) mongo.WriteModel {
 	return mongo.NewUpdateOneModel().SetFilter(allows(leg)).SetUpdate(bson.D{
 		{"$inc", bson.D{{"balance", leg.Posted}}},

@@ -17,21 +17,22 @@ type Move struct {
 	To       string `bson:"to"`
 	Amount   Amount `bson:"amount"`
 	Currency string `bson:"currency"`
-	// Note is for people.
+	// Note is a text for people. The ledger does not use it.
 	Note string `bson:"note,omitempty"`
 }
 
-// Leg is what a transfer does to one account.
+// Leg is the effect of a transfer on one account.
 type Leg struct {
 	Account  string `bson:"account"`
 	Currency string `bson:"currency"`
-	// Amount is what is reserved: negative on the account that pays.
+	// Amount is the reserved amount. It is negative on the account that pays.
 	Amount Amount `bson:"amount"`
-	// Posted is what the balance changes by. It is Amount but for a hold, where Post decides it.
+	// Posted is the change of the balance. It equals Amount, except in a hold: Post and PostPart
+	// set it there.
 	Posted Amount `bson:"posted"`
 }
 
-// State is how far a transfer has come.
+// State is the progress of a transfer.
 type State string
 
 // The states of a transfer.
@@ -50,27 +51,30 @@ type Record struct {
 	ID    string        `bson:"_id"`
 	State State         `bson:"state"`
 	Run   bson.ObjectID `bson:"run"`
-	// App is the application that executes it.
+	// App is the application that executes the transfer.
 	App     string    `bson:"app,omitempty"`
 	Created time.Time `bson:"created"`
-	// Committed is when it was decided that the transfer happens.
+	// Committed is the time at which the transfer was committed.
 	Committed time.Time `bson:"committed,omitempty"`
-	// Deadline is when others may go on with a transfer that is under way, when a hold expires, and
-	// from when on one that was submitted may be executed. A transfer at its end has none, nor has
-	// a hold that does not expire.
+	// Deadline depends on the state. For a transfer under way it is the time from which other
+	// processes may take it over. For a hold it is the time of expiry. For a submitted transfer it
+	// is the earliest time of execution. It is zero for a finished transfer and for a hold that
+	// does not expire.
 	Deadline time.Time `bson:"deadline,omitempty"`
 	Moves    []Move    `bson:"moves"`
 	Legs     []Leg     `bson:"legs"`
-	// Hold is set where the amounts wait for Post; HoldUntil is when they are given back, if ever.
+	// Hold marks a hold: its amounts stay reserved until Post. HoldUntil is the time at which a
+	// hold expires, or zero if it does not expire.
 	Hold      bool      `bson:"hold,omitempty"`
 	HoldUntil time.Time `bson:"holdUntil,omitempty"`
-	// Queued is set where the transfer was submitted for others to execute.
+	// Queued marks a transfer that was submitted for other processes to execute.
 	Queued bool `bson:"queued,omitempty"`
-	// Reason is why it was canceled.
+	// Reason is the name of the reason for which the transfer was canceled. Err returns it as an
+	// error.
 	Reason string `bson:"reason,omitempty"`
 }
 
-// reasons are the errors that are stored with a transfer, by the name that is stored.
+// reasons maps the names that documents store to the errors for which transfers are canceled.
 var reasons = map[string]error{
 	"insufficient funds": ErrInsufficientFunds,
 	"ceiling":            ErrCeiling,
@@ -88,7 +92,7 @@ const (
 	reasonInterrupted = "interrupted"
 )
 
-// reasonOf is the name of an error that is stored.
+// reasonOf returns the name under which documents store an error.
 func reasonOf(err error) string {
 	for name, reason := range reasons {
 		if errors.Is(err, reason) {
@@ -98,7 +102,8 @@ func reasonOf(err error) string {
 	return reasonInterrupted
 }
 
-// Err returns why a transfer was canceled; nil for one that was not, or not yet.
+// Err returns the reason for which the transfer was canceled. It returns nil if the transfer is not
+// canceled or canceling.
 func (t *Record) Err() error {
 	if t.State != Canceled && t.State != Canceling {
 		return nil
@@ -109,14 +114,15 @@ func (t *Record) Err() error {
 	return ErrCanceled
 }
 
-// passing reports whether a transfer was canceled for a reason that says nothing about it.
+// passing reports whether a reason is temporary: the transfer itself may succeed when it is tried
+// again.
 func passing(reason string) bool { return reason == reasonBusy || reason == reasonInterrupted }
 
-// undoPrefix begins the ids of transfers that undo others.
+// undoPrefix is the prefix of the ids of transfers that undo other transfers.
 const undoPrefix = "undo:"
 
-// legsOf adds the moves up for each account. Those that pay come first: they are the ones that can
-// be refused.
+// legsOf adds up the moves for each account. The paying accounts come first, because they are the
+// most likely to refuse.
 func legsOf(moves []Move) ([]Leg, error) {
 	if len(moves) == 0 || len(moves) > MaxMoves {
 		return nil, fmt.Errorf("%w: %d moves", ErrAmount, len(moves))
@@ -136,7 +142,7 @@ func legsOf(moves []Move) ([]Leg, error) {
 				sums[side.Account] = leg
 			}
 			if leg.Currency != m.Currency {
-				return nil, ErrCurrency // an account has one currency
+				return nil, ErrCurrency // the moves of one account must have the same currency
 			}
 			leg.Amount += side.Amount
 		}
@@ -152,7 +158,7 @@ func legsOf(moves []Move) ([]Leg, error) {
 	return legs, nil
 }
 
-// newRecord returns a transfer that is not stored yet.
+// newRecord returns a pending transfer that is not stored yet.
 func (l *Ledger) newRecord(id string, moves []Move) (*Record, error) {
 	if id == "" {
 		return nil, ErrID
@@ -168,7 +174,7 @@ func (l *Ledger) newRecord(id string, moves []Move) (*Record, error) {
 	}, nil
 }
 
-// checkID refuses the ids that are those of undone transfers.
+// checkID refuses ids with the prefix reserved for the transfers of Undo.
 func checkID(id string) error {
 	if strings.HasPrefix(id, undoPrefix) {
 		return fmt.Errorf("%w: %s", ErrID, id)

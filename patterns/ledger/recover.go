@@ -11,12 +11,12 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// batch is how many transfers are read at a time.
+// batch is the number of transfers in one batch of a cursor.
 const batch = 100
 
-// Repair ends the transfers whose process has not done so within the timeout, and the holds that
-// have expired. It may run anywhere, at any time, any number of times at once. It returns how many
-// transfers it has ended.
+// Repair finishes the transfers that their process has not finished within the timeout, and cancels
+// holds that have expired. Any number of processes may call it at any time, also at once. It
+// returns the number of transfers that it has finished.
 func (l *Ledger) Repair(ctx context.Context) (int64, error) {
 	return l.repair(ctx, bson.D{
 		{"state", bson.D{{"$in", bson.A{Pending, Canceling, Committed, Held}}}},
@@ -24,9 +24,9 @@ func (l *Ledger) Repair(ctx context.Context) (int64, error) {
 	})
 }
 
-// RecoverOwn is Repair for the transfers of this application (Config.App), without waiting for the
-// timeout. Call it when the application starts, before it executes transfers, and while no other
-// process of that name runs.
+// RecoverOwn works like Repair for the transfers of this application (Config.App), but does not
+// wait for the timeout. Call it when the application starts, before it executes transfers, and
+// while no other process with the same name runs.
 func (l *Ledger) RecoverOwn(ctx context.Context) (int64, error) {
 	if l.cfg.App == "" {
 		return 0, errors.New("ledger: the application has no name")
@@ -38,8 +38,8 @@ func (l *Ledger) RecoverOwn(ctx context.Context) (int64, error) {
 	})
 }
 
-// repair drives the transfers that a filter selects to their ends. One that fails does not keep the
-// others from theirs.
+// repair finishes the transfers that the filter selects. It goes on with the next transfer if one
+// fails, and returns all errors.
 func (l *Ledger) repair(ctx context.Context, filter bson.D) (n int64, err error) {
 	var failed []error
 	err = patterns.Each(ctx, l.transfers, filter, func(t *Record) error {
@@ -56,8 +56,7 @@ func (l *Ledger) repair(ctx context.Context, filter bson.D) (n int64, err error)
 	return n, errors.Join(append(failed, wrap(err, "look for transfers that were left"))...)
 }
 
-// drive brings a transfer to an end from the state that it was found in, on behalf of a process
-// that does not.
+// drive finishes a transfer in place of its process: it continues from the transfer's state.
 func (l *Ledger) drive(ctx context.Context, t *Record) error {
 	switch t.State {
 	case Pending:
@@ -76,8 +75,9 @@ func (l *Ledger) drive(ctx context.Context, t *Record) error {
 	return nil
 }
 
-// Work executes the submitted transfer that has been due for the longest time. It returns nil if
-// no transfer is due. If the transfer is refused, it returns the transfer with the reason.
+// Work executes the submitted transfer that has been due for the longest time. It returns nil if no
+// transfer is due. If the transfer is refused, Work returns it without an error; Record.Err tells
+// the reason.
 func (l *Ledger) Work(ctx context.Context) (*Record, error) {
 	now := l.env.Now()
 	due := bson.D{{"state", Initial}, {"deadline", bson.D{{"$lte", now}}}}
@@ -98,7 +98,7 @@ func (l *Ledger) Work(ctx context.Context) (*Record, error) {
 	return done, err
 }
 
-// Run executes what was submitted and repairs what others have left, until ctx ends.
+// Run executes submitted transfers and calls Repair, in a loop, until ctx ends.
 func (l *Ledger) Run(ctx context.Context) error {
 	for {
 		if _, err := l.Repair(ctx); err != nil && ctx.Err() == nil {

@@ -17,8 +17,8 @@ import (
 
 var people = []string{"joe", "peter", "anna"}
 
-// TestTogether has many workers with all engines on the same accounts, so impatient that they take
-// each other for dead.
+// TestTogether has many workers with both engines on the same accounts. Their timeouts are so short
+// that they consider each other dead.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds, ids = 8, 40, 60
@@ -59,8 +59,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// anything does one operation with one of a number of ids: what an id stands for is always the
-// same.
+// anything does one operation with a random id. An id always stands for the same transfer.
 func anything(ctx context.Context, l *ledger.Ledger, random *rand.Rand, ids int) error {
 	n := random.IntN(ids)
 	id := fmt.Sprint(n)
@@ -93,7 +92,7 @@ func anything(ctx context.Context, l *ledger.Ledger, random *rand.Rand, ids int)
 	return err
 }
 
-// TestModel compares with balances in memory.
+// TestModel compares a ledger with balances in memory.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {
@@ -103,7 +102,7 @@ func TestModel(t *testing.T) {
 			cfg := cfg
 			cfg.Accounts, cfg.Transfers = fmt.Sprint("accounts", banks), fmt.Sprint("transfers", banks)
 			l := newLedger(t, db, cfg, nil)
-			free := map[string]ledger.Amount{"joe": 1000, "peter": 1000, "anna": 0} // what can be spent
+			free := map[string]ledger.Amount{"joe": 1000, "peter": 1000, "anna": 0} // amounts that an account can spend
 			coming := map[string]ledger.Amount{}
 			for _, id := range people {
 				if err := l.Open(ctx, ledger.Account{ID: id, Opening: free[id]}); err != nil {
@@ -115,7 +114,9 @@ func TestModel(t *testing.T) {
 				to := (from + rapid.IntRange(1, 2).Draw(rt, "to")) % len(people)
 				amount := ledger.Amount(rapid.IntRange(1, 1200).Draw(rt, "amount"))
 				move := ledger.Move{From: people[from], To: people[to], Amount: amount}
-				hold := rapid.IntRange(0, 3).Draw(rt, "kind") // a transfer, a hold that stays, is posted, is given up
+				// kind selects a transfer, a hold that stays, a hold that is posted, or a hold that
+				// is canceled.
+				hold := rapid.IntRange(0, 3).Draw(rt, "kind")
 				id := fmt.Sprint(i)
 				var err error
 				if hold == 0 {
@@ -158,7 +159,8 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestRun has a worker that executes what was submitted, and ends what another one has left.
+// TestRun has a worker that executes submitted transfers, and finishes a transfer that another
+// worker has left.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {

@@ -14,12 +14,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
-// inTransaction executes transfers in multi-document transactions. What is canceled has nothing, or
-// one reservation per account, to give back; that is left to the steps of twoPhase.
+// inTransaction executes transfers in multi-document transactions. It leaves canceling to the steps
+// of twoPhase, because that gives back at most one reservation for each account.
 type inTransaction struct{ *Ledger }
 
-// errRefused ends a transaction in which an account was not as it must be; errMoved one whose
-// transfer others have changed.
+// errRefused ends a transaction if an account does not allow the transfer. errMoved ends a
+// transaction if another process has changed the transfer.
 var (
 	errRefused = errors.New("ledger: refused")
 	errMoved   = errors.New("ledger: changed by others")
@@ -58,7 +58,8 @@ func doneNow(l *Ledger) bson.D {
 	}
 }
 
-// together changes a transfer that is as t says, and its accounts.
+// together changes a transfer and its accounts in one transaction. It applies only if the stored
+// transfer has the state and the run of t.
 func (e inTransaction) together(ctx context.Context, t *Record, change bson.D, legs []Leg,
 	model func(Leg) mongo.WriteModel,
 ) error {
@@ -90,8 +91,8 @@ func (e inTransaction) together(ctx context.Context, t *Record, change bson.D, l
 	}
 }
 
-// transact is the driver's WithTransaction, but ends when ctx does, also while it commits, and when
-// others are always faster.
+// transact works like WithTransaction of the driver, with two differences: it stops when ctx ends,
+// even during a commit, and it gives up after maxTurns attempts that others have overtaken.
 func (e inTransaction) transact(ctx context.Context, f func(context.Context) error) error {
 	session, err := e.db.Client().StartSession()
 	if err != nil {
@@ -121,23 +122,24 @@ func (e inTransaction) transact(ctx context.Context, f func(context.Context) err
 	return errors.Join(ErrBusy, err)
 }
 
-// maxShift bounds how long a transaction waits before it is tried again, which doubles from a
-// millisecond on.
+// maxShift limits the wait before a transaction is tried again. The upper bound of the wait begins
+// at one millisecond and doubles with every attempt.
 const maxShift = 6
 
-// abort lets go of what a transaction has locked, also where ctx has ended. Where that does not
-// arrive the server does it by itself, later.
+// abort ends a transaction so that the server releases its locks, even if ctx has ended. If the
+// command does not reach the server, the server aborts the transaction later by itself.
 func abort(ctx context.Context, session *mongo.Session) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer cancel()
 	_ = session.AbortTransaction(ctx)
 }
 
-// abortTime is more than a round trip, and less than what is noticed where the server is away.
+// abortTime is longer than a round trip, and short enough that a caller does not notice it if the
+// server is down.
 const abortTime = 250 * time.Millisecond
 
-// commit commits, again where it is not known whether that was done. If that remains so the
-// transfer tells.
+// commit commits the transaction, and tries again while the result is unknown. If it stays unknown,
+// the caller reads the transfer's document to find out.
 func commit(ctx context.Context, session *mongo.Session) (err error) {
 	for range maxCommits {
 		err = session.CommitTransaction(ctx)
@@ -151,8 +153,8 @@ func commit(ctx context.Context, session *mongo.Session) (err error) {
 
 const maxCommits = 3
 
-// What a server without transactions answers, and what the driver says, which has no error value
-// for it, of one without sessions.
+// codeIllegalOperation is the error code of a server without transactions. noSessions is part of
+// the driver's message for a server without sessions; the driver has no error value for it.
 const (
 	codeIllegalOperation = 20
 	noSessions           = "topology does not support sessions"

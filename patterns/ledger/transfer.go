@@ -12,8 +12,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Transfer makes the moves, all of them or none. id is the transfer's idempotency key: calling it
-// again returns what became of the transfer, and executes it only if it was interrupted before.
+// Transfer executes all the moves or none of them. id is the idempotency key of the transfer:
+// calling Transfer again returns the result of the stored transfer, and executes it again only if
+// it was canceled as interrupted or busy.
 func (l *Ledger) Transfer(ctx context.Context, id string, moves ...Move) (*Record, error) {
 	t, err := l.newRecord(id, moves)
 	if err := errors.Join(err, checkID(id)); err != nil {
@@ -22,8 +23,8 @@ func (l *Ledger) Transfer(ctx context.Context, id string, moves ...Move) (*Recor
 	return l.run(ctx, t, passing)
 }
 
-// Hold reserves the moves until Post makes them, Cancel gives them up, or the time is over. Zero is
-// no end. Its id is that of Transfer.
+// Hold reserves the amounts of the moves. The reservation ends with Post, with Cancel, or after the
+// time lasts; it does not expire if lasts is zero. id is an idempotency key, as in Transfer.
 func (l *Ledger) Hold(ctx context.Context, id string, lasts time.Duration, moves ...Move) (*Record, error) {
 	t, err := l.newRecord(id, moves)
 	if err := errors.Join(err, checkID(id)); err != nil {
@@ -39,8 +40,8 @@ func (l *Ledger) Hold(ctx context.Context, id string, lasts time.Duration, moves
 	return l.run(ctx, t, passing)
 }
 
-// Submit stores a transfer for others to execute, now or from a later time on: see Work and Run.
-// Get tells what became of it.
+// Submit stores a transfer that Work or Run execute later, at the time from or as soon as possible.
+// Get returns its progress.
 func (l *Ledger) Submit(ctx context.Context, id string, from time.Time, moves ...Move) error {
 	t, err := l.newRecord(id, moves)
 	if err := errors.Join(err, checkID(id)); err != nil {
@@ -58,7 +59,7 @@ func (l *Ledger) Submit(ctx context.Context, id string, from time.Time, moves ..
 	return wrap(err, "submit %s", id)
 }
 
-// Get returns a transfer, or ErrNoTransfer.
+// Get returns the transfer with this id, or ErrNoTransfer.
 func (l *Ledger) Get(ctx context.Context, id string) (*Record, error) {
 	t := &Record{}
 	err := l.transfers.FindOne(ctx, bson.D{{"_id", id}}).Decode(t)
@@ -71,7 +72,7 @@ func (l *Ledger) Get(ctx context.Context, id string) (*Record, error) {
 	return t, nil
 }
 
-// same returns the stored transfer with the id of t, or ErrKeyReused where it is another one.
+// same returns the stored transfer with the id of t, or ErrKeyReused if its moves differ.
 func (l *Ledger) same(ctx context.Context, t *Record) (*Record, error) {
 	old, err := l.Get(ctx, t.ID)
 	if err != nil {
@@ -83,11 +84,11 @@ func (l *Ledger) same(ctx context.Context, t *Record) (*Record, error) {
 	return old, nil
 }
 
-// maxTurns bounds how often an operation looks again at a transfer that others change.
+// maxTurns limits how often an operation starts over because other processes change the transfer.
 const maxTurns = 100
 
-// run stores a transfer and executes it. again says which reasons allow one that was canceled to be
-// tried again.
+// run stores a transfer and executes it. again reports whether a transfer that was canceled for a
+// reason may be tried again.
 func (l *Ledger) run(ctx context.Context, t *Record, again func(reason string) bool) (*Record, error) {
 	_, err := l.transfers.InsertOne(ctx, t)
 	if err == nil {
@@ -123,8 +124,8 @@ func (l *Ledger) run(ctx context.Context, t *Record, again func(reason string) b
 	return nil, ErrInProgress
 }
 
-// take makes a transfer that stands still, as old says, the caller's with the run of t. It returns
-// nil where another was faster.
+// take makes the caller the owner of a transfer that no process executes: it stores the run of t.
+// It returns nil if another process has changed the transfer since old was read.
 func (l *Ledger) take(ctx context.Context, old, t *Record) (*Record, error) {
 	still := bson.D{{"_id", old.ID}, {"state", old.State}, {"run", old.Run}}
 	set := bson.D{
@@ -149,8 +150,8 @@ func (l *Ledger) executeTaken(ctx context.Context, t *Record, err error) (*Recor
 	return l.execute(ctx, t)
 }
 
-// step changes the transfer that a condition selects and returns it as it is then, nil where there
-// is none.
+// step changes the transfer that the filter from selects and returns the new version. It returns
+// nil if no transfer matches.
 func (l *Ledger) step(ctx context.Context, from, change, sort bson.D) (*Record, error) {
 	t := &Record{}
 	opts := options.FindOneAndUpdate().SetReturnDocument(options.After)
@@ -167,8 +168,8 @@ func (l *Ledger) step(ctx context.Context, from, change, sort bson.D) (*Record, 
 	return t, nil
 }
 
-// execute executes a transfer that is the caller's. Where that does not come to an end, it says
-// what is known.
+// execute executes a transfer that the caller owns. If the engine fails, execute reads the transfer
+// again, tries to finish it, and returns the result together with the error.
 func (l *Ledger) execute(ctx context.Context, t *Record) (*Record, error) {
 	started := l.env.Now()
 	err := l.engine.execute(ctx, t)
@@ -177,8 +178,8 @@ func (l *Ledger) execute(ctx context.Context, t *Record) (*Record, error) {
 		l.env.Metrics.Observe("ledger.transfer", l.env.Now().Sub(started))
 		return t, t.outcome()
 	}
-	// It is not known what was done. If this process lives it need not wait for Repair: what is
-	// left tells how to go on.
+	// The engine may have failed in any step. This process need not wait for Repair: the stored
+	// transfer tells which steps are left.
 	stored, getErr := l.Get(ctx, t.ID)
 	if getErr != nil {
 		return nil, errors.Join(err, getErr)
@@ -195,16 +196,16 @@ func (l *Ledger) execute(ctx context.Context, t *Record) (*Record, error) {
 	return stored, nil
 }
 
-// outcome is what the caller of a transfer hears.
+// outcome returns the error that the caller of a transfer gets, or nil if the transfer happened.
 func (t *Record) outcome() error {
-	if t.State == Initial { // it was rolled back, and waits for others again
+	if t.State == Initial { // it was rolled back, and waits to be executed again
 		return ErrInterrupted
 	}
 	return t.Err()
 }
 
-// Undo makes the moves of a transfer that was applied in the other direction, once, however often
-// it is called.
+// Undo makes a transfer in the other direction for a transfer that was applied. However often it is
+// called, it does so once. It returns ErrNotHeld if the transfer was not applied.
 func (l *Ledger) Undo(ctx context.Context, id string) (*Record, error) {
 	t, err := l.Get(ctx, id)
 	if err != nil {
@@ -217,13 +218,13 @@ func (l *Ledger) Undo(ctx context.Context, id string) (*Record, error) {
 	for i := range back {
 		back[i].From, back[i].To = back[i].To, back[i].From
 	}
-	if len(back) == 1 { // of a hold, Post may have taken less than was reserved
+	if len(back) == 1 { // PostPart may have posted less than the hold reserved
 		back[0].Amount = max(t.Legs[0].Posted, -t.Legs[0].Posted)
 	}
 	undo, err := l.newRecord(undoPrefix+id, back)
 	if err != nil {
 		return nil, err
 	}
-	// What refused it once, too little money, for example, may be over.
+	// Undo is tried again whatever the reason was: the receiver may have enough money by now.
 	return l.run(ctx, undo, func(string) bool { return true })
 }

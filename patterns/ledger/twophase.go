@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// twoPhase executes transfers by updates of single documents.
+// twoPhase executes transfers with updates of single documents.
 type twoPhase struct{ *Ledger }
 
 // execute implements engine.
@@ -37,7 +37,7 @@ func (e twoPhase) execute(ctx context.Context, t *Record) error {
 	return e.settle(ctx, t)
 }
 
-// heldUntil sets when a hold expires.
+// heldUntil returns the change that sets when a hold expires.
 func heldUntil(t *Record) bson.D {
 	if t.HoldUntil.IsZero() {
 		return bson.D{{"$unset", bson.D{{"deadline", ""}}}}
@@ -60,8 +60,9 @@ func postChange(l *Ledger, posted []Leg) bson.D {
 	}}}
 }
 
-// decide changes the state of a transfer that is as t says. Where somebody has canceled it
-// meanwhile, it helps them to end that; t says then what it has come to.
+// decide moves a transfer to the next state, if the stored transfer still has the state and the run
+// of t. If another process has changed it, decide helps to finish that change. Afterwards t is the
+// stored transfer.
 func (l *Ledger) decide(ctx context.Context, t *Record, to State, change bson.D) error {
 	now, err := l.step(ctx, asIs(t), withState(change, to), nil)
 	if err != nil {
@@ -74,13 +75,14 @@ func (l *Ledger) decide(ctx context.Context, t *Record, to State, change bson.D)
 	return l.lookAgain(ctx, t)
 }
 
-// lookAgain reads what others have made of a transfer, and helps them to end what they have begun.
+// lookAgain reads a transfer that another process has changed, and finishes what that process has
+// begun. It returns ErrInterrupted if the transfer has another run by now.
 func (l *Ledger) lookAgain(ctx context.Context, t *Record) error {
 	stored, err := l.Get(ctx, t.ID)
 	if err != nil {
 		return err
 	}
-	if stored.Run != t.Run { // it was rolled back, and is tried again already
+	if stored.Run != t.Run { // it was rolled back, and another process already tries it again
 		return ErrInterrupted
 	}
 	*t = *stored
@@ -90,12 +92,12 @@ func (l *Ledger) lookAgain(ctx context.Context, t *Record) error {
 	return nil
 }
 
-// asIs selects a transfer as long as nobody else has changed its state.
+// asIs returns the filter that matches a transfer only if its state and its run are unchanged.
 func asIs(t *Record) bson.D {
 	return bson.D{{"_id", t.ID}, {"state", t.State}, {"run", t.Run}}
 }
 
-// withState adds a state to what a change sets.
+// withState adds a new state to the $set of a change.
 func withState(change bson.D, to State) bson.D {
 	state := bson.E{"state", to}
 	for i, op := range change {
@@ -107,7 +109,7 @@ func withState(change bson.D, to State) bson.D {
 	return append(change, bson.E{"$set", bson.D{state}})
 }
 
-// settle makes balances of what a committed transfer has reserved.
+// settle turns the reservations of a committed transfer into balances.
 func (l *Ledger) settle(ctx context.Context, t *Record) error {
 	if _, err := l.change(ctx, t.Legs, func(leg Leg) mongo.WriteModel { return move(t.Run, leg) }); err != nil {
 		return err
@@ -115,7 +117,8 @@ func (l *Ledger) settle(ctx context.Context, t *Record) error {
 	return l.end(ctx, t, Done)
 }
 
-// abandon gives back what a transfer has reserved, or can still reserve.
+// abandon cancels a transfer: it moves it to canceling, releases its reservations, and prevents its
+// run from reserving more.
 func (l *Ledger) abandon(ctx context.Context, t *Record, reason string) error {
 	set := bson.D{{"reason", reason}, {"deadline", l.env.Now().Add(l.cfg.Timeout)}}
 	if err := l.decide(ctx, t, Canceling, bson.D{{"$set", set}}); err != nil || t.State != Canceling {
@@ -124,7 +127,7 @@ func (l *Ledger) abandon(ctx context.Context, t *Record, reason string) error {
 	return l.giveBack(ctx, t)
 }
 
-// giveBack ends what abandon has begun.
+// giveBack completes the cancellation that abandon has begun.
 func (l *Ledger) giveBack(ctx context.Context, t *Record) error {
 	if _, err := l.change(ctx, t.Legs, func(leg Leg) mongo.WriteModel { return release(t.Run, leg) }); err != nil {
 		return err
@@ -135,7 +138,7 @@ func (l *Ledger) giveBack(ctx context.Context, t *Record) error {
 	return l.end(ctx, t, Canceled)
 }
 
-// end brings a transfer into its last state, or back to the first one.
+// end moves a transfer to its final state, or back to initial if it shall be tried again.
 func (l *Ledger) end(ctx context.Context, t *Record, state State) error {
 	change := bson.D{{"$unset", bson.D{{"deadline", ""}}}}
 	if state == Initial {
@@ -147,15 +150,15 @@ func (l *Ledger) end(ctx context.Context, t *Record, state State) error {
 	if _, err := l.transfers.UpdateOne(ctx, asIs(t), withState(change, state)); err != nil {
 		return wrap(err, "end transfer %s", t.ID)
 	}
-	// Where nothing was changed, somebody else has ended it.
+	// If the update matched nothing, another process has already ended the transfer.
 	if t.State, t.Deadline = state, (time.Time{}); state == Initial {
 		t.Deadline = l.env.Now()
 	}
 	return nil
 }
 
-// change updates the accounts of a transfer in one command and returns how many were as they must
-// be.
+// change updates the accounts of a transfer in one command. It returns the number of accounts that
+// matched the condition of their update.
 func (l *Ledger) change(ctx context.Context, legs []Leg, model func(Leg) mongo.WriteModel) (int, error) {
 	models := make([]mongo.WriteModel, len(legs))
 	for i, leg := range legs {
@@ -168,7 +171,8 @@ func (l *Ledger) change(ctx context.Context, legs []Leg, model func(Leg) mongo.W
 	return int(res.MatchedCount), nil
 }
 
-// refusal finds out which account does not allow a transfer.
+// refusal returns the reason why an account does not allow the transfer. It returns ErrBusy if no
+// account gives a reason any more.
 func (l *Ledger) refusal(ctx context.Context, legs []Leg) (error, error) {
 	for _, leg := range legs {
 		a, err := l.Account(ctx, leg.Account)

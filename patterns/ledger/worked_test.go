@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// TestAccountTransfer is the example of the Little book: Joe pays Peter 100 (W094, W098). What has
-// been reserved is not yet Peter's: the book credits it before the decision.
+// TestAccountTransfer is the example of the Little book: Joe pays Peter 100 (W094, W098). A
+// reserved amount does not belong to Peter yet; the book credits it before the decision.
 func TestAccountTransfer(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -28,7 +28,7 @@ func TestAccountTransfer(t *testing.T) {
 		len(joe.Pending) != 1 || joe.Pending[0] != tx.Run || len(peter.Pending) != 1 || peter.Pending[0] != tx.Run {
 		t.Errorf("%+v %+v", joe, peter)
 	}
-	// Reserving twice changes nothing more.
+	// Reserving twice has no further effect.
 	if err := l.Reserve(ctx, tx, -1); err != nil {
 		t.Fatal(err)
 	}
@@ -74,8 +74,8 @@ func TestInsufficientFunds(t *testing.T) {
 	mustHold(t, l)
 }
 
-// TestTimeout is the clean-up of the Applied Design Patterns: what was not decided goes back, what
-// was is ended; a second run changes nothing (W096, W097).
+// TestTimeout is the clean-up of the Applied Design Patterns: transfers that were not committed are
+// rolled back, committed transfers are completed. A second run changes nothing (W096, W097).
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -96,7 +96,8 @@ func TestTimeout(t *testing.T) {
 	mustHold(t, l)
 }
 
-// TestIsolation is the two applications of the Little book: exactly one gets the transfer (W099).
+// TestIsolation is the example with two applications of the Little book: exactly one gets the
+// transfer (W099).
 func TestIsolation(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {
