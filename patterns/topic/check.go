@@ -20,7 +20,7 @@ const (
 	RuleCount    = "there are as many messages as there may be"
 )
 
-// Check lists what contradicts the invariants. It reads all messages.
+// Check reads all messages and lists the violations of the invariants.
 func (t *Topics) Check(ctx context.Context) ([]patterns.Violation, error) {
 	out, err := t.checkRing(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (t *Topics) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, nil
 }
 
-// checkRing compares a capped collection with what is configured.
+// checkRing compares a capped collection with its configuration.
 func (t *Topics) checkRing(ctx context.Context) (out []patterns.Violation, err error) {
 	if t.cfg.Form != ByTail {
 		return nil, nil

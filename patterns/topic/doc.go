@@ -15,80 +15,89 @@
 //
 // # The problem
 //
-// Prices change, orders come in, caches must forget. Many processes want to hear of it, at once,
-// each for itself; some of them are away for a while and want to hear what they have missed.
+// Prices change, orders arrive, cached values become invalid. Many processes want to know of it at
+// once. Some of these processes are down for a while, and want to read later what they missed.
 //
 // A capped collection is a ring of messages in the order in which they were stored, and a tailable
-// cursor waits at its end. That gives one insert for a message whatever the number of listeners, no
-// state on the server for them, and as much of the past as the ring has room for. Where a message
-// must go out in the transaction of what it tells of, or the collection is sharded, an ordinary
-// collection and change streams do the same (Config.Form).
+// cursor waits at its end. Publishing a message costs one insert, however many subscribers there
+// are. The server keeps no state for them, and past messages stay available until the ring
+// overwrites them. Config.Form selects an ordinary collection with change streams instead. Use it
+// if a message must be published in the same transaction as the change that it announces, or if the
+// collection is sharded.
 //
-// When not to use it: for work that one of many shall do (package queue); to follow the changes of
-// documents that are there anyway, for which a change stream needs no messages; for thousands of
-// listeners on one server, each of which costs it a cursor.
+// When not to use it: for work that exactly one of many workers shall do (use package queue); to
+// follow changes of existing documents (a change stream does this without messages); for thousands
+// of subscribers on one server, each of which needs a cursor there.
 //
 // # The documents
 //
-//	topics: {_id: "6632…", topic: "shares.PIP", at: ISODate("2026-05-01T12:00:00Z"), seq: Timestamp(…), data: {ticker: "PIP", price: 12.5}}
-//	        capped; index: {seq: 1}.   ByStream: not capped; index {at: 1} TTL besides
-//	topics_subscribers: {_id: "billing", position: {id: "6632…", at, seq}, handled: NumberLong(3), updated: ISODate("…"), fence: NumberLong(7)}
+//	topics: {_id: "6632…", topic: "shares.PIP", at: ISODate("2026-05-01T12:00:00Z"), seq: Timestamp(…),
+//	         data: {ticker: "PIP", price: 12.5}}
+//	        capped; index: {seq: 1}.   ByStream: not capped, and also a TTL index {at: 1}
+//	topics_subscribers: {_id: "billing", position: {id: "6632…", at, seq}, handled: NumberLong(3),
+//	                     updated: ISODate("…"), fence: NumberLong(7)}
 //
-// The server puts its time into seq. A message has at most 16 MiB, and less than the ring.
+// The server sets seq to its own time. A message has at most 16 MiB, and must be smaller than the
+// ring.
 //
 // # Operations
 //
 //	Publish, PublishAll   1 insert
-//	Subscribe, Next       1 or 2 finds, then a getMore for each batch of messages, which waits on the server for the next one
-//	Consume               the same, 1 update for each message that was handled, and a lock (package lock)
-//	Lag                   1 find and 1 count of the index; 1 find more for a durable subscriber
-//	Reset, Forget         as many as Subscribe, and 1 update; 1 delete
+//	Subscribe, Next       1 or 2 finds, then a getMore for each batch of messages; the server delays
+//	                      its reply until there is a message
+//	Consume               the same, 1 update for each handled message, and a lock (package lock)
+//	Lag                   1 find and 1 count of the index; 1 more find for a durable subscriber
+//	Reset, Forget         the commands of Subscribe and 1 update; 1 delete
 //
-// Since and a subscription that goes on elsewhere read the ring from its beginning: the server
-// throws away what is older, which costs it time and the network nothing.
+// A subscription that begins at a time or after a position makes the server read the ring from the
+// beginning. The server discards the older messages itself: this costs time on the server, but no
+// network traffic.
 //
 // # Guarantees
 //
-//   - Messages are delivered in the order in which the server has stored them, to all subscribers
-//     the same; those of one publisher in the order in which it has published them.
-//   - A subscriber that keeps up sees each message that it is interested in exactly once. One that
-//     is too slow for the ring is told (ErrOverrun), with the places between which messages were
-//     lost; nothing is left out silently. It is also told when it was only away, and no message was
-//     lost that it is interested in, as nobody can know that.
-//   - Positions are places in the order of storing, not times: a message whose publisher's clock is
-//     wrong is not lost. A place is found again as long as its message is there. For finding it,
-//     messages within a minute of server time before it are looked at: an insert that takes longer
-//     than that between its timestamp and its storing may be delivered twice or not at all to a
-//     subscriber that comes back just then.
-//   - Consume delivers at least once: a message is noted after its handler has succeeded. One
-//     process at a time delivers to a durable subscriber, and one that has lost its lease stores
-//     nothing over what its successor has.
-//   - A draft with an ID is published once, as long as the first of its kind is kept.
-//   - Publishing to a capped collection cannot be part of a transaction; to an ordinary one it can.
+//   - All subscribers receive the messages in the same order: the order in which the server has
+//     stored them. The messages of one publisher arrive in the order in which it has published
+//     them.
+//   - A subscriber that keeps up receives each message that matches its interest exactly once. If
+//     the ring has overwritten messages before the subscriber read them, it gets an ErrOverrun with
+//     the positions between which messages were lost. No message is skipped silently. The error
+//     does not mean that lost messages matched the subscriber's interest, because nobody can know
+//     that any more.
+//   - A position is a place in the order of storing, not a time: a message is not lost if its
+//     publisher's clock is wrong. A position can be found again as long as its message is stored.
+//     The search reads the messages whose server time is at most a minute earlier. If an insert
+//     takes longer than a minute between getting its timestamp and being stored, a subscriber that
+//     reconnects in that moment may receive the message twice or not at all.
+//   - Consume delivers each message at least once: it stores the position after the handler has
+//     succeeded. One process at a time delivers to a durable subscriber. A process that has lost
+//     its lease cannot overwrite the position that its successor has stored.
+//   - A draft with an ID is published only once, as long as the first message with this ID is kept.
+//   - Publishing to an ordinary collection can be part of a transaction. Publishing to a capped
+//     collection cannot.
 //
 // # When a process dies
 //
-//   - In Publish: the message is there or not.
-//   - In Consume, between the handler and the note: the message is delivered again to whoever goes
-//     on, when the lease has ended.
+//   - In Publish: the message is published or not.
+//   - In Consume, after the handler and before the position is stored: the process that continues
+//     after the end of the lease delivers the message again.
 //
-// Nothing is left that would need Repair.
+// Nothing needs a Repair.
 //
 // # Metrics
 //
-// The counters topic.published, topic.delivered and topic.overrun.
+// The package counts topic.published, topic.delivered and topic.overrun.
 //
 // # Scaling
 //
-// A capped collection cannot be sharded. Its listeners may read from secondaries, whose order is
-// the same. Topics that have nothing to do with each other go to rings of their own (Config.Name),
-// so that a loud one does not push the others' messages out. An ordinary collection is sharded by
-// {_id: "hashed"}; its change stream merges the shards by time.
+// A capped collection cannot be sharded. Subscribers may read from secondaries, which have the same
+// order. Put unrelated topics into separate rings (Config.Name), so that a busy topic does not
+// overwrite the messages of the others. Shard an ordinary collection by {_id: "hashed"}; its change
+// stream merges the shards by time.
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", topics (system S35): the stock ticker, whose consumer
-// asks for messages with a time of now or later. That misses messages of publishers whose clocks
-// are behind, and a consumer that comes back has nothing to go on from. The book says that capped
-// collections are lost at shutdown; they are not.
+// The pattern is in "The Little MongoDB Schema Design Book", topics (system S35): a stock ticker
+// whose consumer queries for messages from now on, by the publishers' time. Such a consumer misses
+// messages of publishers whose clocks are slow, and has no position from which to continue later.
+// The book says that a shutdown loses capped collections, but it does not.
 package topic

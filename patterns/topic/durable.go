@@ -17,9 +17,9 @@ import (
 type Subscriber struct {
 	Name     string    `bson:"_id"`
 	Position Position  `bson:"position"`
-	Handled  int64     `bson:"handled"` // messages
+	Handled  int64     `bson:"handled"` // number of handled messages
 	Updated  time.Time `bson:"updated"`
-	Fence    int64     `bson:"fence"` // the token of the lease under which it was written
+	Fence    int64     `bson:"fence"` // the token of the lease under which the document was written
 }
 
 // MarshalBSON implements bson.Marshaler.
@@ -28,16 +28,17 @@ func (p Position) MarshalBSON() ([]byte, error) { return bson.Marshal(p.p) }
 // UnmarshalBSON implements bson.Unmarshaler.
 func (p *Position) UnmarshalBSON(data []byte) error { return bson.Unmarshal(data, &p.p) }
 
-// Handler handles a message. A message whose handler has returned an error will be delivered again.
+// Handler handles a message. If it returns an error, the message will be delivered again.
 type Handler func(ctx context.Context, m *Message) error
 
 // Consume delivers messages to a durable subscriber, one after the other, until ctx ends or the
-// handler fails, and stores the place behind each message that was handled: whoever consumes next
-// under this name begins there. In.From is where the subscriber begins when it is new. Any number
-// of processes may consume under a name: one of them does, and another one goes on when its lease
+// handler fails. It stores the position after each handled message; the next call with this name
+// continues there. in.From is the start of a new subscriber. Any number of processes may consume
+// under the same name: one of them receives the messages, and another one takes over when its lease
 // ends.
 //
-// It fails with an *OverrunError where messages were overwritten before they were seen: see Reset.
+// Consume fails with an *OverrunError if messages were overwritten before the subscriber received
+// them. Reset then moves the subscriber to another position.
 func (t *Topics) Consume(ctx context.Context, name string, in Interest, handle Handler) error {
 	var failed error
 	once := func(ctx context.Context, m *Message) error {
@@ -59,7 +60,7 @@ func (t *Topics) Consume(ctx context.Context, name string, in Interest, handle H
 	}
 }
 
-// consume delivers messages as long as the lease lasts.
+// consume delivers messages as long as this process holds the lease.
 func (t *Topics) consume(ctx context.Context, lease *lock.Lease, name string, in Interest, handle Handler) error {
 	stored, err := t.Subscriber(ctx, name)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -74,7 +75,9 @@ func (t *Topics) consume(ctx context.Context, lease *lock.Lease, name string, in
 	}
 	defer sub.Close(ctx)
 	last := sub.Position()
-	if stored == nil { // what is now shall be so when it comes back, even if there is no message until then
+	// Store the position of a new subscriber now: it must find this place again even if no message
+	// comes.
+	if stored == nil {
 		if err := t.store(ctx, lease, name, last, 0); err != nil {
 			return err
 		}
@@ -102,8 +105,8 @@ func (t *Topics) consume(ctx context.Context, lease *lock.Lease, name string, in
 	}
 }
 
-// store stores where a subscriber is, unless a later holder of its lease has done so. A message
-// that was handled is noted even if the context has ended meanwhile.
+// store stores the position of a subscriber, unless a later holder of the lease has already stored
+// one. It stores the position of a handled message even if ctx has ended meanwhile.
 func (t *Topics) store(ctx context.Context, lease *lock.Lease, name string, p Position, handled int) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.cfg.Lease)
 	defer cancel()
@@ -121,7 +124,7 @@ func (t *Topics) store(ctx context.Context, lease *lock.Lease, name string, p Po
 	return nil
 }
 
-// Subscriber returns a durable subscriber.
+// Subscriber returns a durable subscriber, or ErrNotFound.
 func (t *Topics) Subscriber(ctx context.Context, name string) (*Subscriber, error) {
 	s := &Subscriber{}
 	err := t.subscribers.FindOne(ctx, bson.D{{"_id", name}}).Decode(s)
@@ -134,7 +137,7 @@ func (t *Topics) Subscriber(ctx context.Context, name string) (*Subscriber, erro
 	return s, nil
 }
 
-// Lag tells how far a durable subscriber is behind.
+// Lag returns how far a durable subscriber is behind the newest message.
 func (t *Topics) Lag(ctx context.Context, name string) (*Lag, error) {
 	s, err := t.Subscriber(ctx, name)
 	if err != nil {
@@ -143,8 +146,8 @@ func (t *Topics) Lag(ctx context.Context, name string) (*Lag, error) {
 	return t.lag(ctx, s.Position)
 }
 
-// Reset lets a durable subscriber go on from elsewhere: behind messages that were lost, or again
-// from an earlier place. Nobody may consume under its name meanwhile: it fails with lock.ErrHeld.
+// Reset moves a durable subscriber to another position, for example past lost messages or back to
+// repeat messages. It fails with lock.ErrHeld if a process consumes under this name.
 func (t *Topics) Reset(ctx context.Context, name string, from Start) error {
 	return t.locks.Do(ctx, name, func(ctx context.Context, lease *lock.Lease) error {
 		sub, err := t.Subscribe(ctx, Interest{From: from})
@@ -156,7 +159,7 @@ func (t *Topics) Reset(ctx context.Context, name string, from Start) error {
 	})
 }
 
-// Forget removes a durable subscriber, if there is one.
+// Forget removes a durable subscriber. It is not an error if the subscriber does not exist.
 func (t *Topics) Forget(ctx context.Context, name string) error {
 	if _, err := t.subscribers.DeleteOne(ctx, bson.D{{"_id", name}}); err != nil {
 		return fmt.Errorf("topic: forget subscriber %s: %w", name, err)

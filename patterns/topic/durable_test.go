@@ -16,7 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/topic"
 )
 
-// consume handles messages until one is last.
+// consume handles messages until it has received the message with the number last.
 func consume(ctx context.Context, topics *topic.Topics, in topic.Interest, last int64) (got []int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -71,7 +71,7 @@ func TestDurable(t *testing.T) {
 	})
 }
 
-// TestNewFromNow has a subscriber that is new, hears of nothing, goes, and comes back.
+// TestNewFromNow has a new subscriber that receives nothing, stops, and comes back.
 func TestNewFromNow(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
@@ -100,7 +100,7 @@ func TestNewFromNow(t *testing.T) {
 	})
 }
 
-// TestTakeOver has two processes consume under one name, of which the first one dies.
+// TestTakeOver has two processes that consume under one name. The first process dies.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
@@ -137,7 +137,7 @@ func TestTakeOver(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			if i <= len(stops) {
-				stops[i-1]() // one of them goes on, or nobody
+				stops[i-1]() // another process continues, or none
 			}
 			if i == 2 {
 				break
@@ -151,8 +151,8 @@ func TestTakeOver(t *testing.T) {
 	})
 }
 
-// TestOverrunTold has a durable subscriber that comes back too late, and goes on with what is
-// there.
+// TestOverrunTold has a durable subscriber that comes back too late, and continues with the
+// messages that are left.
 func TestOverrunTold(t *testing.T) {
 	t.Parallel()
 	topics := newTopics(t, patterntest.Open(t), func(c *topic.Config) { c.Max = 5 })
@@ -192,7 +192,7 @@ func TestCrash(t *testing.T) {
 		},
 		After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
 			clock := patterntest.NewClock()
-			clock.Advance(time.Since(clock.Now()) + time.Hour) // leases have ended
+			clock.Advance(time.Since(clock.Now()) + time.Hour) // all leases have ended
 			topics := newTopics(t, db, func(c *topic.Config) { c.Clock = clock })
 			if death.Commands == 0 {
 				publish(t, topics, "a", last)
@@ -216,8 +216,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestCrashReset lets the process die while it moves a subscriber: it is where it was, or at the
-// beginning.
+// TestCrashReset lets the process die while it moves a subscriber. Afterwards the subscriber is at
+// its old position or at the beginning.
 func TestCrashReset(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{

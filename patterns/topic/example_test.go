@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/topic"
 )
 
-// Quote is what the ticker says of a share.
+// Quote is the price of a share.
 type Quote struct {
 	Ticker string
 	Price  float64
@@ -34,7 +34,7 @@ func ticker() (topics *topic.Topics, end func()) {
 	return topics, func() { _ = db.Close() }
 }
 
-// A stock ticker: every listener hears each price that it is interested in.
+// A stock ticker: each subscriber receives the prices that match its interest.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -92,7 +92,7 @@ func Example() {
 	// dear: shares.POP
 }
 
-// A subscriber that goes on where it was, also in another process.
+// A durable subscriber continues where it stopped, even in another process.
 func ExampleTopics_Consume() {
 	topics, end := ticker()
 	defer end()

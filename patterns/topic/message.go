@@ -9,27 +9,27 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Draft is a message that is to be published.
+// Draft is a message that is not published yet.
 type Draft struct {
-	// ID is made up if empty. Of messages with the same ID only the first is published, as long as
-	// it is kept.
+	// ID is generated if empty. While a message with this ID is kept, further drafts with the same
+	// ID are not published.
 	ID    string
 	Topic string
 	Data  any
 }
 
-// Message is a message that was published.
+// Message is a published message.
 type Message struct {
 	ID    string         `bson:"_id"`
 	Topic string         `bson:"topic"`
-	At    time.Time      `bson:"at"`  // when it was published, by the publisher's clock
-	Seq   bson.Timestamp `bson:"seq"` // when the server took it: no two messages have the same
+	At    time.Time      `bson:"at"`  // time of publishing, by the publisher's clock
+	Seq   bson.Timestamp `bson:"seq"` // timestamp set by the server, unique for each message
 	Data  bson.RawValue  `bson:"data"`
 
-	token bson.Raw // of a change stream
+	token bson.Raw // resume token of the change stream
 }
 
-// Decode reads the data.
+// Decode decodes the data of the message.
 func (m *Message) Decode(into any) error {
 	if err := m.Data.Unmarshal(into); err != nil {
 		return fmt.Errorf("topic: the data of message %s: %w", m.ID, err)
@@ -37,39 +37,41 @@ func (m *Message) Decode(into any) error {
 	return nil
 }
 
-// Position returns the place of the message.
+// Position returns the position after this message. A subscription that starts there continues with
+// the next message.
 func (m *Message) Position() Position {
 	return Position{place{ID: m.ID, At: m.At, Seq: m.Seq, Token: m.token}}
 }
 
-// Position is a place among the messages: behind one of them, or before the first of a time. The
-// zero value is the place before all.
+// Position is a place in the order of messages: after a message, or before the first message of a
+// time. The zero value is the place before all messages.
 type Position struct{ p place }
 
-// place is what a position is made of.
+// place holds the fields of a Position.
 type place struct {
 	ID    string         `bson:"id,omitempty"`
 	At    time.Time      `bson:"at,omitempty"`
 	Seq   bson.Timestamp `bson:"seq,omitempty"`
 	Token bson.Raw       `bson:"token,omitempty"`
-	// With: the message is behind the place, not before it.
+	// With is true if the place is before the message, so that the message is delivered.
 	With bool `bson:"with,omitempty"`
 }
 
-// IsZero reports whether it is the place before all messages.
+// IsZero reports whether the position is before all messages.
 func (p Position) IsZero() bool { return !p.exact() && p.p.At.IsZero() }
 
-// exact reports whether the place is that of a message, or of a change.
+// exact reports whether the position belongs to a message or to a change event, rather than to a
+// time.
 func (p Position) exact() bool { return p.p.ID != "" || len(p.p.Token) > 0 }
 
 func (p Position) equal(q Position) bool {
 	return p.p.ID == q.p.ID && p.p.With == q.p.With && bytes.Equal(p.p.Token, q.p.Token)
 }
 
-// At is when the message of the place was published.
+// At returns the time at which the message of the position was published.
 func (p Position) At() time.Time { return p.p.At }
 
-// String returns the position as text of letters, digits, '-' and '_'.
+// String encodes the position as a text of letters, digits, '-' and '_'.
 func (p Position) String() string {
 	data, err := bson.Marshal(p.p)
 	if err != nil {
@@ -78,7 +80,7 @@ func (p Position) String() string {
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
-// ParsePosition reads what String returned.
+// ParsePosition parses a text that String returned. It returns ErrPosition for any other text.
 func ParsePosition(text string) (Position, error) {
 	var p Position
 	data, err := base64.RawURLEncoding.DecodeString(text)
@@ -88,16 +90,18 @@ func ParsePosition(text string) (Position, error) {
 	return p, nil
 }
 
-// OverrunError says between which messages others were overwritten before they were seen.
+// OverrunError says where messages were lost: they were overwritten before the subscriber received
+// them.
 type OverrunError struct {
-	// After is the last message that was seen, Oldest the first that is there.
+	// After is the position of the last message that the subscriber received. Oldest is the
+	// position of the oldest message that is still stored.
 	After, Oldest Position
 }
 
-// Error implements error.
+// Error returns the message with the times of both positions.
 func (e *OverrunError) Error() string {
 	return fmt.Sprintf("%v: between %v and %v", ErrOverrun, e.After.At(), e.Oldest.At())
 }
 
-// Unwrap makes it an ErrOverrun.
+// Unwrap returns ErrOverrun, so that errors.Is recognizes it.
 func (e *OverrunError) Unwrap() error { return ErrOverrun }

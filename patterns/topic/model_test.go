@@ -13,11 +13,11 @@ import (
 	"github.com/sheafdb/sheaf/patterns/topic"
 )
 
-// ringSize is how many messages the ring of TestModel has.
+// ringSize is the number of messages in the ring of TestModel.
 const ringSize = 8
 
-// TestModel publishes, reads, goes and comes back at random, on a small ring. Nothing is left out
-// without being told, and nothing is told for no reason.
+// TestModel publishes, reads, stops and reconnects at random on a small ring. A subscriber must get
+// an error if it lost messages, and only then.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -28,7 +28,7 @@ func TestModel(t *testing.T) {
 			c.Name, c.Max, c.Await = fmt.Sprint("ring", run), ringSize, time.Millisecond
 		})
 		in := topic.Interest{From: topic.Beginning()}
-		step := 1 // between the messages of interest
+		step := 1 // distance between two wanted messages
 		if rapid.Bool().Draw(rt, "even") {
 			in.Topics, step = []string{"even"}, 2
 		}
@@ -57,7 +57,7 @@ func TestModel(t *testing.T) {
 				switch {
 				case err == nil && int(m.Data.AsInt64()) == seen+step:
 					seen += step
-				// the oldest there was
+				// the oldest message in the ring
 				case err == nil && seen == 0 && m.Data.AsInt64() <= int64(published-ringSize+step):
 					seen = int(m.Data.AsInt64())
 				case errors.Is(err, topic.ErrOverrun) && seen <= published-ringSize:

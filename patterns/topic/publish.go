@@ -9,16 +9,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Publish publishes a message: one insert.
+// Publish publishes a message with one insert.
 func (t *Topics) Publish(ctx context.Context, topic string, data any) error {
 	_, err := t.PublishAll(ctx, []Draft{{Topic: topic, Data: data}})
 	return err
 }
 
-// PublishAll publishes messages in their order with one insert, and returns how many are new: one
-// whose ID has been published is skipped, at the price of a further insert. IDs that are not given
-// are filled in, so that it may be called again with the same drafts when it is not known which of
-// them were published.
+// PublishAll publishes messages in their order with one insert, and returns the number of new
+// messages. It skips a draft whose ID is already published, which costs one more insert. It
+// generates the missing IDs and stores them in drafts. A caller that does not know whether the
+// messages were published can therefore call it again with the same drafts.
 func (t *Topics) PublishAll(ctx context.Context, drafts []Draft) (published int, err error) {
 	messages := make([]*Message, 0, len(drafts))
 	for i := range drafts {
@@ -50,8 +50,8 @@ func (t *Topics) PublishAll(ctx context.Context, drafts []Draft) (published int,
 	return published, nil
 }
 
-// message makes a message of a draft, whose ID it fills in. The server puts its time into the empty
-// timestamp.
+// message makes a message from a draft, and generates the draft's ID if it is empty. The server
+// replaces the empty timestamp by its time.
 func (t *Topics) message(d *Draft) (*Message, error) {
 	if d.Topic == "" {
 		return nil, errors.New("topic: a message has no topic")

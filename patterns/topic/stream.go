@@ -11,21 +11,21 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Codes of change streams.
+// Error codes of change streams.
 const (
 	noChangeStreams         = 40573
 	changeStreamHistoryLost = 286
 )
 
-// stream follows an ordinary collection.
+// stream reads the messages of an ordinary collection from a change stream.
 type stream struct {
 	topics *Topics
 	in     Interest
 	pos    Position
-	stream *mongo.ChangeStream // nil where it has to be opened again
+	stream *mongo.ChangeStream // nil if the stream must be opened again
 }
 
-// openStream opens a change stream at the place where a subscriber begins.
+// openStream opens a change stream at the start position of a subscriber.
 func (t *Topics) openStream(ctx context.Context, in Interest) (source, error) {
 	s := &stream{topics: t, in: in}
 	if in.From.kind == fromPosition {
@@ -45,13 +45,13 @@ func (t *Topics) openStream(ctx context.Context, in Interest) (source, error) {
 	if err := s.open(ctx); err != nil {
 		return nil, err
 	}
-	if in.From.kind == fromTime && s.pos.p.Token == nil { // the stream begins with changes of then
+	if in.From.kind == fromTime && s.pos.p.Token == nil { // the stream begins with changes near that time
 		s.pos.p.At = in.From.time
 	}
 	return s, nil
 }
 
-// open opens a change stream behind what was delivered.
+// open opens a change stream after the last delivered message.
 func (s *stream) open(ctx context.Context) error {
 	if s.pos.p.Token != nil || s.in.From.kind != fromFirst {
 		return s.watch(ctx, nil)
@@ -63,7 +63,8 @@ func (s *stream) open(ctx context.Context) error {
 	if err := s.watch(ctx, first); err != nil || first != nil {
 		return err
 	}
-	// There was none. One that was published before the stream was open is not in it.
+	// There was no message. A message published before the stream was open is not in the stream:
+	// look again.
 	if first, err = s.topics.oldest(ctx); err != nil || first == nil {
 		return err
 	}
@@ -72,17 +73,18 @@ func (s *stream) open(ctx context.Context) error {
 	return s.watch(ctx, first)
 }
 
-// watch opens a change stream; first is the oldest message of one that begins with it.
+// watch opens a change stream. first is the message with which the stream begins, or nil.
 func (s *stream) watch(ctx context.Context, first *Message) (err error) {
 	opts := options.ChangeStream().SetMaxAwaitTime(s.topics.cfg.Await)
 	switch {
 	case s.pos.p.Token != nil:
 		opts.SetResumeAfter(s.pos.p.Token)
 	case s.in.From.kind == fromFirst && first != nil:
-		// A message is in the log of changes at the time that it has as its timestamp, or later.
+		// The change event of a message has the message's timestamp as its time, or a later time.
 		opts.SetStartAtOperationTime(&first.Seq)
 	case s.in.From.kind == fromTime:
-		// The clock of the server may be another one; what was published before is left out later.
+		// The server's clock may differ from the publishers' clocks, so the stream begins earlier.
+		// The subscription skips the messages published before the start time.
 		opts.SetStartAtOperationTime(&bson.Timestamp{T: uint32(max(s.in.From.time.Unix()-skew, 1))})
 	}
 	if s.stream, err = s.topics.coll.Watch(ctx, wanted(s.in.condition()), opts); err != nil {
@@ -94,8 +96,9 @@ func (s *stream) watch(ctx context.Context, first *Message) (err error) {
 	return nil
 }
 
-// wanted is the pipeline of the messages that satisfy a condition: of inserts, the documents in
-// place of the events, but with the events' _id, which are their places.
+// wanted returns the pipeline that keeps the inserts of messages that satisfy a condition. It
+// replaces each event by the inserted document, with the _id of the event, which is its resume
+// token.
 func wanted(cond bson.D) mongo.Pipeline {
 	return mongo.Pipeline{
 		{{"$match", bson.D{{"operationType", "insert"}}}},
@@ -114,13 +117,13 @@ func (s *stream) passed(m *Message) {
 
 func (s *stream) close(ctx context.Context) {
 	if s.stream != nil {
-		_ = s.stream.Close(context.WithoutCancel(ctx)) // it is of no use any more either way
+		_ = s.stream.Close(context.WithoutCancel(ctx)) // an error does not matter: the stream is not used any more
 		s.stream = nil
 	}
 }
 
-// next implements source. The driver opens a stream again that was interrupted by the server, but
-// not one whose context has ended.
+// next implements source. The driver reopens a stream that the server has interrupted, but not a
+// stream whose context has ended.
 func (s *stream) next(ctx context.Context) (*Message, error) {
 	if s.stream == nil {
 		if err := s.open(ctx); err != nil {
@@ -153,12 +156,13 @@ func (s *stream) next(ctx context.Context) (*Message, error) {
 	return m, nil
 }
 
-// failed says what the error of a change stream means.
+// failed translates an error of a change stream.
 func (s *stream) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if _, limited := ctx.Deadline(); limited && mongo.IsTimeout(err) { // it is so near that the driver does not try
+	// the deadline is so near that the driver does not send the command
+	if _, limited := ctx.Deadline(); limited && mongo.IsTimeout(err) {
 		return errors.Join(context.DeadlineExceeded, err)
 	}
 	var server mongo.ServerError

@@ -14,17 +14,20 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Interest says which messages a subscriber wants. The zero value is all from now on.
+// Interest selects the messages that a subscriber receives. The zero value selects all messages
+// from now on.
 type Interest struct {
-	// Topics are names, or beginnings of names followed by a star: "ticker.*". All topics if empty.
+	// Topics lists names of topics, or prefixes followed by a star: "ticker.*". Empty means all
+	// topics.
 	Topics []string
-	// Filter is any condition of topic, at and data: bson.D{{"data.price", bson.D{{"$gt", 100}}}}.
+	// Filter is a condition on the fields topic, at and data: bson.D{{"data.price", bson.D{{"$gt",
+	// 100}}}}.
 	Filter bson.D
-	// From is where to begin: Now if zero.
+	// From is the start position; Now if zero.
 	From Start
 }
 
-// Start is where a subscriber begins.
+// Start is the position at which a subscription begins.
 type Start struct {
 	kind startKind
 	time time.Time
@@ -40,16 +43,16 @@ const (
 	fromPosition
 )
 
-// Now is behind all messages that are there.
+// Now starts after all stored messages.
 func Now() Start { return Start{} }
 
-// Beginning is before the oldest message that is there.
+// Beginning starts before the oldest stored message.
 func Beginning() Start { return Start{kind: fromFirst} }
 
-// Since is before the first message that was published at a time or later.
+// Since starts before the first message that was published at time t or later.
 func Since(t time.Time) Start { return Start{kind: fromTime, time: t.Truncate(time.Millisecond)} }
 
-// After is behind a place.
+// After starts after a position.
 func After(p Position) Start {
 	switch {
 	case p.IsZero():
@@ -60,7 +63,7 @@ func After(p Position) Start {
 	return Start{kind: fromPosition, pos: p}
 }
 
-// condition is what messages must satisfy.
+// condition returns the condition that the wanted messages satisfy.
 func (in *Interest) condition() bson.D {
 	cond := bson.D{}
 	if len(in.Topics) > 0 {
@@ -80,13 +83,14 @@ func (in *Interest) condition() bson.D {
 	return cond
 }
 
-// source is where messages come from.
+// source delivers messages to a subscription.
 type source interface {
-	// next returns the next message, or nil if there is none for a while.
+	// next returns the next message, or nil if no message has come for a while.
 	next(ctx context.Context) (*Message, error)
-	// here returns the place behind what was delivered.
+	// here returns the position after the last delivered message.
 	here() Position
-	// passed says, when next has returned nil, that everything up to a message has been looked at.
+	// passed tells the source that there was no wanted message up to m. It is called after next has
+	// returned nil.
 	passed(m *Message)
 	close(ctx context.Context)
 }
@@ -95,14 +99,14 @@ type source interface {
 type Subscription struct {
 	topics *Topics
 	src    source
-	asked  time.Time // when it was asked which message is the newest
-	since  time.Time // messages are delivered from the first one on that is not older
+	asked  time.Time // when the subscription last asked for the newest message
+	since  time.Time // skip messages until the first that was published at this time or later
 }
 
-// idleTime is how often a subscriber without messages asks where the others are.
+// idleTime is the interval at which a subscription without messages asks for the newest message.
 const idleTime = 10 * time.Second
 
-// Subscribe begins to deliver messages.
+// Subscribe starts a subscription. Call Next or All to receive its messages, and Close to end it.
 func (t *Topics) Subscribe(ctx context.Context, in Interest) (*Subscription, error) {
 	if err := t.ready(ctx); err != nil {
 		return nil, err
@@ -123,9 +127,9 @@ func (t *Topics) Subscribe(ctx context.Context, in Interest) (*Subscription, err
 	return s, nil
 }
 
-// Next returns the next message. It waits for one until ctx ends. It fails with an *OverrunError
-// where messages were overwritten before they were seen; who wants to go on without them subscribes
-// anew, from the Beginning. After other errors it may be called again.
+// Next returns the next message. It waits for a message until ctx ends. It fails with an
+// *OverrunError if messages were overwritten before they were received. To continue after that
+// error, subscribe again from Beginning. After other errors, Next may be called again.
 func (s *Subscription) Next(ctx context.Context) (*Message, error) {
 	for {
 		m, err := s.poll(ctx)
@@ -135,9 +139,9 @@ func (s *Subscription) Next(ctx context.Context) (*Message, error) {
 	}
 }
 
-// poll is Next that returns nil where there is no message for a while.
+// poll is like Next, but returns nil if no message comes for a while.
 func (s *Subscription) poll(ctx context.Context) (*Message, error) {
-	if err := ctx.Err(); err != nil { // what a cursor has already it would deliver all the same
+	if err := ctx.Err(); err != nil { // a cursor would still deliver the messages that it has already fetched
 		return nil, err
 	}
 	newest, err := s.lookAhead(ctx)
@@ -162,8 +166,8 @@ func (s *Subscription) poll(ctx context.Context) (*Message, error) {
 	return m, nil
 }
 
-// lookAhead asks from time to time which message is the newest: a subscriber whose messages are
-// rare would otherwise seem to be where the last of them was, which may have been overwritten long
+// lookAhead asks from time to time for the newest message. Without it, a subscriber that receives
+// few messages would keep the position of its last message, which may have been overwritten long
 // ago.
 func (s *Subscription) lookAhead(ctx context.Context) (*Message, error) {
 	now := s.topics.env.Now()
@@ -174,7 +178,7 @@ func (s *Subscription) lookAhead(ctx context.Context) (*Message, error) {
 	return s.topics.newest(ctx)
 }
 
-// All returns the messages until ctx ends or something fails.
+// All yields the messages until ctx ends or an error occurs. It yields the error last.
 func (s *Subscription) All(ctx context.Context) iter.Seq2[*Message, error] {
 	return func(yield func(*Message, error) bool) {
 		for {
@@ -186,22 +190,24 @@ func (s *Subscription) All(ctx context.Context) iter.Seq2[*Message, error] {
 	}
 }
 
-// Position returns the place behind the last message that was delivered, or behind others that were
-// not wanted.
+// Position returns the position after the last message that the subscription has delivered or
+// skipped.
 func (s *Subscription) Position() Position { return s.src.here() }
 
-// Lag tells how far the subscriber is behind: one find and one count of the index.
+// Lag returns how far the subscription is behind the newest message. It costs one find and one
+// count of the index.
 func (s *Subscription) Lag(ctx context.Context) (*Lag, error) { return s.topics.lag(ctx, s.src.here()) }
 
 // Close ends the subscription.
 func (s *Subscription) Close(ctx context.Context) { s.src.close(ctx) }
 
-// Lag is how far a subscriber is behind the newest message.
+// Lag says how far a subscriber is behind the newest message.
 type Lag struct {
-	// Messages is how many it has not looked at, wanted or not.
+	// Messages is the number of messages after the subscriber's position, including the ones that
+	// it does not want.
 	Messages int64
-	// Time is how much later the newest message was published than the last one that it has looked
-	// at.
+	// Time is the time between the message at the subscriber's position and the newest message, by
+	// their publishers' clocks.
 	Time time.Duration
 }
 
@@ -221,18 +227,18 @@ func (t *Topics) lag(ctx context.Context, p Position) (*Lag, error) {
 	return lag, nil
 }
 
-// newest returns the message that was published last; nil if there is none.
+// newest returns the message that was stored last, or nil if the topic has no messages.
 func (t *Topics) newest(ctx context.Context) (*Message, error) {
 	return t.one(ctx, bson.D{}, bson.D{{t.order(), -1}})
 }
 
-// oldest returns the message that was published first of those that are there; nil where there is
-// none.
+// oldest returns the first of the messages that are still stored, or nil if the topic has no messages.
 func (t *Topics) oldest(ctx context.Context) (*Message, error) {
 	return t.one(ctx, bson.D{}, bson.D{{t.order(), 1}})
 }
 
-// order is what messages are sorted by: a capped collection has them in their order.
+// order returns the sort key of the order of storing. A capped collection has its messages in this
+// order.
 func (t *Topics) order() string {
 	if t.cfg.Form == ByTail {
 		return "$natural"

@@ -11,29 +11,29 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// The order of a capped collection is that in which messages were stored, which is the order in
-// which they are delivered. The timestamps follow it but for messages that are published at the
-// same moment. So a place is found again by its message: a cursor is opened at a time shortly
-// before it, and what it has up to the message is thrown away.
+// A capped collection returns its messages in the order in which they were stored, and subscribers
+// receive them in this order. The timestamps have the same order, except for messages published at
+// the same moment. A position is therefore found by its message: the cursor begins shortly before
+// the message's timestamp, and the tail discards everything up to that message.
 
-// skew is how much earlier than its neighbours the timestamp of a message may be: it is taken when
-// the server begins with the insert.
+// skew is the time by which a message's timestamp may be earlier than the timestamps stored before
+// it, in seconds. The server takes the timestamp when it begins the insert.
 const skew = 60
 
-// pause is how long a tail rests before it looks again at a collection that has no messages, or no
-// server.
+// pause is the wait before a tail queries again after its cursor has ended: the collection is
+// empty, or the server is down.
 const pause = 100 * time.Millisecond
 
-// tail follows a capped collection.
+// tail reads the messages of a capped collection from a tailable cursor.
 type tail struct {
 	topics *Topics
 	cond   bson.D
 	pos    Position
 	cursor *mongo.Cursor
-	seek   bool // messages up to that of pos are thrown away
+	seek   bool // discard messages up to the message of pos
 }
 
-// openTail finds the place where a subscriber begins.
+// openTail finds the start position of a subscriber.
 func (t *Topics) openTail(ctx context.Context, in Interest) (source, error) {
 	s := &tail{topics: t, cond: in.condition()}
 	switch in.From.kind {
@@ -42,7 +42,7 @@ func (t *Topics) openTail(ctx context.Context, in Interest) (source, error) {
 	case fromFirst:
 		return s, nil
 	default:
-		last, err := t.newest(ctx) // what is published from here on is behind it
+		last, err := t.newest(ctx) // messages published from now on follow it
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func (s *tail) passed(m *Message) {
 
 func (s *tail) close(ctx context.Context) {
 	if s.cursor != nil {
-		_ = s.cursor.Close(context.WithoutCancel(ctx)) // it is of no use any more either way
+		_ = s.cursor.Close(context.WithoutCancel(ctx)) // an error does not matter: the cursor is not used any more
 		s.cursor = nil
 	}
 }
@@ -103,7 +103,7 @@ func (s *tail) next(ctx context.Context) (*Message, error) {
 	return nil, s.interrupted(ctx)
 }
 
-// open opens a cursor at the place.
+// open opens a cursor at the position.
 func (s *tail) open(ctx context.Context) error {
 	cond := s.cond
 	if s.seek = !s.pos.IsZero(); s.seek {
@@ -126,7 +126,7 @@ func (s *tail) open(ctx context.Context) error {
 	return nil
 }
 
-// there fails where the message of the place is overwritten.
+// there fails if the message of the position has been overwritten.
 func (s *tail) there(ctx context.Context) error {
 	m, err := s.topics.one(ctx, bson.D{{"_id", s.pos.p.ID}}, bson.D{})
 	if err != nil || m != nil {
@@ -135,7 +135,7 @@ func (s *tail) there(ctx context.Context) error {
 	return s.topics.overrun(ctx, s.pos)
 }
 
-// overrun returns the error of a subscriber that was at a place which is overwritten.
+// overrun returns the error for a subscriber whose position has been overwritten.
 func (t *Topics) overrun(ctx context.Context, after Position) error {
 	e := &OverrunError{After: after}
 	oldest, err := t.oldest(ctx)
@@ -151,14 +151,15 @@ func (t *Topics) overrun(ctx context.Context, after Position) error {
 	return e
 }
 
-// cappedPositionLost is the code of a cursor that was overtaken.
+// cappedPositionLost is the error code of a tailable cursor whose position has been overwritten.
 const cappedPositionLost = 136
 
-// interrupted tells why a cursor has no message, and closes one that will never have any.
+// interrupted finds out why a cursor has no message, and closes a cursor that cannot return any
+// more messages.
 func (s *tail) interrupted(ctx context.Context) error {
 	err := s.cursor.Err()
 	if err == nil && s.cursor.ID() != 0 {
-		if s.seek { // it has come to the end without its place
+		if s.seek { // the cursor has reached the end without finding the message of the position
 			return s.there(ctx)
 		}
 		return nil

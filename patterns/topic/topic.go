@@ -16,18 +16,19 @@ import (
 
 // Errors of topics.
 var (
-	// ErrOverrun is returned where messages were overwritten before a subscriber had seen them. The
+	// ErrOverrun is returned if messages were overwritten before a subscriber received them. The
 	// error is an *OverrunError.
 	ErrOverrun = errors.New("topic: messages were lost to a subscriber that was too slow")
-	// ErrNoStreams is returned where ByStream is configured and the server has no change streams.
+	// ErrNoStreams is returned if Config.Form is ByStream and the server does not support change
+	// streams.
 	ErrNoStreams = errors.New("topic: the server has no change streams")
-	// ErrPosition is returned for a text that is no position.
+	// ErrPosition is returned for a text that is not a position.
 	ErrPosition = errors.New("topic: this is no position")
-	// ErrNotFound is returned where there is no durable subscriber of a name.
+	// ErrNotFound is returned if no durable subscriber has the name.
 	ErrNotFound = errors.New("topic: there is no such subscriber")
 )
 
-// What a zero Config stands for.
+// The defaults of Config.
 const (
 	DefaultName  = "topics"
 	DefaultSize  = 64 << 20
@@ -35,42 +36,41 @@ const (
 	DefaultAwait = time.Second
 )
 
-// Form is how messages are stored and followed.
+// Form selects how messages are stored and followed.
 type Form int
 
 const (
-	// ByTail stores messages in a capped collection, which overwrites the oldest, and follows it by
-	// tailable cursors.
+	// ByTail stores messages in a capped collection, which overwrites the oldest messages, and
+	// follows it with tailable cursors.
 	ByTail Form = iota
-	// ByStream stores messages in an ordinary collection and follows it by change streams.
+	// ByStream stores messages in an ordinary collection and follows it with change streams.
 	ByStream
 )
 
 // Config configures Topics. The zero value works.
 type Config struct {
 	patterns.Env
-	// Name is the collection of the messages; DefaultName if empty. Beside it are two of the same
-	// name with _subscribers and _locks.
+	// Name is the collection of the messages; DefaultName if empty. Two more collections have this
+	// name with the suffixes _subscribers and _locks.
 	Name string
-	// Form is ByTail unless it is said otherwise.
+	// Form is ByTail if zero.
 	Form Form
-	// Size is how many bytes of messages a capped collection keeps; DefaultSize if zero.
+	// Size is the size of a capped collection in bytes; DefaultSize if zero.
 	Size int64
-	// Max is how many messages a capped collection keeps at most; as many as Size has room for if
-	// zero.
+	// Max is the largest number of messages in a capped collection. If zero, only Size limits it.
 	Max int64
-	// Keep is how long an ordinary collection keeps messages; DefaultKeep if zero. What can be
-	// replayed is what the server's log of changes has.
+	// Keep is the time for which an ordinary collection keeps messages; DefaultKeep if zero. A
+	// replay reads from the server's oplog, so it also depends on how far back the oplog goes.
 	Keep time.Duration
-	// Await is how long the server waits for a message before it says that there is none;
+	// Await is the time for which the server waits for a message before it returns an empty batch;
 	// DefaultAwait if zero.
 	Await time.Duration
-	// Lease is how long a durable subscriber that has died keeps others from going on for it;
-	// lock.DefaultLease if zero.
+	// Lease is the time after which another process takes over a durable subscriber whose process
+	// has died; lock.DefaultLease if zero.
 	Lease time.Duration
 }
 
-// Topics are the topics of a collection. It is safe for concurrent use.
+// Topics publishes and delivers the messages of one collection. It is safe for concurrent use.
 type Topics struct {
 	env         patterns.Env
 	cfg         Config
@@ -80,7 +80,7 @@ type Topics struct {
 	prepared    patterns.Prepared
 }
 
-// New returns the topics of a database.
+// New returns topics that store their messages in db.
 func New(db *mongo.Database, cfg Config) (*Topics, error) {
 	if cfg.Size < 0 || cfg.Max < 0 || cfg.Keep < 0 || cfg.Await < 0 || cfg.Lease < 0 {
 		return nil, fmt.Errorf("topic: a negative value: size %d, max %d, keep %v, await %v, lease %v",
@@ -112,8 +112,8 @@ func New(db *mongo.Database, cfg Config) (*Topics, error) {
 	}, nil
 }
 
-// Indexes returns that of the order of the messages, and of an ordinary collection that of their
-// age.
+// Indexes returns the index of the message order. For an ordinary collection it also returns the
+// TTL index that removes old messages.
 func (t *Topics) Indexes() []patterns.Index {
 	out := []patterns.Index{{Collection: t.cfg.Name, Model: mongo.IndexModel{Keys: bson.D{{"seq", 1}}}}}
 	if t.cfg.Form == ByStream {
@@ -125,12 +125,12 @@ func (t *Topics) Indexes() []patterns.Index {
 	return out
 }
 
-// namespaceExists is the code of a create for what exists.
+// namespaceExists is the error code of create for a collection that already exists.
 const namespaceExists = 48
 
-// EnsureIndexes creates the collection, which must be capped before it has messages, and the
-// indexes that do not exist. A collection that exists stays as it is: Check tells whether it is
-// what is configured.
+// EnsureIndexes creates the collection and the missing indexes. A capped collection must be created
+// before its first message. EnsureIndexes does not change an existing collection; Check reports
+// whether it matches the configuration.
 func (t *Topics) EnsureIndexes(ctx context.Context) error {
 	if t.cfg.Form == ByTail {
 		opts := options.CreateCollection().SetCapped(true).SetSizeInBytes(t.cfg.Size)
@@ -149,8 +149,8 @@ func (t *Topics) EnsureIndexes(ctx context.Context) error {
 	return t.ready(ctx)
 }
 
-// ready fails before the first use without EnsureIndexes: a collection that is not capped keeps all
-// messages, and cannot be followed.
+// ready fails if EnsureIndexes was not called before the first use. A collection that is not capped
+// would keep all messages, and tailable cursors could not follow it.
 func (t *Topics) ready(ctx context.Context) error {
 	if t.cfg.Form == ByTail {
 		return t.prepared.CheckKind(ctx, t.coll, patterns.Capped)
@@ -158,7 +158,7 @@ func (t *Topics) ready(ctx context.Context) error {
 	return t.prepared.Check(ctx, t.coll.Database(), t.env.Logger, t.Indexes)
 }
 
-// ShardKeys returns how an ordinary collection is distributed over shards. A capped one cannot be.
+// ShardKeys returns the shard key of an ordinary collection. A capped collection cannot be sharded.
 func (t *Topics) ShardKeys() []patterns.ShardKey {
 	if t.cfg.Form == ByTail {
 		return nil
@@ -166,7 +166,7 @@ func (t *Topics) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: t.cfg.Name, Key: bson.D{{"_id", "hashed"}}}}
 }
 
-// Shard distributes the messages over the shards of a cluster.
+// Shard shards the messages by the keys of ShardKeys.
 func (t *Topics) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, t.coll.Database(), t.ShardKeys())
 }

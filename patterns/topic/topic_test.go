@@ -79,7 +79,7 @@ func publish(t testing.TB, topics *topic.Topics, name string, numbers ...int) {
 	}
 }
 
-// patience bounds what a test waits for.
+// patience is the longest time for which a test waits.
 const patience = 20 * time.Second
 
 // next reads n messages and returns their numbers.
@@ -104,14 +104,14 @@ func mustBe(t testing.TB, got []int64, want ...int64) {
 	}
 }
 
-// TestStart has each place to begin at. Since is W117: a subscriber that begins at a time sees what
-// is published from then on.
+// TestStart tests each start position. Since is W117: a subscriber that begins at a time receives
+// the messages published from then on.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
 		clock := patterntest.NewClock()
 		topics := open(clock)
-		clock.Advance(time.Since(clock.Now())) // replay by a change stream goes by the server's time
+		clock.Advance(time.Since(clock.Now())) // a replay from a change stream uses the server's time
 		early := subscribe(t, topics, topic.Interest{})
 		all := subscribe(t, topics, topic.Interest{From: topic.Beginning()})
 		publish(t, topics, "a", 1)
@@ -159,7 +159,7 @@ func TestInterest(t *testing.T) {
 	})
 }
 
-// TestOnce publishes drafts again of which it is not known whether they were published.
+// TestOnce publishes drafts again, as a caller does that does not know whether they were published.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
@@ -184,8 +184,8 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// TestRing is W117: of more messages than there is room for the last ones are there, and who was
-// too slow is told.
+// TestRing is W117: the ring keeps the last messages that fit, and a subscriber that was too slow
+// gets an error.
 func TestRing(t *testing.T) {
 	t.Parallel()
 	topics := newTopics(t, patterntest.Open(t), func(c *topic.Config) { c.Max = 10 })
@@ -203,7 +203,7 @@ func TestRing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var err error
-	for err == nil { // what the cursor has fetched before it was overtaken is delivered
+	for err == nil { // the messages that the cursor fetched before it was overtaken are still delivered
 		_, err = slow.Next(ctx)
 	}
 	var overrun *topic.OverrunError
@@ -218,8 +218,8 @@ func TestRing(t *testing.T) {
 	mustHold(t, topics)
 }
 
-// TestRare has a subscriber whose messages are rare: it is where the others are, not where its last
-// one was.
+// TestRare has a subscriber that receives few messages. Its position must follow the newest
+// messages, not stay at its last one.
 func TestRare(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
@@ -256,8 +256,8 @@ func TestRare(t *testing.T) {
 	})
 }
 
-// TestEveryone lets several publish and several listen: each hears every message once, those of one
-// publisher in their order.
+// TestEveryone has several publishers and several subscribers. Each subscriber receives every
+// message once, and the messages of one publisher in their order.
 func TestEveryone(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
@@ -299,7 +299,7 @@ func TestEveryone(t *testing.T) {
 	})
 }
 
-// TestBroken makes what contradicts each rule.
+// TestBroken violates each rule.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -344,8 +344,8 @@ func TestNoScans(t *testing.T) {
 	t.Parallel()
 	s := patterntest.Start(t)
 	newTopics(t, s.Database())
-	// The collection of the messages is followed in its own order: that is what a capped collection
-	// is for.
+	// Reading a capped collection in its own order is the purpose of the collection, so that scan
+	// is allowed.
 	s.NoScans(t, func(ctx context.Context, db *mongo.Database) {
 		topics := newTopics(t, db)
 		publish(t, topics, "a", 1, 2)
@@ -387,7 +387,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestNoStreams is a server without change streams.
+// TestNoStreams uses a server without change streams.
 func TestNoStreams(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
