@@ -9,22 +9,23 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// MaxBatch is how many jobs a batch has at most, which bounds the document of the job that follows
-// it.
+// MaxBatch is the largest number of jobs in a batch. It limits the size of the follow-up job's
+// document, which lists the jobs of the batch.
 const MaxBatch = 1000
 
-// Batch is several jobs that belong together.
+// Batch is a set of jobs that belong together.
 type Batch struct {
-	// ID names the batch. Its jobs have the IDs ID/0, ID/1 and so on, the one that follows ID/then.
+	// ID names the batch. Its jobs get the IDs ID/0, ID/1 and so on, and the job Then gets ID/then.
 	ID   string
 	Jobs []Spec
-	// Then is a job that is held until all the others have succeeded. It may be nil.
+	// Then is a follow-up job that is held until all jobs of the batch have succeeded. It may be
+	// nil.
 	Then *Spec
 }
 
-// PutBatch puts the jobs of a batch and the one that follows them, by one insert: all of them or
-// none, as far as one process can tell. It may be called again with the same ID when it is not
-// known whether they were put; those that exist are left as they are.
+// PutBatch puts the jobs of a batch and its follow-up job with one insert. If the process dies,
+// either all jobs are stored or none. A caller that does not know whether the batch was stored may
+// call PutBatch again with the same ID; it leaves existing jobs as they are.
 func (q *Queue) PutBatch(ctx context.Context, b Batch) error {
 	if b.ID == "" || len(b.Jobs) == 0 || len(b.Jobs) > MaxBatch {
 		return fmt.Errorf("queue: a batch has an ID and 1 to %d jobs, not %q and %d", MaxBatch, b.ID, len(b.Jobs))
@@ -63,9 +64,9 @@ func (q *Queue) PutBatch(ctx context.Context, b Batch) error {
 	return err
 }
 
-// tell lets the job that follows a batch know that one of the batch's jobs has succeeded. The last
-// one opens it. It comes before the job itself is ended: if the process dies in between, the job is
-// done again, and telling twice is telling once.
+// tell removes a job that has succeeded from the waiting list of its follow-up job. The last job of
+// the batch opens the follow-up job. Done calls tell before it ends the job itself: if the process
+// dies in between, the job runs again, and the second call of tell changes nothing.
 func (q *Queue) tell(ctx context.Context, t *Taken) error {
 	others := bson.D{{"$filter", bson.D{
 		{"input", "$waits"},
@@ -82,7 +83,7 @@ func (q *Queue) tell(ctx context.Context, t *Taken) error {
 	return nil
 }
 
-// Progress returns how many jobs of a batch are in each state, with the one that follows.
+// Progress returns the number of jobs of a batch in each state. The follow-up job counts too.
 func (q *Queue) Progress(ctx context.Context, batch string) (map[State]int, error) {
 	found, err := q.lane(batch).Aggregate(ctx, mongo.Pipeline{
 		{{"$match", bson.D{{"batch", batch}}}},
@@ -105,8 +106,8 @@ func (q *Queue) Progress(ctx context.Context, batch string) (map[State]int, erro
 	return out, nil
 }
 
-// CancelBatch cancels what has not ended of a batch, as Cancel does, and returns how many jobs
-// those were.
+// CancelBatch cancels the jobs of a batch that have not ended, as Cancel does, and returns their
+// number.
 func (q *Queue) CancelBatch(ctx context.Context, batch string) (int64, error) {
 	filter := bson.D{{"batch", batch}, {"state", bson.D{{"$in", bson.A{Open, Held}}}}}
 	res, err := q.lane(batch).UpdateMany(ctx, filter, q.cancelling())

@@ -15,7 +15,7 @@ func TestBatch(t *testing.T) {
 	b := queue.Batch{ID: "$import", Jobs: make([]queue.Spec, 3), Then: &queue.Spec{Kind: "report"}}
 	must(t, q.PutBatch(t.Context(), b))
 	must(t, take(t, q).Done(t.Context()))
-	must(t, q.PutBatch(t.Context(), b)) // it is not known whether it was put
+	must(t, q.PutBatch(t.Context(), b)) // put it again, as if the first call had failed
 	mustHold(t, q)
 	dead := take(t, q)
 	must(t, dead.Fail(t.Context(), queue.Discard(errors.New("no"))))
@@ -82,7 +82,7 @@ func TestSchedule(t *testing.T) {
 		due := begin.Add(time.Duration(h) * time.Hour)
 		id := "hourly@" + due.Format(time.RFC3339Nano)
 		eventually(t, "the next job is there", func() bool {
-			clock.Advance(time.Second) // the hour may have gone by before they slept
+			clock.Advance(time.Second) // the hour may have passed before the processes slept
 			_, err := q.Get(t.Context(), id)
 			return err == nil
 		})

@@ -24,13 +24,13 @@ const (
 	RuleWaits    = "a held job waits for jobs that will be done"
 )
 
-// rule is an invariant and the condition of the documents that contradict it.
+// rule is an invariant with a filter for the documents that violate it.
 type rule struct {
 	name   string
 	broken bson.D
 }
 
-// rules are the invariants that one document shows.
+// rules returns the invariants that can be checked in one document.
 func rules() []rule {
 	date, ended := bson.D{{"$type", "date"}}, bson.A{Done, Dead, Cancelled}
 	not := func(cond bson.D) bson.D { return bson.D{{"$not", cond}} }
@@ -51,7 +51,7 @@ func rules() []rule {
 	}
 }
 
-// Check lists what contradicts the invariants. It reads all jobs.
+// Check reads all jobs and lists the violations of the invariants.
 func (q *Queue) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	for _, lane := range q.lanes {
@@ -71,8 +71,8 @@ func (q *Queue) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, nil
 }
 
-// orphans finds the held jobs that wait for one that does not exist, or is done and has not told
-// them.
+// orphans finds held jobs that can never be opened: they wait for a job that does not exist, or for
+// a job that is done but still on their waiting list.
 func orphans(lane string) mongo.Pipeline {
 	there := bson.D{{"$size", bson.D{{"$filter", bson.D{
 		{"input", "$found"}, {"cond", bson.D{{"$ne", bson.A{"$$this.state", Done}}}},

@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/queue"
 )
 
-// later lets everything that has a time come to its end.
+// later advances the clock so far that every lease and delay has ended.
 func later(t *testing.T, db *mongo.Database) *queue.Queue {
 	t.Helper()
 	clock := patterntest.NewClock()
@@ -23,7 +23,8 @@ func later(t *testing.T, db *mongo.Database) *queue.Queue {
 	return newQueue(t, db, clock)
 }
 
-// withIndexes is a queue on a database that Setup has prepared: its commands count.
+// withIndexes returns a queue on a database whose indexes exist, so that only the commands of the
+// operation count.
 func withIndexes(t *testing.T, db *mongo.Database) *queue.Queue {
 	t.Helper()
 	q, err := queue.New(db, queue.Config{
@@ -33,8 +34,8 @@ func withIndexes(t *testing.T, db *mongo.Database) *queue.Queue {
 	return q
 }
 
-// TestCrash lets the process die at every point of each operation. No job is lost, and none is held
-// by nobody for longer than a lease.
+// TestCrash lets the process die at every point of each operation. No job is lost, and no job stays
+// with a dead process for longer than a lease.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	takeOne := func(ctx context.Context, q *queue.Queue) (*queue.Taken, error) { return q.Take(ctx) }
@@ -86,7 +87,7 @@ func TestCrash(t *testing.T) {
 					return err
 				}
 				q.Clock().(*patterntest.Clock).Advance(time.Minute)
-				_, err := q.Take(ctx) // buries it, and asks again
+				_, err := q.Take(ctx) // moves the job to the dead letters, and asks again
 				return err
 			},
 			after: func(t *testing.T, q *queue.Queue, death patterntest.Death) {
@@ -190,7 +191,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCrashDoneWith lets the process die in the transaction that ends a job with other writes.
+// TestCrashDoneWith lets the process die in a transaction that ends a job together with other
+// writes.
 func TestCrashDoneWith(t *testing.T) {
 	t.Parallel()
 	if !patterntest.ReplicaSet(t, patterntest.Open(t)) {
@@ -267,8 +269,8 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestFewKeys takes a job from behind many that are not due, of several priorities: the index is
-// not read through.
+// TestFewKeys takes a job that follows many jobs of several priorities that are not due. Take must
+// not read all their index keys.
 func TestFewKeys(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -295,7 +297,7 @@ func TestFewKeys(t *testing.T) {
 	}
 }
 
-// TestBroken writes what contradicts each rule.
+// TestBroken violates each rule.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

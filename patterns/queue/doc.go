@@ -1,5 +1,5 @@
-// Package queue stores jobs and gives each to one worker at a time. A worker takes a job for a
-// lease; a job that fails, or whose worker dies, is tried again.
+// Package queue stores jobs and gives each to one worker at a time. A worker holds a job for the
+// time of a lease. A job is tried again if it fails or if its worker dies.
 //
 //	jobs, err := queue.New(db, queue.Config{})
 //	if err != nil {
@@ -25,111 +25,115 @@
 //
 // # The problem
 //
-// A program has work that shall not be done while somebody waits for an answer: mails, pictures,
-// imports, calls of other services. It has to survive the program, be done by one worker at a time
-// however many there are, come back when a worker dies or a service is away, and be seen by people
-// when it does not succeed.
+// A program has work that a user should not have to wait for: mails, pictures, imports, calls of
+// other services. This work must survive a restart of the program. One worker at a time must do
+// each job, however many workers there are. A job must be tried again if its worker dies or a
+// service is down. And people must be able to see jobs that do not succeed.
 //
-// A database that is there anyway does it: a job can be put by the same transaction that creates
-// the need for it, there is nothing else to operate, and jobs are looked at with queries.
+// The database that the program already uses can do this. A transaction that creates the need for a
+// job can also put the job. There is no other system to operate, and queries show the jobs.
 //
-// When not to use it: to tell many listeners the same (package topic); for more than some thousands
-// of jobs a second; where the order of the jobs' ends matters, as two workers overtake each other.
+// When not to use it: to send the same message to many subscribers (use package topic); for more
+// than a few thousand jobs a second; if jobs must finish in a fixed order, because workers can
+// overtake each other.
 //
 // # The documents
 //
 //	jobs: {
-//	  _id: "6632…", kind: "convertImage", state: "open", priority: 1, payload: {source: "image.png", output: "image.jpg"},
+//	  _id: "6632…", kind: "convertImage", state: "open", priority: 1,
+//	  payload: {source: "image.png", output: "image.jpg"},
 //	  created: ISODate("2026-05-01T12:00:00Z"), started: ISODate("2026-05-01T12:01:00Z"),
-//	  at: ISODate("2026-05-01T12:01:30Z"),        // may be taken from then on; of one that was taken, the end of the lease
+//	  at: ISODate("2026-05-01T12:01:30Z"), // the time from which the job may be taken; the end of the lease if taken
 //	  attempt: 2, max: 10, token: NumberLong(3), owner: "host:pid",
-//	  errors: [{attempt: 1, at: ISODate("…"), error: "no such host"}]      // the last 10, of 1,000 bytes each
+//	  errors: [{attempt: 1, at: ISODate("…"), error: "no such host"}] // the last 10, at most 1,000 bytes each
 //	}
 //	indexes: {state: 1, priority: -1, at: 1, _id: 1}    // ByTime: {state: 1, at: 1, _id: 1}
-//	         {unique: 1} unique, of the open ones       {batch: 1} of those that have one       {expires: 1} TTL
+//	         {unique: 1} unique, open jobs only         {batch: 1} jobs of batches     {expires: 1} TTL
 //
-// One field, at, says of waiting, delayed, failed and taken jobs alike when they may be taken: to
-// take a job is to move its time to the end of a lease. So a worker that dies needs nobody who
-// notices it, and there is no state between two updates that would have to be mended. The states
-// are open, done, dead and cancelled, and held for the job that follows a batch. A job is one
-// document of at most 16 MiB.
+// The field at is the time from which a job may be taken. It serves waiting, delayed, failed and
+// taken jobs alike: taking a job sets at to the end of the lease. If a worker dies, its job becomes
+// available again by itself, and no half-done update ever needs a repair. The states are open,
+// done, dead and cancelled, and held for the follow-up job of a batch. A job is one document of at
+// most 16 MiB.
 //
 // # Operations
 //
 //	Put, PutBatch                  1 insert
 //	PutMany                        1 insert for each collection
-//	Take                           1 findAndModify for each collection that has nothing due, and one for the one that has
+//	Take                           1 findAndModify for each collection, until one has a job that is due
 //	Extend, Note, Fail, Release    1 update, on {_id, token, state: "open", owner}
-//	Done                           the same; one update more before it where a job follows the batch
-//	Cancel, Requeue, Get           1 command for each collection until the job is found
+//	Done                           1 update; 2 if the batch has a follow-up job
+//	Cancel, Requeue, Get           1 command for each collection, until the job is found
 //	Stats                          2 reads for each collection
 //
-// Workers (NewWorker, Run) do jobs in as many goroutines as they are told, extend the leases of
-// those that last, and stop gracefully. A worker without jobs looks for some once a second, all its
-// goroutines together, and is woken at once by a change stream where the server has them.
+// A worker (NewWorker, Run) executes jobs in a configured number of goroutines. It extends the
+// leases of long jobs and stops gracefully. A worker without jobs polls once a second, with one
+// query for all its goroutines. If the server supports change streams, a change stream wakes the
+// worker as soon as a job is put.
 //
-// Jobs that come back (Schedule) are put one period ahead under an ID that says name and time: the
-// unique _id lets one of all processes do it, and there is no leader who could be away.
+// Schedule puts periodic jobs one period ahead. The ID of such a job consists of its name and its
+// time. The unique _id ensures that only one of all processes puts each job, so the processes need
+// no leader.
 //
 // # Guarantees
 //
-//   - A job that was put is done or becomes a dead letter, or somebody cancels it. It is not lost,
-//     whoever dies. Dead letters stay until they are put back (Requeue) or removed (Purge), unless
-//     KeepDead says otherwise.
-//   - A job is done at least once: again if its worker died, or was so slow that its lease ended.
-//     Two workers do it at the same time only in the latter case. The one whose lease went to
-//     another can write nothing about the job any more (ErrLost): the token tells them apart. It
-//     grows with each taking, and can guard what the job writes elsewhere, as package lock does
-//     with its own.
-//   - Exactly once is what a job makes of it. DoneWith ends the job in the transaction that has its
-//     effects. Once lets a document remember which jobs have changed it, where there are no
-//     transactions. For effects elsewhere the job's ID is the key by which the other side can know
-//     a repetition; Note keeps how far the job has come.
-//   - Jobs are taken in the order of priority and time, or of time alone, in each collection. Of
-//     those put by one process in the same millisecond the one that was put first comes first;
-//     clocks of several processes may differ. They should agree to well within a lease.
-//   - Unique holds among open jobs. A job that shall be unique for a day gets an ID that says the
-//     day.
-//   - A job that is cancelled while it is being done goes on until its worker's next heartbeat, a
-//     third of a lease later.
-//   - The job that follows a batch is opened when all others have succeeded. If one of them is dead
-//     it waits until that is requeued.
+//   - A job that was put is done, becomes a dead letter, or is cancelled. It is never lost,
+//     whichever process dies. Dead letters stay until they are put back (Requeue) or removed
+//     (Purge), unless Config.KeepDead limits their time.
+//   - A job is done at least once. It is done again if its worker dies, or is so slow that its
+//     lease ends. Only a slow worker can do a job at the same time as another worker. After a
+//     worker's lease has gone to another worker, it cannot write to the job any more (ErrLost): the
+//     token has changed. The token grows each time the job is taken. It can also guard the job's
+//     writes to other documents, like the fence of package lock.
+//   - A job can make its effects happen exactly once. DoneWith ends the job in the same transaction
+//     as its writes. Without transactions, Once makes a document remember the jobs that have
+//     changed it. For effects in another system, the job's ID can serve as an idempotency key. Note
+//     stores the progress of the job.
+//   - In each collection, jobs are taken in the order of priority and time, or of time alone. Jobs
+//     that one process has put in the same millisecond keep their order. The clocks of different
+//     processes may differ, but should agree to much less than a lease.
+//   - Unique holds among open jobs. If a job shall be unique for a day, put the day into its ID.
+//   - If a job is cancelled while a worker executes it, the handler continues until the worker's
+//     next heartbeat, at most a third of a lease later.
+//   - The follow-up job of a batch is opened when all jobs of the batch have succeeded. If one of
+//     them is dead, the follow-up job waits until the dead job is requeued and done.
 //
 // # When a process dies
 //
-//   - Before or in Put: the job is there or not. Put it again with the same ID.
-//   - Behind Take: the job is taken again when its lease has ended; the attempt counts, as the job
-//     may have been what killed its worker. One whose attempts are used up in this way is buried by
-//     whoever takes it next.
-//   - Before Done is heard: the job is done, or will be done again.
-//   - Between the two updates of Done in a batch: the job that follows knows already. The job
-//     itself is done again; knowing it twice is the same.
+//   - Before or during Put: the job is stored or not. Put it again with the same ID.
+//   - After Take: the job is taken again when its lease has ended. The attempt counts, because the
+//     job itself may have killed its worker. If all attempts of a job have ended in this way, the
+//     next Take moves it to the dead letters.
+//   - During Done: the job is done, or will be done again.
+//   - Between the two updates of Done in a batch: the follow-up job already knows that the job is
+//     done. The job itself is done again, and telling the follow-up job again changes nothing.
 //
-// A Put that is refused with ErrExists ends the transaction that it is part of.
+// If a Put in a transaction fails with ErrExists, the server aborts the transaction.
 //
-// There is nothing for a Repair. Should the server die in the middle of the insert of PutBatch, the
-// job that follows may wait for some that do not exist: Check says so, and calling PutBatch again
-// adds them.
+// There is nothing for a Repair. If the server dies during the insert of PutBatch, the follow-up
+// job may wait for jobs that do not exist. Check reports this, and calling PutBatch again adds the
+// missing jobs.
 //
 // # Metrics
 //
-// The counters queue.put, queue.taken, queue.done, queue.failed and queue.dead; queue.run, how long
-// handlers took.
+// The package counts queue.put, queue.taken, queue.done, queue.failed and queue.dead. It observes
+// queue.run, the time that handlers take.
 //
 // # Scaling
 //
-// All takers want the first job of the same index, which is where they meet. Spread divides the
-// jobs over several collections that are asked in turn; on a cluster these are placed on different
-// shards (moveCollection, or a primary shard of a database of its own). No shard key helps, as a
-// job is taken by its place in the order, and ShardKeys is empty. When Spread is increased all jobs
-// are still found, but those with the same Unique may be in two collections until the earlier ones
-// have ended. IDs are unique in each collection: where both an ID and Unique are given, Unique
-// decides which one that is. Nothing can be read from secondaries.
+// All workers try to take the first job of the same index, so they compete for it. Config.Spread
+// divides the jobs over several collections, which Take asks in turn. On a cluster, place these
+// collections on different shards (with moveCollection, or with databases that have different
+// primary shards). A shard key does not help, because a job is taken by its place in the order;
+// ShardKeys is therefore empty. After an increase of Spread all existing jobs are still found, but
+// two open jobs with the same Unique may exist until the older ones have ended. IDs are unique in
+// each collection. If a job has both an ID and a Unique, Unique selects the collection. No
+// operation can read from secondaries.
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", the work queue (system S34), where jobs have startTime
-// and endTime: a worker that dies there keeps its job for ever, and startTime: null is the only
-// state that a query can choose by. Leases, retries, dead letters, unique jobs and batches are what
-// River, asynq and BullMQ have taught people to expect.
+// The pattern is in "The Little MongoDB Schema Design Book", the work queue (system S34), with the
+// fields startTime and endTime. There, a worker that dies keeps its job for ever, and queries can
+// select jobs only by startTime: null. Leases, retries, dead letters, unique jobs and batches
+// follow River, asynq and BullMQ.
 package queue

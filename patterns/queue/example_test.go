@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/queue"
 )
 
-// shop is a database of the examples.
+// shop returns a database for the examples.
 func shop() (db *mongo.Database, end func()) {
 	s, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
@@ -22,10 +22,10 @@ func shop() (db *mongo.Database, end func()) {
 	return s.Client().Database("shop"), func() { _ = s.Close() }
 }
 
-// Image is what a job converts.
+// Image is the payload of the example's jobs.
 type Image struct{ Source, Output string }
 
-// Jobs are put in one place and done in another, by a pool of workers.
+// One part of a program puts jobs, and a pool of workers executes them.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -63,7 +63,7 @@ func Example() {
 	// 1 done
 }
 
-// The most urgent job is taken first; one that is not due yet is not taken at all.
+// The most urgent job is taken first. A job that is not due yet is not taken.
 func ExampleQueue_Take() {
 	ctx := context.Background()
 	db, end := shop()
@@ -102,8 +102,8 @@ func ExampleQueue_Take() {
 	// newsletter
 }
 
-// What a job writes, and that it is done, happen together: exactly once, however often the job is
-// tried.
+// The job's writes and the end of the job happen in one transaction: exactly once, however often
+// the job is tried.
 func ExampleTaken_DoneWith() {
 	ctx := context.Background()
 	db, end := shop()
@@ -138,7 +138,7 @@ func ExampleTaken_DoneWith() {
 	// Output: 1 invoice
 }
 
-// A report is made when all the parts of an import are done.
+// The report is made after all parts of the import are done.
 func ExampleQueue_PutBatch() {
 	ctx := context.Background()
 	db, end := shop()
@@ -178,7 +178,7 @@ func ExampleQueue_PutBatch() {
 	// import-2026-05/then report
 }
 
-// Dead letters are looked at, and put back.
+// Dead letters can be listed and put back.
 func ExampleQueue_RequeueDead() {
 	ctx := context.Background()
 	db, end := shop()

@@ -11,76 +11,80 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// State is how far a job has come.
+// State is the progress of a job.
 type State string
 
 const (
-	// Open jobs wait for their time or for a worker, or are being worked on.
+	// Open jobs wait for their time or for a worker, or a worker executes them.
 	Open State = "open"
-	// Held jobs wait for other jobs: they follow a batch.
+	// Held jobs wait for the jobs of a batch.
 	Held State = "held"
 	// Done jobs have succeeded.
 	Done State = "done"
-	// Dead jobs have failed as often as they may, or in a way that no repetition helps.
+	// Dead jobs have used all their attempts, or failed with an error that no retry can fix.
 	Dead State = "dead"
-	// Cancelled jobs were taken back.
+	// Cancelled jobs were cancelled before they ended.
 	Cancelled State = "cancelled"
 )
 
-// states are all of them.
+// states lists all states.
 var states = [...]State{Open, Held, Done, Dead, Cancelled}
 
-// Spec is a job that somebody wants to be done. All fields may be empty.
+// Spec describes a job to put. All fields may be empty.
 type Spec struct {
-	// ID is made up if empty. A job of an ID that exists already is refused: who gives the ID may
-	// put a job again when it is not known whether it was put.
+	// ID is generated if empty. Put refuses a job whose ID already exists. A caller that sets the
+	// ID can therefore put the job again if it does not know whether the first Put succeeded.
 	ID string
-	// Kind is what there is to do, Payload what it is to be done with: any value that BSON has.
+	// Kind selects the handler of the job. Payload is the input of the job: any value that BSON can
+	// encode.
 	Kind    string
 	Payload any
-	// Priority is higher for what is more urgent.
+	// Priority is higher for more urgent jobs.
 	Priority int
-	// At is from when on the job may be taken; at once if zero.
+	// At is the time from which the job may be taken; now if zero.
 	At time.Time
-	// MaxAttempts is how often it is tried; Config.MaxAttempts if zero.
+	// MaxAttempts is the largest number of attempts; Config.MaxAttempts if zero.
 	MaxAttempts int
-	// Unique is of one open job at most. If empty, the job may stand beside any other.
+	// Unique is a key that only one open job may have. If empty, the job does not exclude other
+	// jobs.
 	Unique string
 }
 
 // Job is a job as it is stored.
 type Job struct {
-	ID          string        `bson:"_id"`
-	Kind        string        `bson:"kind"`
-	State       State         `bson:"state"`
-	Priority    int           `bson:"priority"`
-	At          time.Time     `bson:"at"` // from when on it may be taken; of a job that is held by a worker, the end of the lease
+	ID       string `bson:"_id"`
+	Kind     string `bson:"kind"`
+	State    State  `bson:"state"`
+	Priority int    `bson:"priority"`
+	// At is the time from which the job may be taken. For a job that a worker holds, it is the end
+	// of the lease.
+	At          time.Time     `bson:"at"`
 	Created     time.Time     `bson:"created"`
-	Started     time.Time     `bson:"started,omitempty"` // when it was taken last
+	Started     time.Time     `bson:"started,omitempty"` // when the job was last taken
 	Ended       time.Time     `bson:"ended,omitempty"`
-	Expires     time.Time     `bson:"expires,omitempty"` // when it is removed
-	Attempt     int           `bson:"attempt"`           // how often it was taken, without what does not count
+	Expires     time.Time     `bson:"expires,omitempty"` // when the job will be removed
+	Attempt     int           `bson:"attempt"`           // number of times taken, except attempts that do not count
 	MaxAttempts int           `bson:"max"`
-	Token       int64         `bson:"token"`           // how often it was taken in all
-	Owner       string        `bson:"owner,omitempty"` // who has it
+	Token       int64         `bson:"token"`           // number of times taken
+	Owner       string        `bson:"owner,omitempty"` // the process that holds the job
 	Unique      string        `bson:"unique,omitempty"`
 	Batch       string        `bson:"batch,omitempty"`
-	Next        string        `bson:"next,omitempty"`  // the job that waits for it
-	Waits       []string      `bson:"waits,omitempty"` // the jobs that it waits for
+	Next        string        `bson:"next,omitempty"`  // the follow-up job that waits for this job
+	Waits       []string      `bson:"waits,omitempty"` // the jobs for which this job waits
 	Payload     bson.RawValue `bson:"payload"`
 	Notes       bson.Raw      `bson:"notes,omitempty"`
-	Errors      []Failure     `bson:"errors,omitempty"` // the last ones
+	Errors      []Failure     `bson:"errors,omitempty"` // the last 10 failures
 	Result      bson.RawValue `bson:"result,omitempty"`
 }
 
-// Failure is why an attempt has failed.
+// Failure is the error of a failed attempt.
 type Failure struct {
 	Attempt int       `bson:"attempt"`
 	At      time.Time `bson:"at"`
 	Error   string    `bson:"error"`
 }
 
-// Decode reads the payload.
+// Decode decodes the payload.
 func (j *Job) Decode(into any) error {
 	if err := j.Payload.Unmarshal(into); err != nil {
 		return fmt.Errorf("queue: the payload of job %s: %w", j.ID, err)
@@ -88,7 +92,7 @@ func (j *Job) Decode(into any) error {
 	return nil
 }
 
-// job makes a job of its description, whose ID it fills in.
+// job makes a job from its Spec, and generates the ID of the Spec if it is empty.
 func (q *Queue) job(s *Spec) (*Job, error) {
 	payload := bson.RawValue{Type: bson.TypeNull}
 	if s.Payload != nil {
@@ -116,8 +120,8 @@ func (q *Queue) job(s *Spec) (*Job, error) {
 	return job, nil
 }
 
-// laneOf returns where a job is put: jobs that exclude each other are in one collection, whose
-// index tells.
+// laneOf returns the collection for a job. Jobs that exclude each other belong to the same
+// collection, because its unique index keeps them apart.
 func (q *Queue) laneOf(job *Job) *mongo.Collection {
 	switch {
 	case job.Batch != "":
@@ -129,9 +133,9 @@ func (q *Queue) laneOf(job *Job) *mongo.Collection {
 	}
 }
 
-// Put puts a job into the queue and returns its ID. It fails with ErrExists where there is such a
-// job already. In a transaction, whose session ctx brings, the job is put when the transaction
-// commits.
+// Put stores a job and returns its ID. It fails with ErrExists if a job with the same ID, or an
+// open job with the same Unique, exists. If ctx carries a session with a transaction, the job
+// becomes visible when the transaction commits.
 func (q *Queue) Put(ctx context.Context, s Spec) (string, error) {
 	job, err := q.job(&s)
 	if err != nil {
@@ -151,10 +155,9 @@ func (q *Queue) Put(ctx context.Context, s Spec) (string, error) {
 	return job.ID, nil
 }
 
-// PutMany puts several jobs into the queue with one command for each collection that they belong
-// to, and returns how many are new: jobs that exist already are left as they are. IDs that are not
-// given are filled in, so that it may be called again with the same specs when it is not known
-// which of them were put.
+// PutMany stores several jobs with one command for each collection, and returns the number of new
+// jobs. It leaves existing jobs as they are. It generates the missing IDs and stores them in specs,
+// so a caller that does not know which jobs were stored can call it again with the same specs.
 func (q *Queue) PutMany(ctx context.Context, specs []Spec) (int, error) {
 	jobs := make(map[*mongo.Collection][]*Job)
 	for i := range specs {
@@ -176,7 +179,7 @@ func (q *Queue) PutMany(ctx context.Context, specs []Spec) (int, error) {
 	return put, nil
 }
 
-// insert puts jobs that belong to one collection.
+// insert stores jobs of one collection and returns the number of new jobs.
 func (q *Queue) insert(ctx context.Context, lane *mongo.Collection, jobs []*Job) (int, error) {
 	if err := q.ready(ctx); err != nil {
 		return 0, err

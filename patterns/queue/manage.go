@@ -12,7 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Get returns a job. It asks the collections of the queue one after the other.
+// Get returns the job with this id, or ErrNotFound. It queries the collections of the queue one
+// after the other.
 func (q *Queue) Get(ctx context.Context, id string) (*Job, error) {
 	for _, lane := range q.lanes {
 		job := &Job{}
@@ -27,15 +28,15 @@ func (q *Queue) Get(ctx context.Context, id string) (*Job, error) {
 	return nil, ErrNotFound
 }
 
-// Query says which jobs somebody wants to see. The zero value is all.
+// Query selects jobs. The zero value selects all jobs.
 type Query struct {
 	State State
 	Kind  string
 	Batch string
 }
 
-// Jobs returns jobs: those of one state in the order in which they are taken, or were, collection
-// by collection.
+// Jobs yields the selected jobs, sorted by state, collection, and the order in which jobs are
+// taken.
 func (q *Queue) Jobs(ctx context.Context, which Query) iter.Seq2[*Job, error] {
 	list := states[:]
 	if which.State != "" {
@@ -59,7 +60,7 @@ func (q *Queue) Jobs(ctx context.Context, which Query) iter.Seq2[*Job, error] {
 	}
 }
 
-// find reports whether to go on.
+// find yields the jobs of one collection. It reports whether the iteration shall continue.
 func (q *Queue) find(ctx context.Context, lane *mongo.Collection, filter bson.D, yield func(*Job, error) bool) bool {
 	found, err := lane.Find(ctx, filter, options.Find().SetSort(q.order()))
 	if err != nil {
@@ -84,23 +85,22 @@ func (q *Queue) find(ctx context.Context, lane *mongo.Collection, filter bson.D,
 	return true
 }
 
-// cancelling is the update that takes a job back.
+// cancelling returns the update that cancels a job.
 func (q *Queue) cancelling() bson.D {
 	now := q.env.Now()
 	set := bson.D{{"state", Cancelled}, {"ended", now}, {"expires", now.Add(q.cfg.KeepDone)}}
 	return bson.D{{"$set", set}, noOwner}
 }
 
-// Cancel takes a job back that has not ended. One that is being worked on is cancelled at once:
-// what its worker writes about it has no effect any more, and the context of its handler ends with
-// the next heartbeat.
+// Cancel cancels a job that has not ended. If a worker holds the job, the worker's later writes to
+// the job have no effect, and the handler's context ends at the next heartbeat.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
 	filter := bson.D{{"_id", id}, {"state", bson.D{{"$in", bson.A{Open, Held}}}}}
 	return q.update(ctx, "cancel", id, filter, q.cancelling())
 }
 
-// Requeue opens a job that has ended again, with all its attempts before it. Its errors and notes
-// stay. It fails with ErrExists where another open job has its Unique meanwhile.
+// Requeue opens an ended job again, with a full number of attempts. The job keeps its errors and
+// notes. Requeue fails with ErrExists if another open job has the same Unique by now.
 func (q *Queue) Requeue(ctx context.Context, id string) error {
 	filter := bson.D{{"_id", id}, {"state", bson.D{{"$in", bson.A{Done, Dead, Cancelled}}}}}
 	gone := bson.D{{"ended", ""}, {"expires", ""}, {"result", ""}, {"waits", ""}}
@@ -110,8 +110,8 @@ func (q *Queue) Requeue(ctx context.Context, id string) error {
 	})
 }
 
-// RequeueDead opens all dead letters again, of one kind if it is given, and returns how many. Those
-// whose Unique another job has meanwhile stay.
+// RequeueDead opens all dead letters again and returns their number. If kind is not empty, it opens
+// only jobs of that kind. It skips jobs whose Unique another open job has by now.
 func (q *Queue) RequeueDead(ctx context.Context, kind string) (n int, err error) {
 	for job, err := range q.Jobs(ctx, Query{State: Dead, Kind: kind}) {
 		if err != nil {
@@ -127,7 +127,7 @@ func (q *Queue) RequeueDead(ctx context.Context, kind string) (n int, err error)
 	return n, nil
 }
 
-// update changes one job, in whichever collection it is.
+// update changes a job in the collection that contains it.
 func (q *Queue) update(ctx context.Context, what, id string, filter, change bson.D) error {
 	for _, lane := range q.lanes {
 		res, err := lane.UpdateOne(ctx, filter, change)
@@ -144,8 +144,8 @@ func (q *Queue) update(ctx context.Context, what, id string, filter, change bson
 	return ErrNotFound
 }
 
-// Purge removes the jobs that have ended in a state before a time, and returns how many: dead
-// letters that nobody wants any more.
+// Purge removes the jobs in a state that ended before a time, for example old dead letters, and
+// returns their number. The state must not be Open or Held.
 func (q *Queue) Purge(ctx context.Context, state State, before time.Time) (n int64, err error) {
 	if state == Open || state == Held {
 		return 0, fmt.Errorf("queue: jobs that are %s have not ended", state)
@@ -161,22 +161,22 @@ func (q *Queue) Purge(ctx context.Context, state State, before time.Time) (n int
 	return n, nil
 }
 
-// Stats are how many jobs there are.
+// Stats holds the number of jobs in each state.
 type Stats struct {
-	Waiting int64 // due, and not held by a worker whose lease lasts
-	Delayed int64 // not due
+	Waiting int64 // due, and not held by a worker with a valid lease
+	Delayed int64 // not due yet
 	Running int64 // held by a worker
 	Held    int64
 	Done    int64
 	Dead    int64
-	// Cancelled jobs were taken back.
+	// Cancelled is the number of cancelled jobs.
 	Cancelled int64
-	// Oldest is how long the first of those that wait has been due.
+	// Oldest is the time for which the first waiting job has been due.
 	Oldest time.Duration
 }
 
-// Stats counts the jobs: two commands for each collection, of which the first reads the index
-// alone, and the second the open jobs that are not due.
+// Stats counts the jobs with two commands for each collection. The first command reads only the
+// index. The second reads the open jobs that are not due.
 func (q *Queue) Stats(ctx context.Context) (*Stats, error) {
 	out, now := &Stats{}, q.env.Now()
 	for _, lane := range q.lanes {
@@ -228,6 +228,6 @@ func (s *Stats) count(ctx context.Context, lane *mongo.Collection, now time.Time
 		}
 		*fields[g.ID.State] += g.N
 	}
-	s.Delayed = max(s.Delayed, 0) // jobs that were taken between the two counts
+	s.Delayed = max(s.Delayed, 0) // workers may have taken jobs between the two counts
 	return nil
 }

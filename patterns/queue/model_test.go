@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/queue"
 )
 
-// model is a queue in memory, as simple as it can be.
+// model is a simple queue in memory.
 type model struct {
 	now  time.Time
 	jobs []*modelJob // in the order of their IDs
@@ -36,7 +36,7 @@ const (
 	modelBackoff = time.Second
 )
 
-// take returns the job that is to be taken; nil if there is none.
+// take returns the job that Take must return, or nil if no job is due.
 func (m *model) take() *modelJob {
 	for {
 		var first *modelJob
@@ -61,7 +61,7 @@ func (m *model) take() *modelJob {
 	}
 }
 
-// TestModel does random things with a queue and with its model.
+// TestModel compares a queue with the model after random operations.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -124,7 +124,7 @@ func (m *model) mustTake(rt *rapid.T, q *queue.Queue) *queue.Taken {
 	return got
 }
 
-// end lets a holder, perhaps a former one, say something about its job.
+// end lets a holder of a job, perhaps a former holder, end its attempt.
 func (m *model) end(rt *rapid.T, job *queue.Taken) {
 	var j *modelJob
 	for _, j = range m.jobs {
@@ -163,7 +163,7 @@ func (m *model) end(rt *rapid.T, job *queue.Taken) {
 	}
 }
 
-// manage cancels a job or puts it back.
+// manage cancels a job or requeues it.
 func (m *model) manage(rt *rapid.T, q *queue.Queue) {
 	j := rapid.SampledFrom(m.jobs).Draw(rt, "job")
 	if rapid.Bool().Draw(rt, "cancel") {

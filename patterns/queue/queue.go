@@ -18,19 +18,19 @@ import (
 
 // Errors of queues.
 var (
-	// ErrEmpty is returned by Take where no job is due.
+	// ErrEmpty is returned by Take if no job is due.
 	ErrEmpty = errors.New("queue: no job is due")
-	// ErrExists is returned where a job of the same ID exists, or an open one of the same Unique.
+	// ErrExists is returned if a job with the same ID, or an open job with the same Unique, exists.
 	ErrExists = errors.New("queue: there is such a job already")
-	// ErrNotFound is returned where there is no job of an ID, or none in a state that the operation
-	// is for.
+	// ErrNotFound is returned if no job has the ID, or if the job is not in a state that the
+	// operation allows.
 	ErrNotFound = errors.New("queue: there is no such job")
-	// ErrLost is returned where a job is not held any more: the lease has ended and another worker
-	// has taken it, or it was cancelled.
+	// ErrLost is returned if the caller does not hold the job any more: another worker has taken it
+	// after the end of the lease, or the job was cancelled.
 	ErrLost = errors.New("queue: the job is not held any more")
 )
 
-// What a zero Config stands for.
+// The defaults of Config.
 const (
 	DefaultName        = "jobs"
 	DefaultLease       = 30 * time.Second
@@ -38,14 +38,14 @@ const (
 	DefaultKeepDone    = 24 * time.Hour
 )
 
-// Order says which of the jobs that are due is taken.
+// Order is the order in which due jobs are taken.
 type Order int
 
 const (
-	// ByPriority takes the job of the highest priority, among those the one that is due the
-	// longest.
+	// ByPriority takes the job with the highest priority first. Among jobs of the same priority it
+	// takes the job that has been due for the longest time.
 	ByPriority Order = iota
-	// ByTime takes the job that is due the longest, whatever its priority.
+	// ByTime takes the job that has been due for the longest time, whatever its priority.
 	ByTime
 )
 
@@ -54,22 +54,23 @@ type Config struct {
 	patterns.Env
 	// Name is the collection of the jobs; DefaultName if empty.
 	Name string
-	// Spread is over how many collections the jobs are spread: Name, Name_1, Name_2 and so on; 1 if
-	// zero. The order of the jobs holds in each of them.
+	// Spread is the number of collections over which the jobs are spread: Name, Name_1, Name_2 and
+	// so on; 1 if zero. Jobs are ordered only within each collection.
 	Spread int
-	// Order is which job is taken first.
+	// Order is the order in which jobs are taken.
 	Order Order
-	// Lease is how long a worker holds a job without extending; DefaultLease if zero.
-	Lease time.Duration
-	// MaxAttempts is how often a job is tried whose Spec does not say it; DefaultMaxAttempts if
+	// Lease is the time for which a worker holds a job without extending the lease; DefaultLease if
 	// zero.
+	Lease time.Duration
+	// MaxAttempts is the number of attempts for a job whose Spec does not set it;
+	// DefaultMaxAttempts if zero.
 	MaxAttempts int
-	// Backoff is how long a job rests after its n-th attempt has failed, n from 1 on;
-	// Exponential(time.Second, time.Hour) if nil.
+	// Backoff returns the wait after the n-th failed attempt, where n begins with 1. If nil,
+	// Exponential(time.Second, time.Hour) is used.
 	Backoff func(attempt int) time.Duration
-	// KeepDone is how long jobs that are done or cancelled are kept; DefaultKeepDone if zero.
+	// KeepDone is the time for which done and cancelled jobs are kept; DefaultKeepDone if zero.
 	KeepDone time.Duration
-	// KeepDead is how long dead letters are kept; for ever if zero.
+	// KeepDead is the time for which dead letters are kept; for ever if zero.
 	KeepDead time.Duration
 }
 
@@ -80,12 +81,12 @@ type Queue struct {
 	db    *mongo.Database
 	lanes []*mongo.Collection
 	owner string
-	turn  atomic.Uint64 // which lane is asked first
+	turn  atomic.Uint64 // the lane that Take asks first
 
 	prepared patterns.Prepared
 }
 
-// New returns the queue of a database.
+// New returns a queue that stores its jobs in db.
 func New(db *mongo.Database, cfg Config) (*Queue, error) {
 	if cfg.Lease < 0 || cfg.MaxAttempts < 0 || cfg.Spread < 0 || cfg.KeepDone < 0 || cfg.KeepDead < 0 {
 		return nil, fmt.Errorf("queue: a negative value: lease %v, attempts %d, spread %d, keep %v and %v",
@@ -117,7 +118,7 @@ func New(db *mongo.Database, cfg Config) (*Queue, error) {
 	return q, nil
 }
 
-// processName is what a job says of who works on it.
+// processName returns the name of this process, which the jobs that it holds store as their owner.
 func processName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -132,11 +133,11 @@ func (q *Queue) lane(key string) *mongo.Collection {
 		return q.lanes[0]
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(key)) // it does not fail
+	_, _ = h.Write([]byte(key)) // a hash's Write does not fail
 	return q.lanes[int(h.Sum32()%uint32(len(q.lanes)))]
 }
 
-// order is the order in which jobs are taken.
+// order returns the order in which jobs are taken.
 func (q *Queue) order() bson.D {
 	if q.cfg.Order == ByTime {
 		return bson.D{{"at", 1}, {"_id", 1}}
@@ -144,8 +145,8 @@ func (q *Queue) order() bson.D {
 	return bson.D{{"priority", -1}, {"at", 1}, {"_id", 1}}
 }
 
-// Indexes returns what each collection of the queue needs: the order of its jobs, the uniqueness of
-// the open ones, batches, and the end of those that are kept no longer.
+// Indexes returns the indexes of each collection: for the order of the jobs, for the uniqueness of
+// open jobs, for batches, and the TTL index that removes old jobs.
 func (q *Queue) Indexes() (out []patterns.Index) {
 	exists := bson.D{{"$exists", true}}
 	for _, lane := range q.lanes {
@@ -168,19 +169,20 @@ func (q *Queue) Indexes() (out []patterns.Index) {
 	return out
 }
 
-// EnsureIndexes creates the indexes that do not exist.
+// EnsureIndexes creates the missing indexes.
 func (q *Queue) EnsureIndexes(ctx context.Context) error {
 	return q.prepared.Ensure(ctx, q.db, q.Indexes())
 }
 
-// ready fails before the first use without the indexes: Unique would not hold.
+// ready fails if the indexes were not created before the first use: without them, Unique would not
+// hold.
 func (q *Queue) ready(ctx context.Context) error {
 	return q.prepared.Check(ctx, q.db, q.env.Logger, q.Indexes)
 }
 
-// ShardKeys returns none: a job is taken by one update of the first of all that are due, which no
-// key distributes. The collections of Spread are placed on different shards as a whole.
+// ShardKeys returns nil. Take updates the first of all due jobs, and no shard key distributes this.
+// Place the collections of Config.Spread on different shards as a whole.
 func (q *Queue) ShardKeys() []patterns.ShardKey { return nil }
 
-// Shard enables sharding of the database, so that its collections can be placed.
+// Shard enables sharding for the database, so that its collections can be placed on shards.
 func (q *Queue) Shard(ctx context.Context) error { return patterns.Shard(ctx, q.db, q.ShardKeys()) }

@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/queue"
 )
 
-// newQueue returns a queue that retries after a second and has the clock, or the machine's where it
-// is nil.
+// newQueue returns a queue that retries after a second. If clock is nil, it uses the machine's
+// clock.
 func newQueue(t testing.TB, db *mongo.Database, clock patterns.Clock, change ...func(*queue.Config)) *queue.Queue {
 	t.Helper()
 	cfg := queue.Config{
@@ -36,7 +36,7 @@ func newQueue(t testing.TB, db *mongo.Database, clock patterns.Clock, change ...
 	return q
 }
 
-// open is newQueue on a database and with a clock of its own.
+// open returns a queue with a database and a clock of its own.
 func open(t testing.TB, change ...func(*queue.Config)) (*queue.Queue, *patterntest.Clock) {
 	t.Helper()
 	clock := patterntest.NewClock()
@@ -92,7 +92,7 @@ func mustBe(t testing.TB, q *queue.Queue, id string, state queue.State) *queue.J
 	return job
 }
 
-// TestOrder is W113: three jobs, put one after the other, of the priorities 1, 5 and 3.
+// TestOrder is W113: three jobs with the priorities 1, 5 and 3, put one after the other.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[queue.Order][]string{
@@ -116,8 +116,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestLife is W112: what a job says of itself when it is put, taken and ended. W114: when it is
-// removed.
+// TestLife is W112: the fields of a job after it is put, taken and ended. It is also W114: when the
+// job is removed.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -168,7 +168,7 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
-// TestRetry has a job that fails, rests, and fails until it is dead.
+// TestRetry has a job that fails, waits, and fails again until it is dead.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -220,7 +220,7 @@ func TestExponential(t *testing.T) {
 	}
 }
 
-// TestDeadWorker has workers that take a job and are not heard of again.
+// TestDeadWorker has workers that take a job and then die.
 func TestDeadWorker(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -231,7 +231,7 @@ func TestDeadWorker(t *testing.T) {
 	clock.Advance(50 * time.Second)
 	mustBeEmpty(t, q)
 	clock.Advance(10 * time.Second)
-	must(t, first.Note(t.Context(), "page", 7)) // late, but nobody else has it
+	must(t, first.Note(t.Context(), "page", 7)) // the lease is over, but no other worker has taken the job
 	clock.Advance(time.Minute)
 	second := take(t, q)
 	var page int
@@ -250,7 +250,7 @@ func TestDeadWorker(t *testing.T) {
 	clock.Advance(time.Minute)
 	take(t, q)
 	clock.Advance(time.Minute)
-	mustBeEmpty(t, q) // the third worker was the last
+	mustBeEmpty(t, q) // the third worker used the last attempt
 	if job := mustBe(t, q, id, queue.Dead); job.Attempt != 3 || len(job.Errors) != 1 {
 		t.Errorf("%+v", job)
 	}
@@ -270,7 +270,7 @@ func TestRelease(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestEnded has a holder that ends its attempt, and then a heartbeat that comes late.
+// TestEnded has a holder that ends its attempt, and then sends a late heartbeat.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -403,7 +403,7 @@ func TestInspect(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestOnce does an update of another document twice on behalf of one job.
+// TestOnce updates another document twice for the same job.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Exponential returns a Backoff that doubles from first to at most limit, and then takes anything
-// between half of it and all of it, so that jobs that failed together do not come back together.
+// Exponential returns a Backoff that doubles from first up to limit. The actual wait is a random
+// time between half of that value and all of it, so that jobs that failed together are not retried
+// together.
 func Exponential(first, limit time.Duration) func(attempt int) time.Duration {
 	return func(attempt int) time.Duration {
 		d := first
@@ -22,16 +23,16 @@ func Exponential(first, limit time.Duration) func(attempt int) time.Duration {
 	}
 }
 
-// Discard returns an error with which a handler says that no repetition helps: the job goes to the
-// dead letters at once.
+// Discard wraps an error so that the job is not tried again. A handler returns it if no retry can
+// succeed; the job becomes a dead letter at once.
 func Discard(err error) error { return &discardError{err} }
 
 type discardError struct{ error }
 
 func (e *discardError) Unwrap() error { return e.error }
 
-// Snooze returns an error with which a handler says that the job shall be tried again in a while;
-// the attempt does not count.
+// Snooze returns an error that makes the queue try the job again after d. The attempt does not
+// count.
 func Snooze(d time.Duration) error { return &snoozeError{d} }
 
 type snoozeError struct{ d time.Duration }

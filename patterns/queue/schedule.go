@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Periodic is a job that comes back.
+// Periodic describes a job that is put again and again.
 type Periodic struct {
-	// Name tells it from others.
+	// Name is the unique name of the periodic job.
 	Name string
-	// Every is how often it is due, at multiples of it since the year 1 in UTC: 24 hours are
-	// midnights.
+	// Every is the period. The job is due at its multiples since the year 1 in UTC: for 24 hours,
+	// at midnight.
 	Every time.Duration
-	// Next returns the first time behind another one at which it is due, for whatever Every cannot
-	// say. It takes precedence.
+	// Next returns the first due time after the given time. It takes precedence over Every, and is
+	// for schedules that have no fixed period.
 	Next func(after time.Time) time.Time
-	// Job is what is put. Its ID and At are given by the schedule.
+	// Job is the job to put. The schedule sets its ID and At.
 	Job Spec
 }
 
@@ -28,10 +28,10 @@ func (p *Periodic) next(after time.Time) time.Time {
 	return after.Truncate(p.Every).Add(p.Every)
 }
 
-// Schedule puts jobs that come back, until ctx ends. Any number of processes may run it with the
-// same periodics: the job of each time is put once. It is put one period ahead, delayed to its
-// time, under an ID made of name and time; so no process leads the others, the job is there even if
-// all of them are away at its time, and one that starts late puts nothing that is over.
+// Schedule puts periodic jobs until ctx ends. Any number of processes may run it with the same
+// periodics: the job for each time is put once. Each job is put one period ahead, delayed to its
+// time, with an ID made of name and time. So the processes need no leader, and the job exists even
+// if no process runs at its time. A process that starts late does not put jobs for past times.
 func (q *Queue) Schedule(ctx context.Context, periodics ...Periodic) error {
 	for _, p := range periodics {
 		if p.Name == "" || p.Next == nil && p.Every <= 0 {
@@ -63,7 +63,7 @@ func (q *Queue) Schedule(ctx context.Context, periodics ...Periodic) error {
 	return ctx.Err()
 }
 
-// putPeriodic puts the job of a time, unless it is there.
+// putPeriodic puts the job for a time, unless it exists.
 func (q *Queue) putPeriodic(ctx context.Context, p Periodic, at time.Time) error {
 	spec := p.Job
 	spec.ID = p.Name + "@" + at.UTC().Format(time.RFC3339Nano)

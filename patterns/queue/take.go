@@ -12,15 +12,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Bounds of what a job collects in the course of its life.
+// Limits of the errors that a job stores.
 const (
 	maxErrors      = 10
 	maxErrorLength = 1000
 )
 
-// Taken is a job that is held by this process for a lease. Its methods are what the holder may do;
-// each is one update on the condition that it is still held, and returns ErrLost where it is not. A
-// lease that has ended is no loss as long as nobody else takes the job.
+// Taken is a job that this process holds for the time of a lease. Each of its methods is one update
+// on the condition that the process still holds the job, and returns ErrLost otherwise. After the
+// end of the lease the process still holds the job until another worker takes it.
 type Taken struct {
 	Job
 	queue  *Queue
@@ -29,9 +29,9 @@ type Taken struct {
 	ended  bool
 }
 
-// Take takes the first job that is due, and holds it for a lease. It fails with ErrEmpty where
-// there is none. A job whose attempts are used up because its workers died goes to the dead letters
-// on the way.
+// Take takes the first due job and holds it for a lease. It fails with ErrEmpty if no job is due.
+// If a job has used all its attempts because its workers died, Take moves it to the dead letters
+// and continues with the next job.
 func (q *Queue) Take(ctx context.Context) (*Taken, error) {
 	if err := q.ready(ctx); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (q *Queue) takeFrom(ctx context.Context, lane *mongo.Collection) (*Taken, e
 			q.env.Metrics.Add("queue.taken", 1)
 			return job, nil
 		}
-		job.Attempt = job.MaxAttempts // the one that begins here does not take place
+		job.Attempt = job.MaxAttempts // the attempt that Take has just counted does not happen
 		q.env.Logger.Warn("the workers of a job have died", "job", job.ID, "kind", job.Kind, "attempts", job.Attempt)
 		if err := job.bury(ctx, errAbandoned); err != nil && !errors.Is(err, ErrLost) {
 			return nil, err
@@ -78,7 +78,7 @@ func (q *Queue) takeFrom(ctx context.Context, lane *mongo.Collection) (*Taken, e
 
 var errAbandoned = errors.New("queue: the workers died")
 
-// change is an update on the condition that the job is held.
+// change updates the job on the condition that this process still holds it.
 func (t *Taken) change(ctx context.Context, what string, update bson.D) error {
 	mine := bson.D{{"_id", t.ID}, {"token", t.Token}, {"state", Open}, {"owner", t.Owner}}
 	res, err := t.lane.UpdateOne(ctx, mine, update)
@@ -91,21 +91,21 @@ func (t *Taken) change(ctx context.Context, what string, update bson.D) error {
 	return nil
 }
 
-// noOwner belongs to every update by which a job is held no more.
+// noOwner is part of every update after which no worker holds the job.
 var noOwner = bson.E{"$unset", bson.D{{"owner", ""}}}
 
-// Extend begins the lease anew: the heartbeat. A Worker does it for its jobs.
+// Extend starts the lease again from now. A Worker calls it for its jobs as a heartbeat.
 func (t *Taken) Extend(ctx context.Context) error {
 	until := bson.D{{"at", t.queue.env.Now().Add(t.queue.cfg.Lease)}}
 	return t.change(ctx, "extend", bson.D{{"$set", until}})
 }
 
-// SetResult sets what Done stores as the job's result.
+// SetResult sets the value that Done stores as the result of the job.
 func (t *Taken) SetResult(v any) { t.result = v }
 
-// Done ends the job: it has succeeded. Where another job waits for it, that one is told first; a
-// second command. In a transaction it happens together with what else the transaction does: see
-// DoneWith.
+// Done ends the job as successful. If a follow-up job waits for it, Done first updates the
+// follow-up job with a second command. In a transaction, Done takes effect when the transaction
+// commits: see DoneWith.
 func (t *Taken) Done(ctx context.Context) error {
 	if t.Next != "" {
 		if err := t.queue.tell(ctx, t); err != nil {
@@ -125,9 +125,10 @@ func (t *Taken) Done(ctx context.Context) error {
 	return nil
 }
 
-// DoneWith runs fn in a transaction that also ends the job: what fn writes with its ctx to the same
-// deployment happens exactly once. fn may run several times until the transaction commits. It fails
-// with ErrNoTransactions where the server has none.
+// DoneWith runs fn in a transaction that also ends the job. The writes that fn makes with its ctx
+// in the same deployment therefore happen exactly once. fn may run several times until the
+// transaction commits. DoneWith fails with ErrNoTransactions if the server does not support
+// transactions.
 func (t *Taken) DoneWith(ctx context.Context, fn func(ctx context.Context) error) error {
 	session, err := t.lane.Database().Client().StartSession()
 	if err != nil {
@@ -135,8 +136,8 @@ func (t *Taken) DoneWith(ctx context.Context, fn func(ctx context.Context) error
 	}
 	defer session.EndSession(ctx)
 	_, err = session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-		// the driver repeats a transaction for two minutes where no server can be reached, whatever
-		// becomes of ctx
+		// If no server is reachable, the driver retries a transaction for two minutes and ignores
+		// the end of ctx.
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -156,14 +157,14 @@ func (t *Taken) DoneWith(ctx context.Context, fn func(ctx context.Context) error
 	return err
 }
 
-// illegalOperation is the code of servers that have no transactions.
+// illegalOperation is the error code of servers without transactions.
 const illegalOperation = 20
 
-// ErrNoTransactions is returned by DoneWith where the server is no member of a replica set.
+// ErrNoTransactions is returned by DoneWith if the server is not a member of a replica set.
 var ErrNoTransactions = errors.New("queue: the server has no transactions")
 
-// Fail ends an attempt: the job is tried again after a while, or goes to the dead letters if this
-// was its last attempt, or if cause is made by Discard.
+// Fail ends the attempt as failed. The job is tried again after its backoff. It becomes a dead
+// letter if this was its last attempt, or if cause comes from Discard.
 func (t *Taken) Fail(ctx context.Context, cause error) error {
 	var discard *discardError
 	if t.Attempt >= t.MaxAttempts || errors.As(cause, &discard) {
@@ -179,7 +180,7 @@ func (t *Taken) Fail(ctx context.Context, cause error) error {
 	return nil
 }
 
-// bury brings the job to the dead letters.
+// bury makes the job a dead letter.
 func (t *Taken) bury(ctx context.Context, cause error) error {
 	now := t.queue.env.Now()
 	set := bson.D{{"state", Dead}, {"ended", now}, {"attempt", t.Attempt}}
@@ -195,7 +196,7 @@ func (t *Taken) bury(ctx context.Context, cause error) error {
 	return nil
 }
 
-// failure is the part of an update that notes why an attempt has failed.
+// failure returns the part of an update that stores the error of an attempt.
 func (t *Taken) failure(cause error) bson.E {
 	text := "unknown"
 	if cause != nil {
@@ -215,7 +216,7 @@ func (t *Taken) Release(ctx context.Context) error {
 	return t.putBack(ctx, bson.E{"at", t.queue.env.Now()})
 }
 
-// snooze gives the job back for a later time; the attempt does not count.
+// snooze gives the job back for a later time. The attempt does not count.
 func (t *Taken) snooze(ctx context.Context, d time.Duration) error {
 	return t.putBack(ctx, bson.E{"at", t.queue.env.Now().Add(d)})
 }
@@ -231,22 +232,23 @@ func (t *Taken) putBack(ctx context.Context, at bson.E) error {
 	return err
 }
 
-// Note keeps a value with the job, for the next attempt to go on from, or for people to see how far
-// it is; and extends the lease. The name is that of a field. Notes are part of the job's document,
-// which may have 16 MiB.
+// Note stores a value with the job under a field name, and extends the lease. The next attempt can
+// continue from the value, and people can see the job's progress. Notes are part of the job's
+// document, which may have 16 MiB.
 func (t *Taken) Note(ctx context.Context, name string, v any) error {
 	set := bson.D{{"notes." + name, v}, {"at", t.queue.env.Now().Add(t.queue.cfg.Lease)}}
 	return t.change(ctx, "note something of", bson.D{{"$set", set}})
 }
 
-// Noted reads a value that an earlier attempt has kept, and reports whether there is one.
+// Noted decodes a value that an earlier attempt has stored with Note. It reports whether the value
+// exists.
 func (j *Job) Noted(name string, into any) (bool, error) {
 	if j.Notes == nil {
 		return false, nil
 	}
 	v, err := j.Notes.LookupErr(name)
 	if err != nil {
-		return false, nil //nolint:nilerr // there is no such note
+		return false, nil //nolint:nilerr // the note does not exist
 	}
 	if err := v.Unmarshal(into); err != nil {
 		return true, fmt.Errorf("queue: the note %s of job %s: %w", name, j.ID, err)
@@ -254,15 +256,13 @@ func (j *Job) Noted(name string, into any) (bool, error) {
 	return true, nil
 }
 
-// onceKept is how many jobs a document remembers that Once was used for.
+// onceKept is the number of jobs that a document remembers for Once.
 const onceKept = 100
 
-// Once returns the condition by which an update of another document has no effect when this job has
-// made it before, and the part of the update that makes that so, without any transaction. The
-// document remembers the last 100 jobs in the field.
-//
-//	when, remember := job.Once("jobs")
-//	res, err := accounts.UpdateOne(ctx, bson.D{{"_id", id}, when}, bson.D{{"$inc", bson.D{{"balance", 5}}}, remember})
+// Once makes an update of another document take effect only once for this job, without a
+// transaction. when is a condition for the update's filter: it does not match if the job has
+// already made the update. remember is a part of the update that records the job in the field. The
+// document remembers the last 100 jobs.
 func (j *Job) Once(field string) (when, remember bson.E) {
 	return bson.E{field, bson.D{{"$ne", j.ID}}},
 		bson.E{"$push", bson.D{{field, bson.D{

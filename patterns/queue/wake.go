@@ -9,12 +9,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// One of the slots that have nothing to do looks out for all: it waits until it is time to look, or
-// somebody kicks it. Then it hands the lookout on and looks. One that finds a job kicks the
-// lookout, as there may be more. So an idle worker asks once in Poll, however many slots it has,
-// and one with jobs fills all its slots.
+// Only one of the idle slots of a worker looks for jobs. It waits until the poll time is over or
+// another goroutine kicks it; then it passes the lookout on and asks for a job. A slot that finds a
+// job kicks the next lookout, because there may be more jobs. So an idle worker sends one query per
+// Poll, however many slots it has, and a busy worker fills all its slots.
 
-// wait returns when there may be a job.
+// wait returns when a job may be due, or when ctx ends.
 func (w *Worker) wait(ctx context.Context) {
 	select {
 	case w.lookout <- struct{}{}:
@@ -27,7 +27,7 @@ func (w *Worker) wait(ctx context.Context) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = w.queue.env.Clock.Sleep(sleep, w.cfg.Poll) // it ends early when ctx does
+		_ = w.queue.env.Clock.Sleep(sleep, w.cfg.Poll) // Sleep returns early when the context ends
 	}()
 	select {
 	case <-w.kick:
@@ -35,23 +35,23 @@ func (w *Worker) wait(ctx context.Context) {
 	}
 }
 
-// wake lets a slot that has nothing to do look for a job.
+// wake makes an idle slot look for a job.
 func (w *Worker) wake() {
 	select {
 	case w.kick <- struct{}{}:
-	default: // somebody is about to look
+	default: // a slot is about to look anyway
 	}
 }
 
-// noChangeStreams is the code of servers that have none: they are no members of a replica set.
+// noChangeStreams is the error code of servers without change streams, which are not members of a
+// replica set.
 const noChangeStreams = 40573
 
-// streamPause is how long a worker does without changes that it could not follow. The driver has
-// tried again before it says so.
+// streamPause is the wait before a failed change stream is opened again. The driver has already
+// retried before it returns an error.
 const streamPause = 30 * time.Second
 
-// listen wakes the worker for jobs that are put or opened, as long as the server has change
-// streams.
+// listen wakes the worker when jobs are put or opened, if the server supports change streams.
 func (w *Worker) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := w.follow(ctx)
@@ -63,12 +63,12 @@ func (w *Worker) listen(ctx context.Context) {
 		if ctx.Err() == nil {
 			w.queue.env.Logger.Warn("the changes of a queue cannot be followed", "error", err)
 		}
-		// it ends early when ctx does; jobs are found by polling meanwhile
+		// Sleep returns early when ctx ends. Polling finds the jobs meanwhile.
 		_ = w.queue.env.Clock.Sleep(ctx, streamPause)
 	}
 }
 
-// follow returns why the changes cannot be followed any more.
+// follow wakes the worker for each change until the change stream fails, and returns its error.
 func (w *Worker) follow(ctx context.Context) error {
 	names := bson.A{}
 	for _, lane := range w.queue.lanes {

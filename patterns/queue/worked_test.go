@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/queue"
 )
 
-// TestW067 explains how the next job is found: by the index that has the order of the queue,
-// without a sort. The book's fields are called startTime, priority and createdOn.
+// TestW067 explains the query for the next job: it uses the index with the order of the queue,
+// without a sort. The book calls the fields startTime, priority and createdOn.
 func TestW067(t *testing.T) {
 	t.Parallel()
 	priority := bson.D{{"priority", -1}, {"at", 1}, {"_id", 1}}

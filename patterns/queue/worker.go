@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// Causes for which the context of a handler ends, beside ErrLost.
+// These errors and ErrLost are the causes for which the context of a handler ends.
 var (
-	// ErrStopped says that the worker stops and its patience is over: the job goes back to the
-	// queue.
+	// ErrStopped says that the worker is stopping and its grace period is over. The job goes back
+	// to the queue.
 	ErrStopped = errors.New("queue: the worker stops")
-	// ErrTimeout says that the job has taken too long.
+	// ErrTimeout says that the job took longer than WorkerConfig.Timeout.
 	ErrTimeout = errors.New("queue: the job takes too long")
 )
 
-// What a zero WorkerConfig stands for.
+// The defaults of WorkerConfig.
 const (
 	DefaultConcurrency = 8
 	DefaultPoll        = time.Second
 	DefaultGrace       = 30 * time.Second
 )
 
-// Handler does a job. It returns nil when the job is done; otherwise the job is tried again later,
-// or see Discard and Snooze. Its context ends when the job is lost or cancelled, takes too long, or
-// the worker stops; context.Cause tells which.
+// Handler executes a job. If it returns nil, the job is done. Otherwise the job is tried again
+// later; Discard and Snooze return errors for other outcomes. The context ends if the job is lost
+// or cancelled, takes too long, or the worker stops; context.Cause tells the reason.
 type Handler func(ctx context.Context, job *Taken) error
 
-// Kinds is a choice of handlers by the kind of the job.
+// Kinds maps the kinds of jobs to their handlers.
 type Kinds map[string]Handler
 
-// Handle is a Handler. A job of a kind that has none fails, and may find a worker of a newer
-// version that knows it.
+// Handle is a Handler that calls the handler of the job's kind. A job without a handler fails, so
+// that a worker of a newer version that knows the kind can take it later.
 func (k Kinds) Handle(ctx context.Context, job *Taken) error {
 	h, ok := k[job.Kind]
 	if !ok {
@@ -43,8 +43,8 @@ func (k Kinds) Handle(ctx context.Context, job *Taken) error {
 	return h(ctx, job)
 }
 
-// Typed returns a Handler of one that takes the payload as a value. A payload that is no such value
-// is discarded.
+// Typed returns a Handler that decodes the payload into a T and calls fn. If the payload does not
+// decode, the job becomes a dead letter.
 func Typed[T any](fn func(ctx context.Context, job *Taken, payload T) error) Handler {
 	return func(ctx context.Context, job *Taken) error {
 		var payload T
@@ -57,30 +57,31 @@ func Typed[T any](fn func(ctx context.Context, job *Taken, payload T) error) Han
 
 // WorkerConfig configures a Worker. The zero value works.
 type WorkerConfig struct {
-	// Concurrency is how many jobs are done at once; DefaultConcurrency if zero.
+	// Concurrency is the number of jobs that the worker executes at once; DefaultConcurrency if
+	// zero.
 	Concurrency int
-	// Poll is how often a worker with nothing to do looks for jobs that have become due;
-	// DefaultPoll if zero. For jobs that are put it is woken at once where the server has change
-	// streams.
+	// Poll is the interval at which an idle worker looks for jobs that have become due; DefaultPoll
+	// if zero. If the server supports change streams, new jobs wake the worker at once.
 	Poll time.Duration
-	// PollOnly does without change streams.
+	// PollOnly turns off the change stream.
 	PollOnly bool
-	// Grace is how long handlers may go on after the worker was told to stop; DefaultGrace if zero.
+	// Grace is the time for which handlers may continue after ctx of Run has ended; DefaultGrace if
+	// zero.
 	Grace time.Duration
-	// Timeout is how long one attempt may take; no limit if zero.
+	// Timeout is the longest time for one attempt; no limit if zero.
 	Timeout time.Duration
 }
 
-// Worker does the jobs of a queue.
+// Worker executes the jobs of a queue.
 type Worker struct {
 	queue   *Queue
 	cfg     WorkerConfig
 	handler Handler
-	lookout chan struct{} // held by the one that waits for jobs; the others wait for it
-	kick    chan struct{} // there may be a job
+	lookout chan struct{} // held by the slot that waits for jobs; the other idle slots wait to get it
+	kick    chan struct{} // receives a value when there may be a job
 }
 
-// NewWorker returns a worker. It does nothing until it is run.
+// NewWorker returns a worker. Call Run to start it.
 func (q *Queue) NewWorker(handler Handler, cfg WorkerConfig) *Worker {
 	if cfg.Concurrency <= 0 {
 		cfg.Concurrency = DefaultConcurrency
@@ -94,9 +95,9 @@ func (q *Queue) NewWorker(handler Handler, cfg WorkerConfig) *Worker {
 	return &Worker{queue: q, cfg: cfg, handler: handler, lookout: make(chan struct{}, 1), kick: make(chan struct{}, 1)}
 }
 
-// Run does jobs until ctx ends. Then it takes no more, lets the handlers go on for Grace, then ends
-// their contexts, and returns when the last of them has returned. Jobs that were stopped go back to
-// the queue.
+// Run executes jobs until ctx ends. Then it takes no more jobs, lets the handlers continue for
+// Grace, and then ends their contexts. It returns when the last handler has returned. Jobs that it
+// had to stop go back to the queue.
 func (w *Worker) Run(ctx context.Context) error {
 	hard, kill := context.WithCancelCause(context.WithoutCancel(ctx))
 	var slots, others sync.WaitGroup
@@ -122,19 +123,19 @@ func (w *Worker) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// slot does one job after the other. Taking one is not interrupted by the end of ctx: it would be
-// held by nobody.
+// slot executes one job after the other. The end of ctx does not interrupt Take: otherwise the job
+// could be taken and then forgotten.
 func (w *Worker) slot(ctx, hard context.Context) {
 	for ctx.Err() == nil {
 		job, err := w.queue.Take(hard)
-		if err == nil && ctx.Err() != nil { // told to stop meanwhile
+		if err == nil && ctx.Err() != nil { // ctx ended during Take
 			if err := job.Release(hard); err != nil {
 				w.queue.env.Logger.Warn("a job could not be given back", "job", job.ID, "error", err)
 			}
 			return
 		}
 		if err == nil {
-			w.wake() // where there was one there may be more
+			w.wake() // where there was one job there may be more
 			w.do(hard, job)
 			continue
 		}
@@ -145,7 +146,7 @@ func (w *Worker) slot(ctx, hard context.Context) {
 	}
 }
 
-// do does a job and says how it went.
+// do executes a job and stores its outcome.
 func (w *Worker) do(hard context.Context, job *Taken) {
 	q := w.queue
 	ctx, cancel := context.WithCancelCause(hard)
@@ -166,17 +167,18 @@ func (w *Worker) do(hard context.Context, job *Taken) {
 	keepers.Wait()
 	last, end := context.WithTimeout(context.WithoutCancel(hard), q.cfg.Lease)
 	defer end()
-	said := job.ended // by the handler, if the transaction in which it did so has not failed
+	said := job.ended // the handler has ended the job, unless its transaction has failed
 	if err := w.conclude(last, job, err, cause); err != nil && !(said && errors.Is(err, ErrLost)) {
 		q.env.Logger.Warn("what became of a job could not be said", "job", job.ID, "kind", job.Kind, "error", err)
 	}
 }
 
-// conclude writes what became of a job; cause is why its context has ended, if it has.
+// conclude stores the outcome of a job. cause is the reason for which its context has ended, or
+// nil.
 func (w *Worker) conclude(ctx context.Context, job *Taken, err, cause error) error {
 	var snooze *snoozeError
 	switch {
-	case job.ended && err == nil: // the handler has said it
+	case job.ended && err == nil: // the handler has ended the job itself
 		return nil
 	case err == nil:
 		return job.Done(ctx)
@@ -193,7 +195,7 @@ func (w *Worker) conclude(ctx context.Context, job *Taken, err, cause error) err
 	}
 }
 
-// call runs the handler; a panic is an error.
+// call runs the handler, and turns a panic into an error.
 func (w *Worker) call(ctx context.Context, job *Taken) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -205,7 +207,7 @@ func (w *Worker) call(ctx context.Context, job *Taken) (err error) {
 	return w.handler(ctx, job)
 }
 
-// beat extends the lease three times in its length, until ctx ends or the job is lost.
+// beat extends the lease three times per lease, until ctx ends or the job is lost.
 func (w *Worker) beat(ctx context.Context, job *Taken, cancel context.CancelCauseFunc) {
 	q := w.queue
 	until := q.env.Now().Add(q.cfg.Lease)
@@ -217,7 +219,7 @@ func (w *Worker) beat(ctx context.Context, job *Taken, cancel context.CancelCaus
 			until = now.Add(q.cfg.Lease)
 		case ctx.Err() != nil:
 			return
-		// one that fails for another reason is tried again while the lease lasts
+		// after another error, try again while the lease lasts
 		case errors.Is(err, ErrLost) || !now.Before(until):
 			q.env.Logger.Warn("a job was lost", "job", job.ID, "kind", job.Kind, "error", err)
 			cancel(ErrLost)

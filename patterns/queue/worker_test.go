@@ -19,7 +19,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// start runs a worker and returns what stops it and waits for it.
+// start runs a worker. The function that it returns stops the worker and waits for it.
 func start(t testing.TB, w *queue.Worker) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -35,7 +35,7 @@ func start(t testing.TB, w *queue.Worker) (stop func()) {
 	return stop
 }
 
-// eventually waits for what other goroutines bring about.
+// eventually waits until ok returns true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for range 20000 {
@@ -55,7 +55,7 @@ func ended(t testing.TB, q *queue.Queue, id string, state queue.State) {
 	})
 }
 
-// TestWorker has each way for a job to end.
+// TestWorker tests each way in which a job can end.
 func TestWorker(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -112,7 +112,7 @@ func TestWorker(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestWokenUp puts a job for a worker that looks itself once in an hour.
+// TestWokenUp puts a job for a worker that polls only once an hour.
 func TestWokenUp(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -129,7 +129,7 @@ func TestWokenUp(t *testing.T) {
 	})
 }
 
-// TestPolling is a server without change streams and transactions.
+// TestPolling uses a server without change streams and transactions.
 func TestPolling(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -149,7 +149,8 @@ func TestPolling(t *testing.T) {
 	ended(t, q, put(t, q, queue.Spec{}), queue.Done)
 }
 
-// TestGracefulStop has one handler that comes to its end and one that has to be stopped.
+// TestGracefulStop has one handler that finishes during the grace period, and one that must be
+// stopped.
 func TestGracefulStop(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -193,8 +194,8 @@ func TestGracefulStop(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestHeartbeat has a handler that outlasts many leases, is cancelled from outside, and one that
-// takes too long.
+// TestHeartbeat has a handler that outlasts many leases until the job is cancelled, and a handler
+// that takes too long.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -209,7 +210,7 @@ func TestHeartbeat(t *testing.T) {
 	stop := start(t, q.NewWorker(handler, queue.WorkerConfig{Concurrency: 1}))
 	id := put(t, q, queue.Spec{})
 	eventually(t, "the job is taken", func() bool { clock.Advance(time.Second); return len(begun) > 0 })
-	for range 10 { // one heartbeat after the other; the job stays held
+	for range 10 { // the job stays held through ten heartbeats
 		before := mustBe(t, q, id, queue.Open).At
 		eventually(t, "a heartbeat",
 			func() bool { clock.Advance(time.Second); return mustBe(t, q, id, queue.Open).At.After(before) })
@@ -230,8 +231,8 @@ func TestHeartbeat(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestTogether lets several workers do jobs that fail, are snoozed and cancelled at random. Each is
-// done once, as no lease ends.
+// TestTogether lets several workers do jobs that fail, are snoozed and cancelled at random. Each
+// job is done once, because no lease ends.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, jobs = 3, 150
@@ -291,7 +292,7 @@ func TestTogether(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestExactlyOnce books into an account with a job that is tried several times.
+// TestExactlyOnce changes an account in a job that is tried several times.
 func TestExactlyOnce(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -325,7 +326,7 @@ func TestExactlyOnce(t *testing.T) {
 	}
 }
 
-// TestPutInTransaction puts a job with a write that is taken back.
+// TestPutInTransaction puts a job in a transaction that is aborted.
 func TestPutInTransaction(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -354,10 +355,10 @@ func put2(ctx context.Context, t *testing.T, q *queue.Queue) {
 	}
 }
 
-// TestRemoved is W114: a job that was done long enough ago is removed, one that was not is kept.
+// TestRemoved is W114: a job that was done long enough ago is removed, and a newer one is kept.
 func TestRemoved(t *testing.T) {
 	t.Parallel()
-	db := sheaftest.New(t).Database("d") // how often a server looks is its owner's business
+	db := sheaftest.New(t).Database("d") // the owner of a server sets how often it removes expired documents
 	often := bson.D{{"setParameter", 1}, {"ttlMonitorSleepSecs", 1}}
 	must(t, db.Client().Database("admin").RunCommand(t.Context(), often).Err())
 	q := newQueue(t, db, nil, func(c *queue.Config) { c.KeepDone = time.Millisecond })

@@ -100,7 +100,6 @@ var notClean = []string{
 	"patterns/metadata",
 	"patterns/paging",
 	"patterns/patterntest",
-	"patterns/queue",
 	"patterns/queue/moat",
 	"patterns/relation",
 	"patterns/rollup",
