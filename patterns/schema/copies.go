@@ -13,24 +13,25 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Copies is the consistency fixer: a task that compares what documents hold of others with the
-// truth, and corrects it. What is of a point in time, such as the price in an order, is no copy in
-// this sense.
+// Copies is the consistency fixer: a task that compares copied fields with their originals in
+// another collection, and corrects them. A value that records a point in time, such as the price in
+// an order, is not a copy in this sense.
 type Copies struct {
-	// From is the collection that has the truth.
+	// From is the collection with the original values.
 	From string
-	// Into is the collection whose documents have copies; Ref is the field in which they have the
-	// _id of what they copy, which is no array; those that have none, or null, copy nothing.
+	// Into is the collection whose documents hold copies. Ref is the field in which such a document
+	// stores the _id of the original document. Ref must not be an array. Documents without Ref, or
+	// with a null Ref, hold no copies.
 	Into, Ref string
-	// Fields are the copied fields: their paths in Into by their paths in From. None of them is
-	// inside of an array.
+	// Fields maps the path of an original field in From to the path of its copy in Into. No path
+	// may lead through an array.
 	Fields map[string]string
 }
 
-// copiesAtOnce bounds the size of a bulk write.
+// copiesAtOnce is the largest number of corrections in one bulk write.
 const copiesAtOnce = 1000
 
-// stale is a document whose copies differ. Values that do not exist are null or missing.
+// stale is a document with wrong copies. Values that do not exist are null or missing.
 type stale struct {
 	ID    bson.RawValue `bson:"_id"`
 	Ref   bson.RawValue `bson:"ref"`
@@ -82,7 +83,7 @@ func (c Copies) Run(ctx context.Context, db *mongo.Database, _ patterns.Env) (r 
 	return r, write()
 }
 
-// paths returns the copied fields in one order.
+// paths returns the copied fields in a fixed order.
 func (c Copies) paths() []string { return slices.Sorted(maps.Keys(c.Fields)) }
 
 func (c Copies) pipeline() mongo.Pipeline {
@@ -115,8 +116,8 @@ func (c Copies) pipeline() mongo.Pipeline {
 	}
 }
 
-// correct sets the copies of a document, if they are still as they were seen: what somebody wrote
-// meanwhile is newer.
+// correct returns the update that corrects the copies of a document. It applies only if the copies
+// are unchanged since the task read them: a value that somebody wrote meanwhile is newer.
 func (c Copies) correct(s stale) mongo.WriteModel {
 	filter := bson.D{{"_id", s.ID}, {c.Ref, s.Ref}}
 	var set, unset bson.D

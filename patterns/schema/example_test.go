@@ -21,7 +21,7 @@ func open() (db *mongo.Database, done func()) {
 	return store.Client().Database("shop"), func() { _ = store.Close() }
 }
 
-// Documents of an old form are read at once, and migrated in the background.
+// Old documents can be read in the new structure at once, and are migrated in the background.
 func Example() {
 	ctx := context.Background()
 	db, done := open()
@@ -63,8 +63,8 @@ func Example() {
 	// {"_id": {"$numberInt":"7"},"title": "Blue Train","stock": {"$numberInt":"0"},"schema": {"$numberInt":"2"}}
 }
 
-// A job that corrects the copies of authors' names; a program started by a timer calls RunDue, a
-// server Run.
+// A job that corrects copies of authors' names. A program that a timer starts calls RunDue; a
+// server calls Run.
 func ExampleJobs() {
 	ctx := context.Background()
 	db, done := open()
@@ -91,7 +91,7 @@ func ExampleJobs() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for range 2 { // the second time an hour has not passed
+	for range 2 { // the second time, an hour has not passed yet
 		n, err := jobs.RunDue(ctx)
 		if err != nil {
 			log.Fatal(err)
@@ -104,7 +104,7 @@ func ExampleJobs() {
 	// 0 run
 }
 
-// Names that are long in programs and short in the store.
+// Field names that are long in programs and short in the database.
 func ExampleNames() {
 	names, err := schema.NewNames(map[string]string{"title": "t", "pricing": "p", "pricing.list": "l"})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/lock"
 )
 
-// ErrNotLeader is returned by RunDue where another process has the jobs.
+// ErrNotLeader is returned by RunDue if another process is executing the jobs.
 var ErrNotLeader = errors.New("schema: another process runs the jobs")
 
 // The defaults of a JobsConfig.
@@ -24,13 +24,13 @@ const (
 	DefaultLease = lock.DefaultLease
 )
 
-// Task is what a job does. It may be executed any number of times, also by two processes at once,
-// and be interrupted: the next execution does what is left.
+// Task is the work of a job. It may be executed any number of times, also by two processes at once,
+// and may be interrupted: the next execution does the rest.
 type Task interface {
 	Run(ctx context.Context, db *mongo.Database, env patterns.Env) (Report, error)
 }
 
-// TaskFunc is a Task that is a function.
+// TaskFunc is a function that implements Task.
 type TaskFunc func(ctx context.Context, db *mongo.Database, env patterns.Env) (Report, error)
 
 // Run implements Task.
@@ -38,15 +38,15 @@ func (f TaskFunc) Run(ctx context.Context, db *mongo.Database, env patterns.Env)
 	return f(ctx, db, env)
 }
 
-// MaxReported is how many violations a Report has at most.
+// MaxReported is the largest number of violations in a Report.
 const MaxReported = 100
 
-// Report is what a task has seen and done.
+// Report is the result of a task.
 type Report struct {
-	// Found is how much was not as it should be and still is, Changed how many documents were
-	// written.
+	// Found is the number of problems that the task found and could not correct. Changed is the
+	// number of documents that it wrote.
 	Found, Changed int64
-	// Violations are the first MaxReported of what was found.
+	// Violations describes the first MaxReported problems.
 	Violations []patterns.Violation
 }
 
@@ -61,29 +61,30 @@ func (r *Report) violate(v patterns.Violation) {
 type Job struct {
 	// Name is unique among the jobs of a collection.
 	Name string
-	// Every is the time from one beginning to the next.
+	// Every is the time between the starts of two executions.
 	Every time.Duration
 	Task  Task
 }
 
-// JobsConfig configures Jobs. The zero value works, and has nothing to do.
+// JobsConfig configures Jobs. The zero value works, but has no jobs.
 type JobsConfig struct {
 	patterns.Env
-	// Collection is that of what is known of the jobs, DefaultJobs if empty. The lock is in
+	// Collection stores the state of the jobs; DefaultJobs if empty. The lock is in
 	// "<Collection>.locks".
 	Collection string
 	Jobs       []Job
-	// Pace is how often those who do not run the jobs look whether nobody does, DefaultPace if
-	// zero.
+	// Pace is the interval at which a process looks for due jobs, or tries to take over from a
+	// process that has died; DefaultPace if zero.
 	Pace time.Duration
-	// Lease is how long the jobs stand still after the process that runs them has died,
+	// Lease is the time after which another process takes over the jobs of a process that has died;
 	// DefaultLease if zero.
 	Lease time.Duration
-	// Notify, if any, is told what each execution of a job has found.
+	// Notify, if not nil, is called with the report of each execution of a job.
 	Notify func(ctx context.Context, job string, r Report)
 }
 
-// Jobs are executed by one of the processes that have them. It is safe for concurrent use.
+// Jobs executes jobs. Several processes may have the same Jobs; one of them executes. It is safe
+// for concurrent use.
 type Jobs struct {
 	env   patterns.Env
 	cfg   JobsConfig
@@ -95,7 +96,8 @@ type Jobs struct {
 // leader is the name of the lock.
 const leader = "leader"
 
-// NewJobs returns the jobs of a database.
+// NewJobs returns jobs that store their state in db. It fails if two jobs have the same name, or if
+// a job has no name, no period or no task.
 func NewJobs(db *mongo.Database, cfg JobsConfig) (*Jobs, error) {
 	names := map[string]bool{}
 	for _, j := range cfg.Jobs {
@@ -124,13 +126,13 @@ func NewJobs(db *mongo.Database, cfg JobsConfig) (*Jobs, error) {
 	return &Jobs{env: cfg.Env, cfg: cfg, db: db, coll: db.Collection(cfg.Collection), locks: locks}, nil
 }
 
-// Status is what is known of a job, as it is stored.
+// Status is the stored state of a job.
 type Status struct {
 	Name string `bson:"_id"`
-	// Due is when it is executed next.
+	// Due is the time of the next execution.
 	Due time.Time `bson:"due"`
-	// Started and Ended are those of the last execution that came to an end, Found and Changed what
-	// it reported, Error why it failed.
+	// Started and Ended are the times of the last execution that finished. Found and Changed are
+	// from its report, and Error is its error.
 	Started time.Time `bson:"started"`
 	Ended   time.Time `bson:"ended"`
 	Found   int64     `bson:"found"`
@@ -138,7 +140,7 @@ type Status struct {
 	Error   string    `bson:"error,omitempty"`
 }
 
-// Status returns what is known of the jobs that were executed.
+// Status returns the state of the jobs that have been executed, by their names.
 func (j *Jobs) Status(ctx context.Context) (map[string]Status, error) {
 	names := make(bson.A, len(j.cfg.Jobs))
 	for i, job := range j.cfg.Jobs {
@@ -159,8 +161,8 @@ func (j *Jobs) Status(ctx context.Context) (map[string]Status, error) {
 	return out, nil
 }
 
-// Run executes the jobs when they are due, as long as no other process does; it waits for that one
-// to end. It returns when ctx ends.
+// Run executes due jobs until ctx ends. While another process executes the jobs, it waits for that
+// process to stop or die.
 func (j *Jobs) Run(ctx context.Context) error {
 	for {
 		err := j.locks.Do(ctx, leader, func(ctx context.Context, lease *lock.Lease) error {
@@ -185,8 +187,8 @@ func (j *Jobs) Run(ctx context.Context) error {
 	}
 }
 
-// RunDue executes the jobs that are due now, in their order, and returns how many those were. It is
-// for programs that are started by a timer. ErrNotLeader says that another process is at it.
+// RunDue executes the jobs that are due now, in their order, and returns their number. It is for
+// programs that a timer starts. It returns ErrNotLeader if another process is executing the jobs.
 func (j *Jobs) RunDue(ctx context.Context) (ran int, err error) {
 	leads := false
 	err = j.locks.Do(ctx, leader, func(ctx context.Context, lease *lock.Lease) (err error) {
@@ -217,8 +219,8 @@ func (j *Jobs) due(ctx context.Context, lease *lock.Lease) (ran int, err error) 
 	return ran, nil
 }
 
-// execute executes a job and notes what came of it. A task that fails is no error of the jobs: it
-// is tried again when it is due again.
+// execute executes a job and stores its result. An error of the task is stored, and not returned:
+// the task is tried again when the job is next due.
 func (j *Jobs) execute(ctx context.Context, job Job, lease *lock.Lease) error {
 	started := j.env.Now()
 	report, err := job.Task.Run(ctx, j.db, j.env)
@@ -248,7 +250,7 @@ func (j *Jobs) execute(ctx context.Context, job Job, lease *lock.Lease) error {
 	filter := append(bson.D{{"_id", job.Name}}, when...)
 	_, err = j.coll.UpdateOne(ctx, filter, change, options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {
-		return lock.ErrLost // a later holder has noted its own execution
+		return lock.ErrLost // a later holder of the lease has stored its own execution
 	}
 	if err != nil {
 		return fmt.Errorf("schema: note the job %s: %w", job.Name, err)
@@ -262,8 +264,8 @@ const (
 	RuleFailed = "jobs do not fail"
 )
 
-// Check lists the jobs that failed when they were last executed, and those that are late by more
-// than their period and a lease.
+// Check lists the jobs whose last execution failed, and the jobs that are late by more than their
+// period and a lease.
 func (j *Jobs) Check(ctx context.Context) ([]patterns.Violation, error) {
 	known, err := j.Status(ctx)
 	if err != nil {
@@ -273,7 +275,7 @@ func (j *Jobs) Check(ctx context.Context) ([]patterns.Violation, error) {
 	for _, job := range j.cfg.Jobs {
 		s, ok := known[job.Name]
 		if !ok {
-			continue // nobody has begun yet
+			continue // the job has not been executed yet
 		}
 		violate := func(rule, detail string) {
 			out = append(out, patterns.Violation{Rule: rule, Collection: j.coll.Name(), ID: job.Name, Detail: detail})
@@ -288,14 +290,14 @@ func (j *Jobs) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, nil
 }
 
-// Indexes returns none: jobs are found by their _id.
+// Indexes returns nil: jobs are found by their _id.
 func (j *Jobs) Indexes() []patterns.Index { return nil }
 
 // EnsureIndexes does nothing.
 func (j *Jobs) EnsureIndexes(context.Context) error { return nil }
 
-// ShardKeys returns none: there are few jobs.
+// ShardKeys returns nil: there are only a few jobs.
 func (j *Jobs) ShardKeys() []patterns.ShardKey { return nil }
 
-// Shard does nothing but say whether there are shards.
+// Shard has nothing to shard. It returns an error if the server is not part of a sharded cluster.
 func (j *Jobs) Shard(ctx context.Context) error { return patterns.Shard(ctx, j.db, nil) }

@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/schema"
 )
 
-// chores are one job of each kind.
+// chores returns one job of each kind.
 func chores() []schema.Job {
 	return []schema.Job{
 		{Name: "names", Every: time.Hour, Task: schema.Copies{
@@ -62,7 +62,7 @@ func parseRule(s string) (d bson.D) {
 	return d
 }
 
-// disorder fills the collections with what the chores have to do.
+// disorder fills the collections with problems for the chores to correct.
 func disorder(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	insert(t, db, "users",
@@ -87,7 +87,7 @@ func newJobs(t *testing.T, db *mongo.Database, cfg schema.JobsConfig) *schema.Jo
 	return jobs
 }
 
-// mustBeInOrder fails where the chores have left something to do.
+// mustBeInOrder fails the test if the chores have left a problem.
 func mustBeInOrder(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	for coll, want := range map[string]string{
@@ -164,7 +164,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestCheckJobs breaks the rules: a job that fails, and one that nobody executes.
+// TestCheckJobs breaks the rules with a job that fails, and a job that nobody executes.
 func TestCheckJobs(t *testing.T) {
 	t.Parallel()
 	db, clock := patterntest.Open(t), patterntest.NewClock()
@@ -211,8 +211,8 @@ func TestCheckJobs(t *testing.T) {
 	}
 }
 
-// TestOneLeader has many processes with the same jobs: one executes them, and another one goes on
-// when it is gone.
+// TestOneLeader has many processes with the same jobs. One of them executes the jobs, and another
+// one takes over when it stops.
 func TestOneLeader(t *testing.T) {
 	t.Parallel()
 	db, clock := patterntest.Open(t), patterntest.NewClock()
@@ -248,7 +248,7 @@ func TestOneLeader(t *testing.T) {
 		}
 	}
 	until(3)
-	by.Range(func(p, _ any) bool { processes[p.(int)](); return true }) // whoever it was
+	by.Range(func(p, _ any) bool { processes[p.(int)](); return true }) // stop the leader, whichever process it is
 	until(ran.Load() + 2)
 	for _, cancel := range processes {
 		cancel()
@@ -256,7 +256,7 @@ func TestOneLeader(t *testing.T) {
 	wg.Wait()
 }
 
-// TestSlept has a leader that sleeps through the end of its lease: what it notes afterwards is not
+// TestSlept has a leader that sleeps through the end of its lease: its later results are not
 // stored.
 func TestSlept(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Insert inserts a document of the current form, with its version.
+// Insert stores a document of the current version, and adds the version field.
 func (s *Schema) Insert(ctx context.Context, doc any) error {
 	data, err := bson.Marshal(doc)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Schema) Insert(ctx context.Context, doc any) error {
 	return nil
 }
 
-// Get reads a document of any version into v, which has the current form. It writes nothing.
+// Get reads a document of any version and decodes its current form into v. It writes nothing.
 func (s *Schema) Get(ctx context.Context, id, v any) error {
 	doc, err := s.read(ctx, id)
 	if err != nil {
@@ -45,9 +45,9 @@ func (s *Schema) read(ctx context.Context, id any) (bson.Raw, error) {
 	return doc, nil
 }
 
-// Update changes a document by an update that takes the current form for granted. A document of an
-// older form is migrated first; an update that others made meanwhile is not lost. It takes one
-// update for a document of the current form, and a find and two updates more for another one.
+// Update applies an update that expects a document of the current version. It migrates an older
+// document first. A concurrent update is never lost. Update costs one update command for a current
+// document, and one find and two more updates for an older one.
 func (s *Schema) Update(ctx context.Context, id, update any) error {
 	current := bson.D{{"_id", id}, {s.cfg.Field, s.Version()}}
 	if s.Version() == 0 {
@@ -70,7 +70,7 @@ func (s *Schema) Update(ctx context.Context, id, update any) error {
 			return err
 		}
 		if !old {
-			continue // somebody else has migrated it
+			continue // another process has migrated it
 		}
 		if _, err := s.coll.ReplaceOne(ctx, s.unchanged(doc), up); err != nil {
 			return fmt.Errorf("schema: migrate %v: %w", id, err)
@@ -79,7 +79,7 @@ func (s *Schema) Update(ctx context.Context, id, update any) error {
 	return ctx.Err()
 }
 
-// unchanged is the condition that a document is as it was read.
+// unchanged returns the condition that a document is still the same as when it was read.
 func (s *Schema) unchanged(doc bson.Raw) bson.D {
 	return bson.D{
 		{"_id", doc.Lookup("_id")},

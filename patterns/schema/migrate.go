@@ -11,20 +11,20 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Failure is a document that could not be migrated.
+// Failure describes a document that could not be migrated.
 type Failure struct {
 	ID  any
 	Err error
 }
 
-// Result tells what a migration has done.
+// Result is the result of a migration.
 type Result struct {
 	Migrated int64
-	// Failed are documents that were left as they are.
+	// Failed lists the documents that were left unchanged because a step failed.
 	Failed []Failure
 }
 
-// old is the condition of documents that are of an older form.
+// old returns the condition that selects documents of older versions.
 func (s *Schema) old() bson.D {
 	return bson.D{{"$or", bson.A{
 		bson.D{{s.cfg.Field, nil}},
@@ -32,7 +32,7 @@ func (s *Schema) old() bson.D {
 	}}}
 }
 
-// Pending returns how many documents are of an older form.
+// Pending returns the number of documents of older versions.
 func (s *Schema) Pending(ctx context.Context) (int64, error) {
 	if s.Version() == 0 {
 		return 0, nil
@@ -44,9 +44,10 @@ func (s *Schema) Pending(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// Migrate brings all documents to the current form, in batches. It may be interrupted at any time,
-// and goes on where it was by being called again: what is to do is what is old. Several may run at
-// once. A document for which a step fails is left as it is and told.
+// Migrate brings all documents to the current version, in batches. It may be interrupted at any
+// time: the next call continues with the documents that are still old. Several processes may run it
+// at once. If a step fails for a document, Migrate leaves the document unchanged and lists it in
+// the result.
 func (s *Schema) Migrate(ctx context.Context) (Result, error) {
 	var res Result
 	for s.Version() > 0 {
@@ -80,7 +81,7 @@ func (s *Schema) Migrate(ctx context.Context) (Result, error) {
 	return res, nil
 }
 
-// batch reads some documents of an older form.
+// batch reads a batch of old documents, except the ones that have failed.
 func (s *Schema) batch(ctx context.Context, without []Failure) ([]bson.Raw, error) {
 	filter := s.old()
 	if len(without) > 0 {
@@ -101,8 +102,8 @@ func (s *Schema) batch(ctx context.Context, without []Failure) ([]bson.Raw, erro
 	return docs, nil
 }
 
-// write replaces documents. One that somebody has changed since it was read is of the next batch
-// again.
+// write replaces documents. A document that somebody has changed since it was read comes again in
+// the next batch.
 func (s *Schema) write(ctx context.Context, writes []mongo.WriteModel) (int64, error) {
 	if len(writes) == 0 {
 		return 0, nil
@@ -121,8 +122,8 @@ const (
 	RuleUpgrade = "each document can be brought to the current form"
 )
 
-// Check reads all documents, and lists those that readers of the current form cannot read. That
-// some are old is no violation: see Pending.
+// Check reads all documents and lists the ones that cannot be brought to the current version. An
+// old document is not a violation: see Pending.
 func (s *Schema) Check(ctx context.Context) ([]patterns.Violation, error) {
 	cur, err := s.coll.Find(ctx, bson.D{})
 	if err != nil {

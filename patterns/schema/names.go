@@ -10,23 +10,23 @@ import (
 
 // Errors of names.
 var (
-	// ErrNameTaken is returned where two fields would have one name.
+	// ErrNameTaken is returned if two fields would have the same name.
 	ErrNameTaken = errors.New("schema: two fields would have one name")
-	// ErrExpression is returned for what names fields in a way that is not understood: expressions,
-	// JavaScript, JSON schemas, pipelines.
+	// ErrExpression is returned for parts that Shorten cannot translate: expressions, JavaScript,
+	// JSON schemas and pipelines.
 	ErrExpression = errors.New("schema: fields in expressions cannot be renamed")
-	// ErrTooDeep is returned for documents that are nested more deeply than the database allows.
+	// ErrTooDeep is returned for documents with more levels than the database allows.
 	ErrTooDeep = errors.New("schema: the document is nested too deeply")
 )
 
 const maxDepth = 200
 
-// Names maps the long names of fields, which people read, to short ones, which are stored. Fields
-// that it does not know keep theirs. It is immutable. Programs whose documents are Go structs need
-// none: their tags are such a map.
+// Names translates long field names, which people read, to short ones, which the database stores.
+// It leaves unknown names as they are. It is immutable. Programs whose documents are Go structs do
+// not need Names: their tags do the same.
 type Names struct{ toShort, toLong *names }
 
-// names is a level of documents: what its fields are called, by the names that they have.
+// names translates the field names of one level of documents.
 type names struct {
 	fields map[string]*names
 	name   string
@@ -44,8 +44,8 @@ func (n *names) field(old, name string) *names {
 	return n.fields[old]
 }
 
-// NewNames returns names for a map from the long paths of fields, such as "pricing.list", to the
-// short name of the last part. Elements of arrays have the path of their array.
+// NewNames returns the translation for a map from the long path of a field, such as "pricing.list",
+// to the short name of the path's last part. The elements of an array have the path of the array.
 func NewNames(short map[string]string) (*Names, error) {
 	out := &Names{newNames(""), newNames("")}
 	for path := range short {
@@ -72,11 +72,11 @@ func NewNames(short map[string]string) (*Names, error) {
 
 // Path returns the stored path of a field.
 func (n *Names) Path(long string) string {
-	path, _, _ := n.toShort.path(long) // a taken name matters where both fields are
+	path, _, _ := n.toShort.path(long) // a name conflict matters only if both fields exist
 	return path
 }
 
-// path follows a path and returns it by its new names, and what is known of the fields below it.
+// path translates a path, and returns the names of the fields below it, or nil if they are unknown.
 func (n *names) path(old string) (string, *names, error) {
 	parts := strings.Split(old, ".")
 	var err error
@@ -99,14 +99,15 @@ func (n *names) path(old string) (string, *names, error) {
 	return strings.Join(parts, "."), n, err
 }
 
-// Shorten returns a document, a filter, an update, a projection, a sort or an index's keys with the
-// stored names.
+// Shorten translates a document, a filter, an update, a projection, a sort or the keys of an index
+// to the stored names. It fails with ErrExpression if the value contains $expr, $where or
+// $jsonSchema.
 func (n *Names) Shorten(v any) (bson.D, error) { return n.toShort.document(v) }
 
-// Lengthen returns a document that was read with the long names.
+// Lengthen translates a stored document to the long names.
 func (n *Names) Lengthen(v any) (bson.D, error) { return n.toLong.document(v) }
 
-// Decode reads a document that was stored with short names into v.
+// Decode translates a stored document to the long names and decodes it into v.
 func (n *Names) Decode(doc bson.Raw, v any) error {
 	long, err := n.Lengthen(doc)
 	if err != nil {
@@ -146,7 +147,8 @@ func (n *names) fieldsOf(doc bson.D, depth int) (bson.D, error) {
 				return nil, err
 			}
 		default:
-			if !strings.HasPrefix(e.Key, "$") { // what an operator has is of its field, or of the document
+			// the value of an operator belongs to the operator's field, or to the document
+			if !strings.HasPrefix(e.Key, "$") {
 				name, below, err = n.path(e.Key)
 			}
 		}
@@ -162,7 +164,7 @@ func (n *names) fieldsOf(doc bson.D, depth int) (bson.D, error) {
 	return out, nil
 }
 
-// targets renames the new names of $rename.
+// targets translates the target names of $rename.
 func (n *names) targets(v any) (any, error) {
 	doc, ok := v.(bson.D)
 	if !ok {
@@ -186,7 +188,7 @@ func (n *names) targets(v any) (any, error) {
 
 func (n *names) value(v any, depth int) (any, error) {
 	if n == nil {
-		return v, nil // nothing is known of what is below
+		return v, nil // the names below are unknown
 	}
 	if depth == 0 {
 		return nil, ErrTooDeep

@@ -88,7 +88,7 @@ func text(t *testing.T, d bson.D) string {
 	return string(out)
 }
 
-// TestNamesStored stores documents with short names, and finds and changes them by the long ones.
+// TestNamesStored stores documents with short names, and finds and changes them by the long names.
 func TestNamesStored(t *testing.T) {
 	t.Parallel()
 	names, coll := someNames(t), patterntest.Open(t).Collection("products")

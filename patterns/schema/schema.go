@@ -18,11 +18,11 @@ var (
 	ErrNotFound = errors.New("schema: there is no such document")
 	// ErrNewer is returned for a document that a newer program has written.
 	ErrNewer = errors.New("schema: the document is of a newer version than this program knows")
-	// ErrVersion is returned for a document whose version is no whole number from zero on.
+	// ErrVersion is returned for a document whose version is not a whole number of at least zero.
 	ErrVersion = errors.New("schema: the version is not a whole number from zero on")
-	// ErrID is returned where a step changes the _id of a document.
+	// ErrID is returned if a step changes the _id of a document.
 	ErrID = errors.New("schema: a step may not change the _id")
-	// ErrFailures is returned by Migrate where steps have failed for more documents than
+	// ErrFailures is returned by Migrate if steps have failed for more documents than
 	// Config.MaxFailures.
 	ErrFailures = errors.New("schema: too many documents cannot be migrated")
 )
@@ -37,41 +37,44 @@ const (
 
 // Step brings a document from one version to the next.
 type Step struct {
-	// Name says what changes, for people.
+	// Name describes the change for people.
 	Name string
-	// Up returns the document in its next form. It depends on nothing but the document, which it
-	// may change. It may be executed any number of times for one document, always on its old form.
+	// Up returns the document in its next version. The result depends only on the document, which
+	// Up may modify. Up may be called any number of times for a document, always with the old
+	// version.
 	Up func(doc bson.D) (bson.D, error)
 }
 
 // Config configures a Schema. The zero value works, for documents that have not changed yet.
 type Config struct {
 	patterns.Env
-	// Collection is that of the documents, DefaultCollection if empty. They are the application's.
+	// Collection is the collection of the documents; DefaultCollection if empty. The application
+	// owns these documents.
 	Collection string
-	// Field of the documents has their version, DefaultField if empty. Documents without it are of
-	// version 0.
+	// Field is the field that stores the version of a document; DefaultField if empty. Documents
+	// without it have version 0.
 	Field string
-	// Steps bring documents from version 0 to 1, from 1 to 2, and so on. The program's version is
-	// their number.
+	// Steps bring documents from version 0 to 1, from 1 to 2, and so on. The current version is the
+	// number of steps.
 	Steps []Step
-	// Batch is how many documents are migrated at once, DefaultBatch if zero.
+	// Batch is the number of documents in a batch of Migrate; DefaultBatch if zero.
 	Batch int
-	// Pause is the time between two batches, in which others have the server.
+	// Pause is the wait between two batches, which leaves the server to other clients.
 	Pause time.Duration
-	// MaxFailures is how many documents a migration leaves behind before it gives up,
+	// MaxFailures is the number of failed documents after which a migration gives up;
 	// DefaultMaxFailures if zero.
 	MaxFailures int
 }
 
-// Schema is the current form of the documents of a collection. It is safe for concurrent use.
+// Schema reads and writes the documents of a collection in the current version. It is safe for
+// concurrent use.
 type Schema struct {
 	env  patterns.Env
 	cfg  Config
 	coll *mongo.Collection
 }
 
-// New returns the schema of a collection.
+// New returns the schema of a collection in db.
 func New(db *mongo.Database, cfg Config) (*Schema, error) {
 	if cfg.Batch < 0 || cfg.Pause < 0 || cfg.MaxFailures < 0 {
 		return nil, fmt.Errorf("schema: batches of %d, pauses of %v, %d failures",
@@ -100,14 +103,14 @@ func New(db *mongo.Database, cfg Config) (*Schema, error) {
 	return &Schema{env: cfg.WithDefaults(), cfg: cfg, coll: db.Collection(cfg.Collection)}, nil
 }
 
-// Version is that of the documents that this program writes.
+// Version returns the version of the documents that this program writes.
 func (s *Schema) Version() int { return len(s.cfg.Steps) }
 
-// version returns that of a document.
+// version returns the version of a document.
 func (s *Schema) version(doc bson.Raw) (int, error) {
 	v, err := doc.LookupErr(s.cfg.Field)
 	if err != nil || v.Type == bson.TypeNull {
-		return 0, nil // of before there were versions
+		return 0, nil // written before the collection had versions
 	}
 	n, ok := v.AsInt64OK()
 	if f, isDouble := v.DoubleOK(); isDouble {
@@ -122,8 +125,8 @@ func (s *Schema) version(doc bson.Raw) (int, error) {
 	return int(n), nil
 }
 
-// Upgrade returns a document in its current form, and whether it was in an older one. Nothing is
-// read or written: it is for readers of cursors, which take documents of all versions.
+// Upgrade returns a document in the current version, and reports whether it was older. It does not
+// use the database. Use it for documents from a cursor.
 func (s *Schema) Upgrade(doc bson.Raw) (_ bson.Raw, old bool, err error) {
 	from, err := s.version(doc)
 	if err != nil || from == s.Version() {
@@ -148,7 +151,7 @@ func (s *Schema) Upgrade(doc bson.Raw) (_ bson.Raw, old bool, err error) {
 	return up, true, nil
 }
 
-// stamp sets the version of a document.
+// stamp sets the version field of a document to the current version.
 func (s *Schema) stamp(doc bson.D) bson.D {
 	for i, e := range doc {
 		if e.Key == s.cfg.Field {
@@ -159,7 +162,7 @@ func (s *Schema) stamp(doc bson.D) bson.D {
 	return append(doc, bson.E{s.cfg.Field, s.Version()})
 }
 
-// Decode is Upgrade and bson.Unmarshal in one.
+// Decode upgrades a document and unmarshals it into v.
 func (s *Schema) Decode(doc bson.Raw, v any) error {
 	up, _, err := s.Upgrade(doc)
 	if err != nil {
@@ -171,7 +174,7 @@ func (s *Schema) Decode(doc bson.Raw, v any) error {
 	return nil
 }
 
-// Indexes returns the one by which a migration finds what it has to do.
+// Indexes returns the index of the version field, which Migrate uses to find old documents.
 func (s *Schema) Indexes() []patterns.Index {
 	return []patterns.Index{{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: bson.D{{s.cfg.Field, 1}}}}}
 }
@@ -181,11 +184,11 @@ func (s *Schema) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, s.coll.Database(), s.Indexes())
 }
 
-// ShardKeys returns none: how the documents are distributed is the application's business. A step
-// may not change a shard key.
+// ShardKeys returns nil: the application chooses how its documents are sharded. A step may not
+// change a shard key.
 func (s *Schema) ShardKeys() []patterns.ShardKey { return nil }
 
-// Shard does nothing but say whether there are shards.
+// Shard has nothing to shard. It returns an error if the server is not part of a sharded cluster.
 func (s *Schema) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, s.coll.Database(), s.ShardKeys())
 }

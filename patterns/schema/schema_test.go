@@ -16,14 +16,14 @@ import (
 	"github.com/sheafdb/sheaf/patterns/schema"
 )
 
-// steps are those of products: 0 → 1 → 2. A product without a name cannot be migrated.
+// steps returns the steps of products: 0 → 1 → 2. A product without a name cannot be migrated.
 func steps() []schema.Step {
 	return []schema.Step{
 		schema.Rename("name", "title"),
 		{Name: "titles are needed", Up: func(doc bson.D) (bson.D, error) {
 			for i, e := range doc {
 				if e.Key == "title" {
-					doc[i].Value = fmt.Sprint(e.Value, "!") // would be seen if it were done twice
+					doc[i].Value = fmt.Sprint(e.Value, "!") // shows if the step is applied twice
 					return doc, nil
 				}
 			}
@@ -74,7 +74,7 @@ type product struct {
 	N      int
 }
 
-// mustBeCurrent fails where a document is not of the current form.
+// mustBeCurrent fails the test if a document does not have the current version.
 func mustBeCurrent(t *testing.T, db *mongo.Database, s *schema.Schema, count int) (sum int) {
 	t.Helper()
 	cur, err := db.Collection("products").Find(t.Context(), bson.D{})
@@ -199,7 +199,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestFailures has documents for which a step fails. The _ids are of several types.
+// TestFailures has documents for which a step fails. Their _ids have several types.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -292,8 +292,8 @@ func TestCrashMigrate(t *testing.T) {
 	})
 }
 
-// TestTogether migrates by several processes, while others count in the same documents: nothing is
-// lost.
+// TestTogether migrates in several processes, while other processes increment counters in the same
+// documents. No increment is lost.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const migrators, writers, rounds, docs = 2, 3, 40, 10
@@ -315,7 +315,7 @@ func TestTogether(t *testing.T) {
 			for i := range rounds {
 				id := fmt.Sprint([]string{"zero", "null", "one", "two"}[i%4], i%docs)
 				var err error
-				if w == 0 { // an older program, which knows nothing of versions
+				if w == 0 { // an older program, without versions
 					_, err = db.Collection("products").UpdateOne(t.Context(), bson.D{{"_id", id}}, inc)
 				} else {
 					err = s.Update(t.Context(), id, inc)
@@ -415,8 +415,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestInspected is worked example W072: the fields that are looked at for a zip code, in a flat
-// document and in one of levels.
+// TestInspected is worked example W072: the number of fields compared to find a zip code, in a flat
+// document and in a document with subdocuments.
 func TestInspected(t *testing.T) {
 	t.Parallel()
 	var flat bson.D
@@ -450,7 +450,7 @@ func TestInspected(t *testing.T) {
 			t.Errorf("%s: %d, %v, want %d", c.path, got, err, c.want)
 		}
 	}
-	// The book puts tele behind address; here the group is where its first field was, so that is
+	// The book puts tele after address. Group puts the group where its first field was, so tele is
 	// compared too.
 	levels := mustMarshal(t, bson.D{
 		{"_id", 1},
@@ -464,8 +464,8 @@ func TestInspected(t *testing.T) {
 	}
 }
 
-// TestW046 has a field with a default on reading: who reads sees it at once, the migration stores
-// it, and what has a value keeps it.
+// TestW046 has a field with a default for reading. A reader sees the default at once, the migration
+// stores it, and documents with a value keep their value.
 func TestW046(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -494,7 +494,7 @@ func TestW046(t *testing.T) {
 		}
 	}
 	read(`a "" stored ; b "long" stored "long"; `)
-	for range 2 { // the second time changes nothing
+	for range 2 { // the second migration changes nothing
 		if _, err := s.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ func find(doc bson.D, field string) int {
 	return slices.IndexFunc(doc, func(e bson.E) bool { return e.Key == field })
 }
 
-// Default is a step that gives documents without a field one with a value.
+// Default returns a step that adds a field with a value to documents without the field.
 func Default(field string, value any) Step {
 	return Step{Name: "default of " + field, Up: func(doc bson.D) (bson.D, error) {
 		if find(doc, field) < 0 {
@@ -23,7 +23,7 @@ func Default(field string, value any) Step {
 	}}
 }
 
-// Rename is a step that gives a field another name. It fails for documents that have both.
+// Rename returns a step that renames a field. It fails for documents that have both fields.
 func Rename(from, to string) Step {
 	return Step{Name: fmt.Sprintf("%s becomes %s", from, to), Up: func(doc bson.D) (bson.D, error) {
 		i := find(doc, from)
@@ -38,16 +38,16 @@ func Rename(from, to string) Step {
 	}}
 }
 
-// Remove is a step that removes a field.
+// Remove returns a step that removes a field.
 func Remove(field string) Step {
 	return Step{Name: "without " + field, Up: func(doc bson.D) (bson.D, error) {
 		return slices.DeleteFunc(doc, func(e bson.E) bool { return e.Key == field }), nil
 	}}
 }
 
-// Group is a step that puts fields into a subdocument, which is where the first of them was: a
-// document in levels, in which a reader skips a whole group by its length. It fails for documents
-// that have a field of the group's name.
+// Group returns a step that moves fields into a subdocument at the position of the first of them. A
+// reader can then skip the whole group by its length. The step fails for documents that already
+// have a field with the group's name.
 func Group(name string, fields ...string) Step {
 	return Step{Name: "group " + name, Up: func(doc bson.D) (bson.D, error) {
 		var group bson.D
@@ -73,9 +73,9 @@ func Group(name string, fields ...string) Step {
 	}}
 }
 
-// Inspected returns how many field names are compared until a path is found in a document, or known
-// not to be there, by a reader that has no index and goes through the fields in their order.
-// Elements of arrays are addressed by their positions.
+// Inspected returns the number of field names that a reader without an index compares until it
+// finds a path in a document, or knows that the path does not exist. Array elements are addressed
+// by their positions.
 func Inspected(doc bson.Raw, path string) (int, error) {
 	n := 0
 	for {
@@ -96,7 +96,7 @@ func Inspected(doc bson.Raw, path string) (int, error) {
 		case bson.TypeEmbeddedDocument, bson.TypeArray:
 			doc = bson.Raw(v.Value)
 		default:
-			return n, nil // there is nothing below it
+			return n, nil // the path does not exist
 		}
 		path = rest
 	}

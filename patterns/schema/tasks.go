@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of tasks.
+// The rules of the tasks.
 const (
 	RuleStructure  = "documents have the structure that was declared"
 	RuleReference  = "what is referred to exists"
@@ -23,7 +23,7 @@ const (
 // ErrNoTarget is returned for a Summary whose pipeline does not end in $merge or $out.
 var ErrNoTarget = errors.New("schema: the pipeline does not write its result anywhere")
 
-// Task returns the migration of a collection as a task.
+// Task returns the migration of the collection as a task.
 func (s *Schema) Task() Task {
 	return TaskFunc(func(ctx context.Context, _ *mongo.Database, _ patterns.Env) (Report, error) {
 		res, err := s.Migrate(ctx)
@@ -35,13 +35,13 @@ func (s *Schema) Task() Task {
 	})
 }
 
-// Structure is the structure checker: a task that finds the documents that do not have the
-// structure they should, and corrects those that it can. It reads the whole collection.
+// Structure is the structure checker: a task that finds documents with a wrong structure, and
+// corrects them if it can. It reads the whole collection.
 type Structure struct {
 	Collection string
-	// Schema is a JSON schema as of $jsonSchema: required fields, types, bounds.
+	// Schema is a JSON schema, as in $jsonSchema: required fields, types, limits.
 	Schema bson.D
-	// Fix, if any, is executed for documents that do not have the structure.
+	// Fix, if not empty, is an update pipeline for the documents with a wrong structure.
 	Fix mongo.Pipeline
 }
 
@@ -71,7 +71,7 @@ func (s Structure) Run(ctx context.Context, db *mongo.Database, _ patterns.Env) 
 	return r, cur.Err()
 }
 
-// shortened is a document for a line of text.
+// shortened returns a document as a text of limited length.
 func shortened(doc bson.Raw) string {
 	const longest = 200
 	s := doc.String()
@@ -81,8 +81,8 @@ func shortened(doc bson.Raw) string {
 	return s
 }
 
-// Duplicates is a task that finds documents that have the same values in some fields: what a unique
-// index would refuse, if there is none yet, or cannot be one. It reads the whole collection.
+// Duplicates is a task that finds documents with the same values in some fields. It is for fields
+// on which a unique index does not exist yet or is not possible. It reads the whole collection.
 type Duplicates struct {
 	Collection string
 	Fields     []string
@@ -118,11 +118,11 @@ func (d Duplicates) Run(ctx context.Context, db *mongo.Database, _ patterns.Env)
 	return r, cur.Err()
 }
 
-// Prepare is the preallocator: a task that inserts documents before they are needed, such as the
-// counters of tomorrow. One that exists already stays as it is.
+// Prepare is the preallocator: a task that inserts documents before they are needed, for example
+// tomorrow's counters. It leaves existing documents as they are.
 type Prepare struct {
 	Collection string
-	// Documents returns what should exist at a time. All have an _id.
+	// Documents returns the documents that should exist at a time. Each must have an _id.
 	Documents func(now time.Time) []bson.D
 }
 
@@ -148,10 +148,11 @@ func (p Prepare) Run(ctx context.Context, db *mongo.Database, env patterns.Env) 
 	return Report{Changed: int64(len(docs) - len(failed.WriteErrors))}, nil
 }
 
-// Summary is the aggregator: a task that computes documents from others and stores them.
+// Summary is the aggregator: a task that computes documents from other documents and stores them.
 type Summary struct {
 	Collection string
-	// Pipeline ends in $merge or $out. Its result must not depend on that of earlier executions.
+	// Pipeline must end in $merge or $out. Its result must not depend on the results of earlier
+	// executions.
 	Pipeline func(now time.Time) mongo.Pipeline
 }
 

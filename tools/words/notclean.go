@@ -103,7 +103,6 @@ var notClean = []string{
 	"patterns/queue/moat",
 	"patterns/relation",
 	"patterns/rollup",
-	"patterns/schema",
 	"patterns/seating",
 	"patterns/slicecache",
 	"patterns/social",
