@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// ancestors keeps in each category an array of those above it, nearest first. Products hold the
-// _ids of their categories.
+// ancestors is the design in which each category stores an array of the categories above it, the
+// parent first. Products store the _ids of their categories.
 type ancestors struct{ *Tree }
 
 func (ancestors) derive(n, parent *node) {

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of trees.
+// Errors of category trees.
 var (
 	ErrNotFound    = errors.New("category: there is no such category")
 	ErrSlugTaken   = errors.New("category: another category has that slug")
@@ -33,16 +33,16 @@ const (
 	DefaultMaxDepth   = 32
 )
 
-// Design is how categories know what is above them.
+// Design selects how a category stores the categories above it.
 type Design int
 
 // The designs.
 const (
-	// Ancestors keeps the categories above one in an array of its document: bread crumbs need no
-	// second query.
+	// Ancestors stores the categories above a category in an array of its document. The bread
+	// crumbs need no second query.
 	Ancestors Design = iota
-	// Paths keeps the slugs of the categories above one as a path, in products too: products of a
-	// subtree need no list of categories.
+	// Paths stores the slugs of the categories above a category as a path, in the category and in
+	// its products. A query for the products of a subtree needs no list of categories.
 	Paths
 )
 
@@ -57,19 +57,19 @@ func (d Design) String() string {
 // Config configures a Tree. The zero value works.
 type Config struct {
 	patterns.Env
-	// Design is Ancestors by default. All programs that share a tree use the same.
+	// Design is Ancestors by default. All programs that share a tree must use the same design.
 	Design Design
-	// Collection is that of the categories, DefaultCollection if empty. The one named
-	// "<Collection>.state" is the pattern's too.
+	// Collection is the collection of the categories; DefaultCollection if empty. The pattern also
+	// owns the collection "<Collection>.state".
 	Collection string
-	// Products is the collection of the things that have categories, DefaultProducts if empty. Its
-	// documents are the application's; the pattern changes nothing of them but Field, DefaultField
-	// if empty.
+	// Products is the collection of the documents that have categories; DefaultProducts if empty.
+	// The application owns these documents. The pattern changes only the field named Field;
+	// DefaultField if empty.
 	Products, Field string
-	// Lease is how long a change may take before others take it to be dead and finish it;
-	// DefaultLease if zero.
+	// Lease is the time after which other processes consider the author of a change dead and finish
+	// the change; DefaultLease if zero.
 	Lease time.Duration
-	// MaxDepth is how many levels a tree may have; DefaultMaxDepth if zero.
+	// MaxDepth is the largest number of levels of a tree; DefaultMaxDepth if zero.
 	MaxDepth int
 }
 
@@ -83,18 +83,18 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Category is one of a tree.
+// Category is a category of a tree.
 type Category struct {
 	ID bson.ObjectID
-	// Slug is unique in the tree, and Name is for people.
+	// Slug is unique in the tree. Name is for people.
 	Slug, Name string
 	// Parent is the zero ObjectID for a category at the top.
 	Parent bson.ObjectID
-	// Rank orders the children of a parent; those of the same rank are ordered by their slugs.
+	// Rank orders the children of a parent. Children with the same rank are ordered by their slugs.
 	Rank int
 }
 
-// Crumb is a category above another one.
+// Crumb is a bread crumb: a category above another one.
 type Crumb struct {
 	ID   bson.ObjectID `bson:"_id"`
 	Slug string        `bson:"slug"`
@@ -112,7 +112,7 @@ type Tree struct {
 	prepared   patterns.Prepared
 }
 
-// New returns the tree of a database.
+// New returns a tree that stores its categories in db.
 func New(db *mongo.Database, cfg Config) (*Tree, error) {
 	if cfg.Lease < 0 || cfg.MaxDepth < 0 || cfg.Design < Ancestors || cfg.Design > Paths {
 		return nil, fmt.Errorf("category: design %d, lease %v, depth %d", cfg.Design, cfg.Lease, cfg.MaxDepth)
@@ -139,9 +139,9 @@ type node struct {
 	Name   string         `bson:"name"`
 	Parent *bson.ObjectID `bson:"parent"` // null at the top
 	Rank   int            `bson:"rank"`
-	// Change is the number of the change that wrote the document last.
+	// Change is the number of the last change that wrote the document.
 	Change int64 `bson:"change"`
-	// Ancestors, nearest first, or Path: what the design derives from the parents.
+	// Ancestors (the parent first) or Path is the copy that the design derives from the parents.
 	Ancestors []Crumb `bson:"ancestors,omitempty"`
 	Path      string  `bson:"path,omitempty"`
 }
@@ -166,26 +166,27 @@ func ref(id bson.ObjectID) *bson.ObjectID {
 	return &id
 }
 
-// design is what differs between the designs.
+// design holds the operations that differ between the designs.
 type design interface {
-	// derive sets what a node takes from its parent, which is nil at the top.
+	// derive sets the copies of a node from its parent. parent is nil at the top.
 	derive(n, parent *node)
 	// derived returns the fields that derive sets.
 	derived(n *node) bson.D
-	// depth is the level of a node, 1 at the top.
+	// depth returns the level of a node, which is 1 at the top.
 	depth(n *node) int
-	// subtree is the condition that a document is the node or below it.
+	// subtree returns the condition that selects the node and all nodes below it.
 	subtree(n *node) bson.D
-	// crumbs returns the categories above a node, the top first.
+	// crumbs returns the categories above a node, beginning at the top.
 	crumbs(ctx context.Context, n *node) ([]Crumb, error)
-	// tag is what a product holds of a category.
+	// tag returns the value that a product stores for a category.
 	tag(n *node) any
-	// tagged is the condition that a product is in a category, or in one of those below it.
+	// tagged returns the condition that selects the products of a category, and of the categories
+	// below it if below is set.
 	tagged(ctx context.Context, n *node, below bool) (bson.D, error)
-	// retag returns the writes that make the products of a node hold its tag; none where a tag
-	// never changes.
+	// retag returns the writes that update the tags in a node's products. It returns nil if tags
+	// never change.
 	retag(n *node) []mongo.WriteModel
-	// tagID is the path below the field of products at which the _id of the category is.
+	// tagID returns the path of a category's _id below the products' field.
 	tagID() string
 	indexes() []patterns.Index
 }
@@ -198,12 +199,12 @@ func checkSlug(slug string) error {
 	return nil
 }
 
-// Indexes returns what the tree needs.
+// Indexes returns the indexes that the tree needs.
 func (t *Tree) Indexes() []patterns.Index {
 	name := t.categories.Name()
 	return append([]patterns.Index{
 		{Collection: name, Model: unique(bson.D{{"slug", 1}})},
-		// With all that a menu shows: it is read from the index alone.
+		// This index has all fields that a menu shows, so that Children reads only the index.
 		{Collection: name, Model: mongo.IndexModel{Keys: bson.D{
 			{"parent", 1}, {"rank", 1}, {"slug", 1}, {"name", 1}, {"_id", 1},
 		}}},
@@ -215,19 +216,19 @@ func (t *Tree) EnsureIndexes(ctx context.Context) error {
 	return t.prepared.Ensure(ctx, t.categories.Database(), t.Indexes())
 }
 
-// ready fails before the first use without the indexes: two categories could have one slug.
+// ready fails if the indexes were not created before the first use: without them, two categories
+// could have the same slug.
 func (t *Tree) ready(ctx context.Context) error {
 	return t.prepared.Check(ctx, t.categories.Database(), t.env.Logger, t.Indexes)
 }
 
-// ShardKeys returns how the categories are distributed over shards, if they are so many that it is
-// worth it.
+// ShardKeys returns the shard key of the categories. Only very large trees need it.
 func (t *Tree) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: t.categories.Name(), Key: bson.D{{"_id", 1}}}}
 }
 
-// Shard distributes the categories over the shards of a cluster. A unique index of slugs cannot
-// exist there: see the package's text.
+// Shard shards the categories by the key of ShardKeys. A sharded collection cannot have the unique
+// index of slugs: see the package documentation.
 func (t *Tree) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, t.categories.Database(), t.ShardKeys())
 }

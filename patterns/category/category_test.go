@@ -52,8 +52,8 @@ func open(t *testing.T, db *mongo.Database, d category.Design) *shop {
 	return s
 }
 
-// genres makes ragtime/bop/modal-jazz and ragtime/swing, with a product in modal-jazz and one in
-// bop and swing.
+// genres creates the categories ragtime/bop/modal-jazz and ragtime/swing, a product in modal-jazz,
+// and a product in bop and swing.
 func genres(t *testing.T, db *mongo.Database, d category.Design) *shop {
 	t.Helper()
 	s := open(t, db, d)
@@ -183,7 +183,7 @@ func equal(t *testing.T, what, got, want string) {
 	}
 }
 
-// TestReads has the sample of the book, W086 and W087.
+// TestReads uses the sample data of the book, W086 and W087.
 func TestReads(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		s := genres(t, patterntest.Open(t), d)
@@ -203,7 +203,7 @@ func TestReads(t *testing.T) {
 	})
 }
 
-// TestSiblingPrefix has a sibling whose slug begins as the other's does.
+// TestSiblingPrefix has two siblings of which one slug begins with the other.
 func TestSiblingPrefix(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		s := genres(t, patterntest.Open(t), d)
@@ -216,7 +216,7 @@ func TestSiblingPrefix(t *testing.T) {
 	})
 }
 
-// TestChanges moves and renames Bop, as W088 to W090 do.
+// TestChanges moves and renames Bop, as in W088 to W090.
 func TestChanges(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		s := genres(t, patterntest.Open(t), d)
@@ -293,7 +293,8 @@ func TestDepth(t *testing.T) {
 	})
 }
 
-// TestCrash breaks every change off at every point. What was begun is done by those who come later.
+// TestCrash interrupts every change at every point. A later process finishes a change that has
+// begun.
 func TestCrash(t *testing.T) {
 	for name, c := range map[string]struct {
 		do    func(ctx context.Context, s *shop) error
@@ -370,7 +371,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// begun is what somebody has written who moves bop below swing.
+// begun returns a stored change that moves bop below swing.
 func (s *shop) begun() bson.D {
 	return bson.D{
 		{"$set", bson.D{
@@ -381,7 +382,7 @@ func (s *shop) begun() bson.D {
 	}
 }
 
-// TestTakenOver has the next change finish the one before it, whose author is gone.
+// TestTakenOver has a change that must first finish an earlier change, whose author is gone.
 func TestTakenOver(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		db := patterntest.Open(t)
@@ -400,8 +401,8 @@ func TestTakenOver(t *testing.T) {
 	})
 }
 
-// TestConcurrent changes a tree from many sides. Each has its own slugs to add; all move and rename
-// whatever there is.
+// TestConcurrent changes a tree from many goroutines. Each adds its own slugs, and all of them move
+// and rename any category.
 func TestConcurrent(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		const workers, rounds = 6, 15
@@ -451,7 +452,7 @@ func anyChange(ctx context.Context, tree *category.Tree, rng *rand.Rand, slug st
 	return expected(err)
 }
 
-// expected returns nil for the answers that others' changes bring about.
+// expected returns nil for the errors that concurrent changes can cause.
 func expected(err error) error {
 	for _, answer := range []error{
 		category.ErrNotFound, category.ErrCycle,
@@ -489,7 +490,7 @@ func TestNoScans(t *testing.T) {
 	})
 }
 
-// TestCovered asks how a menu is read.
+// TestCovered checks that a menu is read from an index alone.
 func TestCovered(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		s := genres(t, patterntest.Open(t), d)
@@ -511,7 +512,8 @@ func TestCovered(t *testing.T) {
 	})
 }
 
-// TestViolations breaks each rule, sees it told, and mended where that is possible.
+// TestViolations breaks each rule, and checks that Check reports it and that Repair corrects it if
+// possible.
 func TestViolations(t *testing.T) {
 	set := func(fields ...bson.E) bson.D { return bson.D{{"$set", bson.D(fields)}} }
 	for _, broken := range []struct {
@@ -527,7 +529,7 @@ func TestViolations(t *testing.T) {
 		{category.RuleCopies, func(s *shop) (string, any, bson.D) {
 			return "categories", s.id["modal-jazz"], set(bson.E{"ancestors", bson.A{}}, bson.E{"path", "/modal-jazz/"})
 		}},
-		// of the name, or of a sibling whose slug begins alike
+		// a part of the name, or of a sibling's slug that begins alike
 		{category.RuleCopies, func(s *shop) (string, any, bson.D) {
 			if s.design == category.Paths {
 				return "categories", s.id["bop"], set(bson.E{"path", "/ragtimes/bop/"})

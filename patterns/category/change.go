@@ -11,8 +11,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// change is a change of the tree as it is written down before it begins. Whoever finds one that its
-// author did not end carries it out: every step may be done again.
+// change is a change of the tree. It is stored before it begins, so that any process can finish a
+// change that its author has not finished: each step may be repeated.
 type change struct {
 	Op     string         `bson:"op"`
 	ID     bson.ObjectID  `bson:"id"`
@@ -29,23 +29,23 @@ const (
 	opRepair = "repair"
 )
 
-// state is the document of what is being done to the tree. There is one.
+// state is the only document of the state collection. It holds the change under way.
 type state struct {
-	// Seq counts the changes.
+	// Seq is the number of changes so far.
 	Seq int64 `bson:"seq"`
-	// Change is the one that is being done, until Until by the one who began it.
+	// Change is the change under way, or nil. Its author must finish it before Until.
 	Change *change   `bson:"change"`
 	Until  time.Time `bson:"until"`
 
-	mended int // documents that a repair has changed
+	mended int // number of documents that Repair has changed
 }
 
 const stateID = "tree"
 
-// pace is how often one who waits for another's change looks.
+// pace is the interval at which a process looks whether another process's change has ended.
 const pace = 20 * time.Millisecond
 
-// do carries out a change, after those that were begun before it.
+// do carries out a change, after all changes that began before it.
 func (t *Tree) do(ctx context.Context, c change) (*state, error) {
 	for {
 		s, err := t.begin(ctx, &c)
@@ -66,7 +66,7 @@ func (t *Tree) do(ctx context.Context, c change) (*state, error) {
 	}
 }
 
-// begin writes a change down. It fails with a duplicate key while there is another one.
+// begin stores a change. It fails with a duplicate key error while another change is under way.
 func (t *Tree) begin(ctx context.Context, c *change) (*state, error) {
 	idle := bson.D{{"_id", stateID}, {"change", nil}}
 	return t.take(ctx, idle, bson.D{
@@ -75,8 +75,8 @@ func (t *Tree) begin(ctx context.Context, c *change) (*state, error) {
 	}, true)
 }
 
-// help carries out a change whose author has not ended it in time. It reports whether there was
-// one.
+// help carries out a change that its author has not finished in time. It reports whether it found
+// such a change.
 func (t *Tree) help(ctx context.Context) (bool, error) {
 	now := t.env.Now()
 	dead := bson.D{
@@ -106,7 +106,8 @@ func (t *Tree) take(ctx context.Context, when, then bson.D, upsert bool) (*state
 	return &s, t.state.FindOneAndUpdate(ctx, when, then, opts).Decode(&s)
 }
 
-// refused reports whether an error is an answer: the change was looked at, and nothing was done.
+// refused reports whether an error means that the change was checked and refused, so that nothing
+// was changed.
 func refused(err error) bool {
 	for _, answer := range []error{ErrNotFound, ErrSlugTaken, ErrCycle, ErrHasChildren, ErrTooDeep} {
 		if errors.Is(err, answer) {
@@ -116,8 +117,8 @@ func refused(err error) bool {
 	return false
 }
 
-// finish carries out the change of a state, and takes it out of the state if it was done or
-// refused. What failed otherwise is left to those who come later.
+// finish carries out the change of a state. If the change was done or refused, finish removes it
+// from the state. After any other error the change stays for a later process.
 func (t *Tree) finish(ctx context.Context, s *state) error {
 	ctx, cancel := t.withinLease(ctx, s)
 	defer cancel()
@@ -132,7 +133,8 @@ func (t *Tree) finish(ctx context.Context, s *state) error {
 	return err
 }
 
-// withinLease ends the work of one who would be taken for dead.
+// withinLease returns a context that ends with the lease, when other processes consider this one
+// dead.
 func (t *Tree) withinLease(ctx context.Context, s *state) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.Until.Sub(t.env.Now()))
 }
@@ -170,7 +172,7 @@ func (t *Tree) carryOut(ctx context.Context, s *state) error {
 	return t.rewrite(ctx, n, below, s.Seq)
 }
 
-// changed returns the node as it will be, and its parent.
+// changed returns the node as it will be after the change, and its parent.
 func (t *Tree) changed(ctx context.Context, s *state) (n, parent *node, err error) {
 	c := s.Change
 	if c.Op == opAdd {
@@ -196,13 +198,13 @@ func (t *Tree) changed(ctx context.Context, s *state) (n, parent *node, err erro
 	return n, parent, nil
 }
 
-// notLater selects a node unless a later change has written it: a process that sleeps in the middle
-// of a change and goes on when others have finished it changes nothing.
+// notLater selects a node unless a later change has written it. A process that slept during its
+// change therefore cannot overwrite later changes.
 func notLater(id bson.ObjectID, seq int64) bson.D {
 	return bson.D{{"_id", id}, {"change", bson.D{{"$lte", seq}}}}
 }
 
-// slugError names the error of a slug that another category has.
+// slugError returns ErrSlugTaken for a duplicate key error.
 func slugError(err error, n *node) error {
 	if mongo.IsDuplicateKeyError(err) {
 		return fmt.Errorf("%w: %q", ErrSlugTaken, n.Slug)
@@ -210,7 +212,7 @@ func slugError(err error, n *node) error {
 	return err
 }
 
-// insert adds a node, unless the same change has done so before.
+// insert adds a node, unless an earlier attempt of the same change has added it.
 func (t *Tree) insert(ctx context.Context, n *node) error {
 	_, err := t.categories.InsertOne(ctx, n.document(t.design))
 	if mongo.IsDuplicateKeyError(err) {
@@ -241,7 +243,8 @@ func (t *Tree) carryOutRemove(ctx context.Context, c *change) error {
 	if !errors.Is(err, mongo.ErrNoDocuments) {
 		return err
 	}
-	// The products first: the category is what tells that there is something left to do.
+	// The products come first: as long as the category exists, a process that continues knows that
+	// there is work left.
 	if _, err := t.untag(ctx, c.ID); err != nil {
 		return err
 	}
@@ -252,7 +255,7 @@ func (t *Tree) carryOutRemove(ctx context.Context, c *change) error {
 	return err
 }
 
-// untag takes a category out of all products, and returns of how many.
+// untag removes a category from all products, and returns the number of changed products.
 func (t *Tree) untag(ctx context.Context, id bson.ObjectID) (int, error) {
 	var pulled any = id
 	if t.design.tagID() != "" {

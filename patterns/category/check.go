@@ -24,8 +24,8 @@ const (
 	RuleChange  = "no change is left unfinished"
 )
 
-// Check reads the whole tree, of which it keeps the categories in memory, and the categories of all
-// products.
+// Check reads the whole tree and the categories of all products, and lists the violations of the
+// rules. It keeps all categories in memory.
 func (t *Tree) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	violate := func(rule string, coll *mongo.Collection, id any, format string, args ...any) {
@@ -80,9 +80,9 @@ func (t *Tree) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, nil
 }
 
-// Repair finishes a change whose author died, and makes all copies follow from the parents. A
-// category whose parent does not exist, or one of those that are below themselves, comes to the
-// top; products lose categories that do not exist. It returns how many documents it changed.
+// Repair finishes a change whose author died, and derives all copies again from the parents. It
+// moves a category to the top if its parent does not exist, or if it is below itself. It removes
+// categories that do not exist from products. It returns the number of documents that it changed.
 func (t *Tree) Repair(ctx context.Context) (int, error) {
 	s, err := t.do(ctx, change{Op: opRepair})
 	if err != nil {
@@ -115,7 +115,7 @@ func (t *Tree) carryOutRepair(ctx context.Context, s *state) error {
 	return t.repairProducts(ctx, s, f)
 }
 
-// repairProducts mends what products hold.
+// repairProducts corrects the tags of products.
 func (t *Tree) repairProducts(ctx context.Context, s *state, f *forest) error {
 	gone, stale := map[bson.ObjectID]bool{}, map[bson.ObjectID]*node{}
 	err := t.eachTag(ctx, func(tag bson.RawValue, _ any) {
@@ -157,8 +157,8 @@ func (t *Tree) mend(ctx context.Context, s *state, coll *mongo.Collection, write
 	return nil
 }
 
-// rederived returns a node with the copies that follow from those above it, which are its parent
-// first.
+// rederived returns a node with the copies derived from its chain of ancestors, which begins with
+// the parent.
 func (t *Tree) rederived(n *node, chain []*node) *node {
 	var parent *node
 	for i := len(chain) - 1; i >= 0; i-- {
@@ -176,7 +176,8 @@ func sameCopies(a, b *node) bool {
 		(len(a.Ancestors) == 0 || reflect.DeepEqual(a.Ancestors, b.Ancestors))
 }
 
-// eachTag calls fn with each thing that products hold of a category, and one product that does.
+// eachTag calls fn with each different tag that products store, and the _id of one product that has
+// it.
 func (t *Tree) eachTag(ctx context.Context, fn func(tag bson.RawValue, product any)) error {
 	field := "$" + t.cfg.Field
 	cur, err := t.products.Aggregate(ctx, mongo.Pipeline{
@@ -201,7 +202,7 @@ func (t *Tree) eachTag(ctx context.Context, fn func(tag bson.RawValue, product a
 	return cur.Err()
 }
 
-// tagOwner returns the category that a tag is of; nil if there is none.
+// tagOwner returns the category to which a tag belongs, or nil if it does not exist.
 func (t *Tree) tagOwner(tag bson.RawValue, f *forest) (bson.ObjectID, *node) {
 	if doc, ok := tag.DocumentOK(); ok {
 		tag = doc.Lookup("_id")
@@ -215,7 +216,7 @@ func (t *Tree) isTag(tag bson.RawValue, n *node) bool {
 	return err == nil && tag.Equal(bson.RawValue{Type: kind, Value: data})
 }
 
-// forest are all categories, by their _ids.
+// forest holds all categories by their _ids.
 type forest struct{ byID map[bson.ObjectID]*node }
 
 func newForest(all []*node) *forest {
@@ -226,8 +227,8 @@ func newForest(all []*node) *forest {
 	return f
 }
 
-// above returns those above a node, its parent first, and the rule that is broken where they do not
-// end at the top.
+// above returns the chain of ancestors of a node, the parent first. If the chain does not end at
+// the top, it also returns the violated rule.
 func (f *forest) above(n *node) (chain []*node, rule string) {
 	for at := n; at.Parent != nil; {
 		if at = f.byID[*at.Parent]; at == nil {
@@ -241,14 +242,15 @@ func (f *forest) above(n *node) (chain []*node, rule string) {
 	return chain, ""
 }
 
-// settle makes those above a node end at the top, and returns them.
+// settle corrects parents until the chain of a node's ancestors ends at the top, and returns the
+// chain.
 func (f *forest) settle(n *node) []*node {
 	for {
 		chain, rule := f.above(n)
 		if rule == "" {
 			return chain
 		}
-		last := n // the one without a parent, or one of those that are below themselves
+		last := n // the category whose parent does not exist, or one that is below itself
 		if len(chain) > 0 {
 			last = chain[len(chain)-1]
 		}

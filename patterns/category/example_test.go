@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/category"
 )
 
-// A branch of a shop's tree is moved, with its products.
+// This example moves a branch of a shop's tree together with its products.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -73,7 +73,7 @@ func Example() {
 	// below itself: true
 }
 
-// A menu: the categories at the top, and those below one, in the order of the shop.
+// A menu: the categories at the top, and the children of one category, in the order of the shop.
 func ExampleTree_Children() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)

@@ -12,9 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// paths keeps in each category the path of slugs that leads to it: "/electronics/embedded/". It
-// ends with a slash, so that those below it are exactly those whose paths begin with it. Products
-// hold the _id and the path of their categories.
+// paths is the design in which each category stores the path of slugs that leads to it:
+// "/electronics/embedded/". A path ends with a slash, so the categories below it are exactly the
+// ones whose paths begin with it. Products store the _id and the path of each of their categories.
 type paths struct{ *Tree }
 
 func (paths) derive(n, parent *node) {
@@ -29,8 +29,8 @@ func (paths) derived(n *node) bson.D { return bson.D{{"path", n.Path}} }
 
 func (paths) depth(n *node) int { return strings.Count(n.Path, "/") - 1 }
 
-// below is the condition on a path that it is the node's or begins with it. It is anchored and
-// case-sensitive: a range of an index.
+// below returns the condition that a path equals or begins with the node's path. The expression is
+// anchored and case-sensitive, so it is a range of an index.
 func below(n *node) bson.Regex { return bson.Regex{Pattern: "^" + regexp.QuoteMeta(n.Path)} }
 
 func (paths) subtree(n *node) bson.D { return bson.D{{"path", below(n)}} }
@@ -46,7 +46,7 @@ func (p paths) crumbs(ctx context.Context, n *node) ([]Crumb, error) {
 		return nil, nil
 	}
 	cur, err := p.categories.Find(ctx, bson.D{{"path", bson.D{{"$in", above}}}},
-		options.Find().SetSort(bson.D{{"path", 1}})) // a prefix sorts before what it begins
+		options.Find().SetSort(bson.D{{"path", 1}})) // a path sorts before the paths that it begins
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (p paths) crumbs(ctx context.Context, n *node) ([]Crumb, error) {
 	return out, cur.All(ctx, &out)
 }
 
-// pathTag is what a product holds of a category.
+// pathTag is the value that a product stores for a category.
 type pathTag struct {
 	ID   bson.ObjectID `bson:"_id"`
 	Path string        `bson:"path"`

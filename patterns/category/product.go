@@ -10,17 +10,16 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Scope says which products of a category are meant.
+// Scope says which products of a category are selected.
 type Scope int
 
 // The scopes.
 const (
-	Here     Scope = iota // those of the category itself
-	AndBelow              // also those of all categories below it
+	Here     Scope = iota // the products of the category itself
+	AndBelow              // also the products of all categories below it
 )
 
-// Assign puts a product into categories, and out of those that it was in. Without categories it is
-// in none.
+// Assign sets the categories of a product. Without categories, the product is in none.
 func (t *Tree) Assign(ctx context.Context, product any, categories ...bson.ObjectID) error {
 	for {
 		nodes, err := t.tagsOf(ctx, categories)
@@ -45,7 +44,8 @@ func (t *Tree) Assign(ctx context.Context, product any, categories ...bson.Objec
 	}
 }
 
-// tagsOf returns categories in the order in which they are named.
+// tagsOf returns the categories in the order of their ids. It fails with ErrNotFound if one does
+// not exist.
 func (t *Tree) tagsOf(ctx context.Context, ids []bson.ObjectID) ([]*node, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -67,8 +67,8 @@ func (t *Tree) tagsOf(ctx context.Context, ids []bson.ObjectID) ([]*node, error)
 	return out, nil
 }
 
-// stillTagged reports whether categories are what they were when a product was given their tags: a
-// change that ran at the same time may have looked for products before the product was written.
+// stillTagged reports whether the tags of the categories are unchanged since Assign read them. A
+// change at the same time may have updated the products before Assign wrote this product.
 func (t *Tree) stillTagged(ctx context.Context, nodes []*node) (bool, error) {
 	ids := make([]bson.ObjectID, len(nodes))
 	for i, n := range nodes {
@@ -89,7 +89,7 @@ func (t *Tree) stillTagged(ctx context.Context, nodes []*node) (bool, error) {
 	return true, nil
 }
 
-// untagGone takes those of the categories that were removed out of all products.
+// untagGone removes categories that no longer exist from all products.
 func (t *Tree) untagGone(ctx context.Context, ids []bson.ObjectID) error {
 	for _, id := range ids {
 		_, err := t.node(ctx, id)
@@ -103,7 +103,7 @@ func (t *Tree) untagGone(ctx context.Context, ids []bson.ObjectID) error {
 	return nil
 }
 
-// Products returns the products of a category.
+// Products returns a cursor over the products of a category.
 func (t *Tree) Products(ctx context.Context, id bson.ObjectID, scope Scope,
 	opts ...options.Lister[options.FindOptions],
 ) (*mongo.Cursor, error) {
@@ -118,7 +118,7 @@ func (t *Tree) Products(ctx context.Context, id bson.ObjectID, scope Scope,
 	return cur, nil
 }
 
-// CountProducts returns how many products a category has.
+// CountProducts returns the number of products of a category.
 func (t *Tree) CountProducts(ctx context.Context, id bson.ObjectID, scope Scope) (int64, error) {
 	filter, err := t.productFilter(ctx, id, scope)
 	if err != nil {

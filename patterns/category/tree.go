@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Top is the parent of the categories that have none.
+// Top is the parent of the categories at the top.
 var Top bson.ObjectID
 
 // Add adds a category below a parent, or at the Top.
@@ -28,13 +28,13 @@ func (t *Tree) Add(ctx context.Context, parent bson.ObjectID, slug, name string)
 	return Category{ID: c.ID, Slug: slug, Name: name, Parent: parent}, nil
 }
 
-// Move puts a category, with all that is below it, below another parent, or at the Top.
+// Move moves a category, with everything below it, below another parent or to the Top.
 func (t *Tree) Move(ctx context.Context, id, parent bson.ObjectID) error {
 	_, err := t.do(ctx, change{Op: opMove, ID: id, Parent: ref(parent)})
 	return err
 }
 
-// Rename gives a category another slug and another name, and all copies of them.
+// Rename changes the slug and the name of a category, also in all copies.
 func (t *Tree) Rename(ctx context.Context, id bson.ObjectID, slug, name string) error {
 	if err := checkSlug(slug); err != nil {
 		return err
@@ -43,14 +43,14 @@ func (t *Tree) Rename(ctx context.Context, id bson.ObjectID, slug, name string) 
 	return err
 }
 
-// Remove removes a category that has none below it, also from the products that have it.
+// Remove removes a category, also from its products. It fails with ErrHasChildren if there are
+// categories below it.
 func (t *Tree) Remove(ctx context.Context, id bson.ObjectID) error {
 	_, err := t.do(ctx, change{Op: opRemove, ID: id})
 	return err
 }
 
-// Reorder gives the children of a parent the order in which they are named. Those that are not
-// named keep their ranks.
+// Reorder puts the children of a parent into the given order. Other children keep their ranks.
 func (t *Tree) Reorder(ctx context.Context, parent bson.ObjectID, children ...bson.ObjectID) error {
 	if len(children) == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (t *Tree) Reorder(ctx context.Context, parent bson.ObjectID, children ...bs
 	return nil
 }
 
-// Get returns a category by its _id.
+// Get returns a category by its _id, or ErrNotFound.
 func (t *Tree) Get(ctx context.Context, id bson.ObjectID) (Category, error) {
 	n, err := t.node(ctx, id)
 	if err != nil {
@@ -79,7 +79,7 @@ func (t *Tree) Get(ctx context.Context, id bson.ObjectID) (Category, error) {
 	return n.category(), nil
 }
 
-// Find returns a category by its slug, with those above it, the top first.
+// Find returns a category by its slug, and the categories above it, beginning at the top.
 func (t *Tree) Find(ctx context.Context, slug string) (Category, []Crumb, error) {
 	n, err := t.findNode(ctx, bson.D{{"slug", slug}})
 	if err != nil {
@@ -92,15 +92,15 @@ func (t *Tree) Find(ctx context.Context, slug string) (Category, []Crumb, error)
 	return n.category(), crumbs, nil
 }
 
-// Children returns the categories directly below one, or at the Top, in their order. It is read
-// from an index alone.
+// Children returns the categories directly below a category, or at the Top, in their order. An
+// index covers the query.
 func (t *Tree) Children(ctx context.Context, id bson.ObjectID) ([]Category, error) {
 	opts := options.Find().SetSort(bson.D{{"rank", 1}, {"slug", 1}}).
 		SetProjection(bson.D{{"parent", 1}, {"rank", 1}, {"slug", 1}, {"name", 1}, {"_id", 1}})
 	return t.list(ctx, bson.D{{"parent", ref(id)}}, opts)
 }
 
-// Subtree returns a category and all below it, in no order.
+// Subtree returns a category and all categories below it, in no particular order.
 func (t *Tree) Subtree(ctx context.Context, id bson.ObjectID) ([]Category, error) {
 	n, err := t.node(ctx, id)
 	if err != nil {
@@ -149,8 +149,8 @@ func (t *Tree) findNode(ctx context.Context, filter bson.D) (*node, error) {
 	return &n, nil
 }
 
-// descendants returns what is below a node, level by level. It follows the parents, which are right
-// also where a change that was broken off has left copies that are not.
+// descendants returns the nodes below a node, level by level. It follows the parents, which are
+// right even if an interrupted change has left wrong copies.
 func (t *Tree) descendants(ctx context.Context, n *node) (levels [][]*node, err error) {
 	seen := map[bson.ObjectID]bool{n.ID: true}
 	for ids := []bson.ObjectID{n.ID}; ; {
@@ -170,7 +170,7 @@ func (t *Tree) descendants(ctx context.Context, n *node) (levels [][]*node, err 
 	}
 }
 
-// checkMove refuses a move below oneself, or beyond the greatest depth.
+// checkMove refuses to move a category below itself, or deeper than the tree may be.
 func (t *Tree) checkMove(n, parent *node, below [][]*node) error {
 	if parent == nil {
 		return nil
@@ -188,8 +188,8 @@ func (t *Tree) checkMove(n, parent *node, below [][]*node) error {
 	return nil
 }
 
-// rewrite gives all below a node, and the products of it and of them, the copies that follow from
-// it.
+// rewrite derives the copies of all nodes below a node again, and updates the tags in all their
+// products.
 func (t *Tree) rewrite(ctx context.Context, n *node, below [][]*node, seq int64) error {
 	byID := map[bson.ObjectID]*node{n.ID: n}
 	products := t.design.retag(n)
