@@ -299,5 +299,6 @@ func (j *Jobs) EnsureIndexes(context.Context) error { return nil }
 // ShardKeys returns nil: there are only a few jobs.
 func (j *Jobs) ShardKeys() []patterns.ShardKey { return nil }
 
-// Shard has nothing to shard. It returns an error if the server is not part of a sharded cluster.
+// Shard enables sharding for the database, and shards no collection. It returns
+// patterns.ErrNotSharded if the server is not a mongos.
 func (j *Jobs) Shard(ctx context.Context) error { return patterns.Shard(ctx, j.db, nil) }

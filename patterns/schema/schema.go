@@ -188,7 +188,8 @@ func (s *Schema) EnsureIndexes(ctx context.Context) error {
 // change a shard key.
 func (s *Schema) ShardKeys() []patterns.ShardKey { return nil }
 
-// Shard has nothing to shard. It returns an error if the server is not part of a sharded cluster.
+// Shard enables sharding for the database, and shards no collection. It returns
+// patterns.ErrNotSharded if the server is not a mongos.
 func (s *Schema) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, s.coll.Database(), s.ShardKeys())
 }
