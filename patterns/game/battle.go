@@ -11,27 +11,27 @@ import (
 
 // Errors of battles.
 var (
-	// ErrTurn is returned to a player whose turn it is not, and where a turn is not to be skipped
-	// yet.
+	// ErrTurn is returned to a player who plays out of turn, and by Skip before the deadline of the
+	// turn.
 	ErrTurn = errors.New("game: it is not your turn")
-	// ErrOver is returned where a battle is over.
+	// ErrOver is returned if the battle is over.
 	ErrOver = errors.New("game: the battle is over")
 )
 
-// MaxFighters is how many fight at most.
+// MaxFighters is the largest number of fighters in a battle.
 const MaxFighters = 100
 
 // Battle is a fight in turns.
 type Battle struct {
 	ID string `bson:"_id"`
-	// Version is how many turns there have been.
+	// Version is the number of turns played.
 	Version  int64     `bson:"version"`
-	Turn     int       `bson:"turn"` // whose turn it is
+	Turn     int       `bson:"turn"` // index of the fighter whose turn it is
 	Fighters []Fighter `bson:"fighters"`
 	Over     bool      `bson:"over"`
-	// Deadline is when the turn can be skipped.
+	// Deadline is the time from which the turn can be skipped.
 	Deadline time.Time `bson:"deadline"`
-	// More is the game's own state. It should be of bounded size.
+	// More holds further fields of the game. Their size should be limited.
 	More bson.M `bson:",inline"`
 }
 
@@ -41,8 +41,7 @@ type Fighter struct {
 	HP     int64  `bson:"hp"`
 }
 
-// StaleError is returned to a client that has not seen the last turn. It has the battle as it is
-// now.
+// StaleError is returned to a client that has not seen the last turn. Now is the current battle.
 type StaleError struct{ Now *Battle }
 
 // Error implements error.
@@ -50,7 +49,7 @@ func (e *StaleError) Error() string {
 	return fmt.Sprintf("game: battle %s is at version %d", e.Now.ID, e.Now.Version)
 }
 
-// StartBattle starts a fight, in which the fighters have their turns in the order given.
+// StartBattle starts a battle. The fighters take turns in the given order.
 func (g *Game) StartBattle(ctx context.Context, id string, fighters ...Fighter) (*Battle, error) {
 	b := &Battle{ID: id, Fighters: fighters, Deadline: g.env.Now().Add(g.cfg.TurnTime)}
 	if problem := b.problem(); problem != "" || len(fighters) < 2 || len(fighters) > MaxFighters {
@@ -60,15 +59,16 @@ func (g *Game) StartBattle(ctx context.Context, id string, fighters ...Fighter) 
 	return b, wrap(err, "start battle "+id)
 }
 
-// Battle returns a battle.
+// Battle returns a battle, or ErrNotFound.
 func (g *Game) Battle(ctx context.Context, id string) (*Battle, error) {
 	b := &Battle{}
 	return b, wrap(g.battles.FindOne(ctx, byID(id)).Decode(b), "read battle "+id)
 }
 
-// Play lets a player have its turn: move changes the battle, which then goes on with the next who
-// lives. version is what the player has seen: where the battle has gone on since, a StaleError has
-// it as it is. move may be called only once, and should change nothing else.
+// Play executes a player's turn: the function move changes the battle, and the turn goes to the
+// next living fighter. version is the version that the player has seen. If the battle has another
+// version, Play returns a StaleError with the current battle. Play calls move at most once; move
+// should change only the battle.
 func (g *Game) Play(ctx context.Context, id, player string, version int64,
 	move func(b *Battle) error,
 ) (*Battle, error) {
@@ -85,7 +85,8 @@ func (g *Game) Play(ctx context.Context, id, player string, version int64,
 	return g.next(ctx, b, version)
 }
 
-// Skip ends the turn of a player who thinks for too long.
+// Skip ends the turn of a player who has exceeded the deadline. It returns ErrTurn before the
+// deadline.
 func (g *Game) Skip(ctx context.Context, id string, version int64) (*Battle, error) {
 	b, err := g.at(ctx, id, version)
 	if err != nil {
@@ -97,7 +98,7 @@ func (g *Game) Skip(ctx context.Context, id string, version int64) (*Battle, err
 	return g.next(ctx, b, version)
 }
 
-// at returns a battle that goes on and is at a version.
+// at returns a battle that has the given version and is not over.
 func (g *Game) at(ctx context.Context, id string, version int64) (*Battle, error) {
 	b, err := g.Battle(ctx, id)
 	switch {
@@ -112,7 +113,8 @@ func (g *Game) at(ctx context.Context, id string, version int64) (*Battle, error
 	}
 }
 
-// next gives the turn to the next who lives, and writes the battle if nobody else has.
+// next gives the turn to the next living fighter, and stores the battle if nobody has stored a
+// newer version.
 func (g *Game) next(ctx context.Context, b *Battle, version int64) (*Battle, error) {
 	alive := 0
 	for i := range b.Fighters {
@@ -144,7 +146,7 @@ func (g *Game) next(ctx context.Context, b *Battle, version int64) (*Battle, err
 	return b, nil
 }
 
-// problem says what is wrong with a battle.
+// problem returns a description of an error in a battle, or "".
 func (b *Battle) problem() string {
 	seen, alive := map[string]bool{}, 0
 	for _, f := range b.Fighters {

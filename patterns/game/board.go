@@ -17,17 +17,17 @@ type Score struct {
 	Player string    `bson:"player"`
 	Score  int64     `bson:"score"`
 	At     time.Time `bson:"at"`
-	// Rank is 1 plus the number of those with more; it is not stored.
+	// Rank is 1 plus the number of players with a higher score. It is not stored.
 	Rank int64 `bson:"-"`
 }
 
-// Weekly is the name of a board that begins anew each week: "arena/2026-W18".
+// Weekly returns the name of a board that starts again each week: "arena/2026-W18".
 func Weekly(name string, t time.Time) string {
 	year, week := t.UTC().ISOWeek()
 	return fmt.Sprintf("%s/%d-W%02d", name, year, week)
 }
 
-// Daily is the name of a board that begins anew each day.
+// Daily returns the name of a board that starts again each day.
 func Daily(name string, t time.Time) string { return name + "/" + t.UTC().Format(time.DateOnly) }
 
 func entry(board, player string) bson.D {
@@ -38,7 +38,8 @@ func entry(board, player string) bson.D {
 	}
 }
 
-// Best notes a score, if it is better than what the player has. It reports whether it is.
+// Best stores a score if it is better than the player's score so far. It reports whether it was
+// better.
 func (g *Game) Best(ctx context.Context, board, player string, score int64) (bool, error) {
 	less := append(entry(board, player), bson.E{"score", is("$lt", score)})
 	better := is("$set", bson.D{{"score", score}, {"at", g.env.Now()}})
@@ -47,8 +48,8 @@ func (g *Game) Best(ctx context.Context, board, player string, score int64) (boo
 		if err == nil {
 			return true, nil
 		}
-		// The player has a score that is as good; or has got its first one at this moment, which
-		// need not be.
+		// The player has a score that is at least as good, or has just received its first score. In
+		// the second case the next attempt decides.
 		if !mongo.IsDuplicateKeyError(err) {
 			return false, wrap(err, "note a score")
 		}
@@ -56,12 +57,12 @@ func (g *Game) Best(ctx context.Context, board, player string, score int64) (boo
 	return false, nil
 }
 
-// Add adds to a score, which is zero at first.
+// Add adds n to a score, which starts at zero.
 func (g *Game) Add(ctx context.Context, board, player string, n int64) error {
 	add := bson.D{{"$inc", bson.D{{"score", n}}}, {"$set", bson.D{{"at", g.env.Now()}}}}
 	for {
 		_, err := g.scores.UpdateOne(ctx, entry(board, player), add, options.UpdateOne().SetUpsert(true))
-		if !mongo.IsDuplicateKeyError(err) { // of two that add the first, one is told so
+		if !mongo.IsDuplicateKeyError(err) { // two clients added the first score at the same time: try again
 			return wrap(err, "add to a score")
 		}
 	}
@@ -76,14 +77,14 @@ func (g *Game) Rank(ctx context.Context, board, player string) (*Score, error) {
 	return s, g.rank(ctx, s)
 }
 
-// rank counts those who have more.
+// rank counts the players with a higher score.
 func (g *Game) rank(ctx context.Context, s *Score) error {
 	n, err := g.scores.CountDocuments(ctx, bson.D{{"board", s.Board}, {"score", is("$gt", s.Score)}})
 	s.Rank = n + 1
 	return wrap(err, "rank a score")
 }
 
-// Top returns the first n of a board.
+// Top returns the first n scores of a board.
 func (g *Game) Top(ctx context.Context, board string, n int64) ([]Score, error) {
 	out, err := g.page(ctx, bson.D{{"board", board}}, 1, n)
 	for i := range out {
@@ -92,7 +93,7 @@ func (g *Game) Top(ctx context.Context, board string, n int64) ([]Score, error) 
 	return level(out), err
 }
 
-// Around returns a player's score, and n before and behind it.
+// Around returns a player's score with up to n scores on each side of it.
 func (g *Game) Around(ctx context.Context, board, player string, n int64) ([]Score, error) {
 	me := &Score{}
 	if err := g.scores.FindOne(ctx, entry(board, player)).Decode(me); err != nil {
@@ -111,8 +112,8 @@ func (g *Game) Around(ctx context.Context, board, player string, n int64) ([]Sco
 	if err := g.rank(ctx, &out[0]); err != nil {
 		return nil, err
 	}
-	// Those with the score of the first may begin further up, which is what its rank says; the
-	// others follow their positions.
+	// Other players with the score of the first entry may precede the list; the entry's counted
+	// rank includes this. The ranks of lower scores follow from their positions.
 	first := len(out)
 	for i := range out {
 		if out[i].Score != out[0].Score {
@@ -133,7 +134,7 @@ func (g *Game) Around(ctx context.Context, board, player string, n int64) ([]Sco
 	return level(out), nil
 }
 
-// level gives those with equal scores equal ranks.
+// level gives equal scores equal ranks.
 func level(out []Score) []Score {
 	for i := 1; i < len(out); i++ {
 		if out[i].Score == out[i-1].Score {
@@ -143,7 +144,8 @@ func level(out []Score) []Score {
 	return out
 }
 
-// beyond is the condition of those on one side of a score, in the order of the board.
+// beyond returns the condition that selects the scores on one side of a score, in the order of the
+// board.
 func beyond(s *Score, score, rest string) bson.D {
 	same := bson.E{"score", s.Score}
 	return bson.D{{"board", s.Board}, {"$or", bson.A{

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules that Check looks after.
+// The rules of Check.
 const (
 	RuleItem   = "an item is in one place"
 	RuleGold   = "gold is not negative"
@@ -19,8 +19,8 @@ const (
 	RuleScore  = "a score is stored under its board and player"
 )
 
-// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and
-// Repair be done. It needs memory for the ids of all items.
+// Check reads all collections and lists the violations of the rules. Call it after Repair, when no
+// other process changes the game. It keeps the ids of all items in memory.
 func (g *Game) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	report := func(rule, coll string, id any, format string, args ...any) {
 		out = append(out, patterns.Violation{

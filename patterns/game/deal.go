@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// The states of a deal. One that was given up is removed.
+// The states of a deal. A deal that was given up is removed.
 const (
 	stateOpen = "open"
 	stateDone = "done"
@@ -23,7 +23,7 @@ const (
 	kindPlace  = "places"
 )
 
-// deal is an exchange between two, as it is stored.
+// deal is a stored exchange between two sides.
 type deal struct {
 	ID       bson.ObjectID `bson:"_id"`
 	State    string        `bson:"state"`
@@ -31,20 +31,20 @@ type deal struct {
 	Sides    []side        `bson:"sides"`
 }
 
-// side is one of those who make a deal.
+// side is one of the two sides of a deal.
 type side struct {
 	Coll  string   `bson:"coll"`
 	ID    string   `bson:"id"`
 	Items []string `bson:"items"`
 	Gold  int64    `bson:"gold"`
-	// Gives is what Items are, once the deal is done.
+	// Gives holds the items named by Items, once the deal is done.
 	Gives []Item `bson:"gives,omitempty"`
 
-	where bson.D // further conditions
-	not   error  // what it means if they are not met
+	where bson.D // further conditions that the side must meet
+	not   error  // the error if the side does not meet them
 }
 
-// exchange lets two sides give each other what they have agreed upon, or nothing.
+// exchange moves items and gold between two sides, completely or not at all.
 func (g *Game) exchange(ctx context.Context, a, b side) error {
 	d, err := g.open(ctx, a, b)
 	if err != nil {
@@ -62,7 +62,7 @@ func (g *Game) exchange(ctx context.Context, a, b side) error {
 	return g.finish(ctx, d)
 }
 
-// open writes down what is wanted.
+// open stores a new deal.
 func (g *Game) open(ctx context.Context, sides ...side) (*deal, error) {
 	for _, s := range sides {
 		if s.Gold < 0 || len(s.Items) > MaxDealItems {
@@ -74,7 +74,8 @@ func (g *Game) open(ctx context.Context, sides ...side) (*deal, error) {
 	return d, wrap(err, "write a deal")
 }
 
-// take moves what a side gives into escrow, in one update, if it is there and there will be room.
+// take moves the items and the gold that a side gives into its escrow, with one update. The update
+// matches only if the side has them and has room for the items that it receives.
 func (g *Game) take(ctx context.Context, d *deal, i int) error {
 	s := &d.Sides[i]
 	room := max(len(s.Items), len(d.Sides[1-i].Items))
@@ -116,7 +117,7 @@ func (g *Game) take(ctx context.Context, d *deal, i int) error {
 	return wrap(err, "put into escrow what "+s.ID+" gives")
 }
 
-// reason says why a side cannot do its part.
+// reason returns the error that explains why a side cannot do its part.
 func (g *Game) reason(ctx context.Context, s *side, room int) error {
 	h := &holder{}
 	if err := g.coll(s.Coll).FindOne(ctx, byID(s.ID)).Decode(h); err != nil {
@@ -149,14 +150,14 @@ func (g *Game) reason(ctx context.Context, s *side, room int) error {
 			return wrap(err, "read "+s.ID)
 		}
 	}
-	return ErrGone // and back again
+	return ErrGone // the items were gone during the update, and are back now
 }
 
-// commit is the moment at which a deal happens.
+// commit makes the deal happen. After commit it can no longer be given up.
 func (g *Game) commit(ctx context.Context, d *deal) error {
 	for i := range d.Sides {
 		for j := range d.Sides[i].Gives {
-			d.Sides[i].Gives[j].Price = 0 // what was for sale is somebody's now
+			d.Sides[i].Gives[j].Price = 0 // the items have a new owner and are not for sale any more
 		}
 	}
 	open := append(byID(d.ID), bson.E{"state", stateOpen})
@@ -170,7 +171,7 @@ func (g *Game) commit(ctx context.Context, d *deal) error {
 	return nil
 }
 
-// finish hands out what each side gets, and removes the deal.
+// finish gives each side its items and gold, and removes the deal.
 func (g *Game) finish(ctx context.Context, d *deal) error {
 	for i, s := range d.Sides {
 		other := d.Sides[1-i]
@@ -183,7 +184,8 @@ func (g *Game) finish(ctx context.Context, d *deal) error {
 	return wrap(err, "finish a deal")
 }
 
-// giveUp ends a deal that has not happened. It has no effect on one that has.
+// giveUp removes a deal that has not happened, and returns what is in escrow. It does nothing to a
+// deal that has happened.
 func (g *Game) giveUp(ctx context.Context, d *deal) error {
 	open := append(byID(d.ID), bson.E{"state", stateOpen})
 	if _, err := g.deals.DeleteOne(ctx, open); err != nil {
@@ -196,7 +198,7 @@ func (g *Game) giveUp(ctx context.Context, d *deal) error {
 	return wrap(err, "give up a deal")
 }
 
-// restore gives the sides of a deal that was given up what was theirs.
+// restore returns to each side what it put into escrow.
 func (g *Game) restore(ctx context.Context, d *deal) error {
 	for _, s := range d.Sides {
 		if err := g.giveBack(ctx, &s, d.ID); err != nil {
@@ -215,7 +217,8 @@ func (g *Game) giveBack(ctx context.Context, s *side, d bson.ObjectID) error {
 	return g.settle(ctx, s, d, items, gold)
 }
 
-// settle replaces a side's escrow, if it is there, by items and gold.
+// settle removes a side's escrow for the deal d and sets its items and gold. It does nothing if the
+// escrow is already removed.
 func (g *Game) settle(ctx context.Context, s *side, d bson.ObjectID, items, gold bson.D) error {
 	there := append(byID(s.ID), bson.E{"escrow.deal", d})
 	rest := filtered("$escrow", op("$ne", "$$this.deal", d))
@@ -227,12 +230,12 @@ func (g *Game) settle(ctx context.Context, s *side, d bson.ObjectID, items, gold
 	return wrap(err, "take out of escrow what "+s.ID+" gets")
 }
 
-// filtered is the members of an array for which a condition on $$this holds.
+// filtered returns the expression for the elements of an array that satisfy a condition on $$this.
 func filtered(array string, cond bson.D) bson.D {
 	return is("$filter", bson.D{{"input", array}, {"as", "this"}, {"cond", cond}})
 }
 
-// orEmpty is an empty array if there is none.
+// orEmpty returns an empty slice instead of nil.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

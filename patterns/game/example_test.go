@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/game"
 )
 
-// Two players reach for the same sword, and then one buys it from the other.
+// Two players reach for the same sword. Then one buys it from the other.
 func ExampleGame_Trade() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -52,7 +52,7 @@ func ExampleGame_Trade() {
 	// 5 sword
 }
 
-// A client that has not seen the last turn gets the battle as it is.
+// A client that has not seen the last turn gets the current battle in the error.
 func ExampleGame_Play() {
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
@@ -81,7 +81,7 @@ func ExampleGame_Play() {
 	// game: battle 1 is at version 1 with [{fred 10} {ann 6}]
 }
 
-// The best of the week.
+// The best scores of a week.
 func ExampleGame_Top() {
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {

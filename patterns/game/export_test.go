@@ -6,13 +6,13 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Slow is a deal whose process goes on step by step.
+// Slow is a deal whose process continues step by step.
 type Slow struct {
 	g *Game
 	d *deal
 }
 
-// OpenTrade writes a trade down.
+// OpenTrade stores an open trade.
 func (g *Game) OpenTrade(ctx context.Context, a, b Offer) (*Slow, error) {
 	d, err := g.open(ctx,
 		side{Coll: kindPlayer, ID: a.Player, Items: a.Items, Gold: a.Gold},
@@ -20,10 +20,10 @@ func (g *Game) OpenTrade(ctx context.Context, a, b Offer) (*Slow, error) {
 	return &Slow{g: g, d: d}, err
 }
 
-// Take puts into escrow what a side gives.
+// Take moves what a side gives into escrow.
 func (s *Slow) Take(ctx context.Context, i int) error { return s.g.take(ctx, s.d, i) }
 
-// Commit decides, and hands nothing out.
+// Commit makes the deal happen, without handing anything out.
 func (s *Slow) Commit(ctx context.Context) error { return s.g.commit(ctx, s.d) }
 
 // Clock returns the clock of the Config.

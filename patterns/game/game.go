@@ -15,57 +15,57 @@ import (
 
 // Errors of games.
 var (
-	// ErrNotFound is returned where a player, a place, a battle or a score does not exist.
+	// ErrNotFound is returned if a player, a place, a battle or a score does not exist.
 	ErrNotFound = errors.New("game: there is no such thing")
-	// ErrGone is returned where an item is not, or no longer, where it should be, or not for that
-	// price.
+	// ErrGone is returned if an item is not at the expected place any more, or does not have the
+	// expected price.
 	ErrGone = errors.New("game: the item is gone")
-	// ErrPoor is returned where somebody has not enough gold.
+	// ErrPoor is returned if a side does not have enough gold.
 	ErrPoor = errors.New("game: there is not enough gold")
-	// ErrFull is returned where a bag has no room.
+	// ErrFull is returned if a bag has no room.
 	ErrFull = errors.New("game: the bag is full")
-	// ErrElsewhere is returned where a player is not where something can be done.
+	// ErrElsewhere is returned if a player is not at the place of the operation.
 	ErrElsewhere = errors.New("game: the player is not there")
-	// ErrExpired is returned where a deal took longer than Config.Timeout, so that others have
+	// ErrExpired is returned if a deal took longer than Config.Timeout and another process has
 	// given it up.
 	ErrExpired = errors.New("game: the deal took too long and was given up")
-	// ErrInvalid is returned for what makes no sense.
+	// ErrInvalid is returned for arguments that are not valid.
 	ErrInvalid = errors.New("game: invalid")
 )
 
 const (
-	// DefaultMaxItems is how many items a bag, or a place, holds.
+	// DefaultMaxItems is the largest number of items in a bag or a place.
 	DefaultMaxItems = 500
-	// MaxDealItems is how many items a side gives in one deal at most.
+	// MaxDealItems is the largest number of items that a side gives in one deal.
 	MaxDealItems = 50
-	// DefaultTimeout is how long a deal may take.
+	// DefaultTimeout is the longest time for a deal.
 	DefaultTimeout = 30 * time.Second
-	// DefaultTurnTime is how long a player may think.
+	// DefaultTurnTime is the time that a player has for a turn.
 	DefaultTurnTime = time.Minute
 )
 
 // Config configures a Game. The zero value works.
 type Config struct {
 	patterns.Env
-	// Prefix is put in front of the names of the collections.
+	// Prefix is a prefix of the names of all collections.
 	Prefix string
-	// MaxItems is DefaultMaxItems if zero.
+	// MaxItems is the largest number of items in a bag or a place; DefaultMaxItems if zero.
 	MaxItems int
-	// Timeout is how long a deal may take before others give it up, and how often Run looks for
-	// such; DefaultTimeout if zero.
+	// Timeout is the time after which other processes give a deal up. It is also the interval of
+	// Run. It is DefaultTimeout if zero.
 	Timeout time.Duration
-	// TurnTime is how long a turn may take before it can be skipped; DefaultTurnTime if zero.
+	// TurnTime is the time after which a turn can be skipped; DefaultTurnTime if zero.
 	TurnTime time.Duration
 }
 
-// Game is the state of a game. It is safe for concurrent use.
+// Game stores the state of a game. It is safe for concurrent use.
 type Game struct {
 	env                                     patterns.Env
 	cfg                                     Config
 	players, places, deals, battles, scores *mongo.Collection
 }
 
-// New returns the game of a database.
+// New returns a game that stores its documents in db.
 func New(db *mongo.Database, cfg Config) (*Game, error) {
 	if cfg.MaxItems < 0 || cfg.Timeout < 0 || cfg.TurnTime < 0 {
 		return nil, fmt.Errorf("%w configuration: %d items, timeout %v, turns of %v", ErrInvalid,
@@ -110,12 +110,12 @@ func (g *Game) Indexes() []patterns.Index {
 	}
 }
 
-// EnsureIndexes creates the indexes that do not exist.
+// EnsureIndexes creates the missing indexes.
 func (g *Game) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, g.players.Database(), g.Indexes())
 }
 
-// ShardKeys returns how the collections are best distributed.
+// ShardKeys returns the shard keys of the collections.
 func (g *Game) ShardKeys() (out []patterns.ShardKey) {
 	for _, coll := range []*mongo.Collection{g.players, g.places, g.deals, g.battles} {
 		out = append(out, patterns.ShardKey{Collection: coll.Name(), Key: bson.D{{"_id", "hashed"}}})
@@ -123,20 +123,20 @@ func (g *Game) ShardKeys() (out []patterns.ShardKey) {
 	return append(out, patterns.ShardKey{Collection: g.scores.Name(), Key: bson.D{{"board", 1}, {"player", 1}}})
 }
 
-// Shard distributes the collections over the shards of a cluster.
+// Shard shards the collections by the keys of ShardKeys.
 func (g *Game) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, g.players.Database(), g.ShardKeys())
 }
 
 func byID(id any) bson.D { return bson.D{{"_id", id}} }
 
-// op is an operator with its arguments.
+// op returns an operator with a list of arguments.
 func op(name string, args ...any) bson.D { return bson.D{{name, bson.A(args)}} }
 
-// is is an operator with one argument that is no list.
+// is returns an operator with one argument.
 func is(name string, arg any) bson.D { return bson.D{{name, arg}} }
 
-// wrap says what failed, if anything did.
+// wrap adds to an error the operation that failed. It returns nil if err is nil.
 func wrap(err error, what string) error {
 	if err == nil {
 		return nil

@@ -25,8 +25,8 @@ func newGame(t testing.TB, db *mongo.Database, clock patterns.Clock) *game.Game 
 	return g
 }
 
-// world has fred and ann in a cave, where a jar lies and a rope is for sale; the book's fred, with
-// 10 gold.
+// world creates fred and ann in a cave with a jar and a rope that is for sale. As in the book, fred
+// has 10 gold.
 func world(t testing.TB, db *mongo.Database, clock patterns.Clock) *game.Game {
 	t.Helper()
 	g, ctx := newGame(t, db, clock), context.Background()
@@ -67,7 +67,7 @@ func mustHold(t testing.TB, g *game.Game) {
 	}
 }
 
-// bag is what a player has: "10 pot slingshot sword".
+// bag returns a player's gold and items as a text: "10 pot slingshot sword".
 func bag(t testing.TB, g *game.Game, player string) string {
 	t.Helper()
 	p, err := g.Player(context.Background(), player)
@@ -125,7 +125,7 @@ func TestDeals(t *testing.T) {
 		game.Offer{Player: "ann"}), game.ErrFull)
 	wantErr(t, g.Drop(ctx, "ann", "forest", "sword"), game.ErrElsewhere)
 	wantErr(t, g.Drop(ctx, "ann", "cave", "rope"), nil)
-	wantErr(t, g.PickUp(ctx, "fred", "cave", "rope"), nil) // its price is gone
+	wantErr(t, g.PickUp(ctx, "fred", "cave", "rope"), nil) // the item has lost its price
 	mustHold(t, g)
 }
 
@@ -149,7 +149,7 @@ func TestCraftAndMove(t *testing.T) {
 	}
 	_, err = g.Craft(ctx, "ann", game.Recipe{Makes: game.Item{Type: "stone"}})
 	wantErr(t, err, game.ErrFull)
-	wantErr(t, g.Move(ctx, "ann", "forest", "cave"), game.ErrNotFound) // there is no way back
+	wantErr(t, g.Move(ctx, "ann", "forest", "cave"), game.ErrNotFound) // the forest has no exit to the cave
 	wantErr(t, g.Move(ctx, "ann", "cave", "forest"), nil)
 	wantErr(t, g.Move(ctx, "ann", "cave", "forest"), game.ErrElsewhere)
 	wantErr(t, g.PickUp(ctx, "ann", "cave", "jar"), game.ErrFull)
@@ -217,7 +217,7 @@ func TestBattle(t *testing.T) {
 	mustHold(t, g)
 }
 
-// TestTurnOnce has many clients play the same turn.
+// TestTurnOnce has many clients that play the same turn.
 func TestTurnOnce(t *testing.T) {
 	t.Parallel()
 	g, ctx := world(t, patterntest.Open(t), patterntest.NewClock()), t.Context()
@@ -293,7 +293,7 @@ func TestBoards(t *testing.T) {
 	mustHold(t, g)
 }
 
-// TestScoresTogether has a player's scores arrive at once, in any order.
+// TestScoresTogether has the scores of a player arrive at the same time, in any order.
 func TestScoresTogether(t *testing.T) {
 	t.Parallel()
 	g, ctx := newGame(t, patterntest.Open(t), patterntest.NewClock()), t.Context()
@@ -334,18 +334,18 @@ func TestSlow(t *testing.T) {
 	_, err = g.Repair(ctx)
 	wantErr(t, err, nil)
 	want(t, bag(t, g, "fred"), "10 [pot slingshot sword]")
-	wantErr(t, slow.Take(ctx, 1), nil) // too late
+	wantErr(t, slow.Take(ctx, 1), nil) // too late: the deal was given up
 	want(t, bag(t, g, "ann"), "1 [string]")
 	wantErr(t, slow.Commit(ctx), game.ErrExpired)
 	want(t, bag(t, g, "ann"), "1 [string wood]")
-	wantErr(t, slow.Take(ctx, 1), nil) // and dead
+	wantErr(t, slow.Take(ctx, 1), nil) // too late, and then the process dies
 	_, err = g.Repair(ctx)
 	wantErr(t, err, nil)
 	want(t, bag(t, g, "ann"), "1 [string wood]")
 	mustHold(t, g)
 }
 
-// TestTogether has many do everything at once: nothing is lost or doubled.
+// TestTogether has many goroutines do everything at once: no item is lost or doubled.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	g, ctx := world(t, patterntest.Open(t), patterntest.NewClock()), t.Context()
@@ -393,7 +393,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestCrash lets every deal die at every point: it has happened for both sides, or for none.
+// TestCrash lets every deal die at every point: afterwards it has happened for both sides or for
+// neither.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	before := "10 [pot slingshot sword] 1 [string wood] 0 [jar rope]"
@@ -468,7 +469,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCrashOne has what changes one document behind a look at it.
+// TestCrashOne lets operations die that read one document and then change it.
 func TestCrashOne(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]struct {
@@ -566,7 +567,7 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// TestBroken has documents that others have written.
+// TestBroken has invalid documents that other programs have written.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	deal, past := bson.NewObjectID(), patterntest.NewClock().Now()
@@ -578,7 +579,7 @@ func TestBroken(t *testing.T) {
 		coll string
 		doc  any
 		rule string
-		keep bool // Repair cannot know what is right
+		keep bool // Repair cannot know which value is right
 	}{
 		"doubled": {"places", game.Place{ID: "x", Items: []game.Item{{ID: "jar"}}}, game.RuleItem, true},
 		"debts":   {"places", game.Place{ID: "x", Gold: -1}, game.RuleGold, true},

@@ -8,30 +8,30 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Item is a thing. Each has an id of its own, as no two swords are the same sword.
+// Item is a single object of the game. Each item has an id of its own: two swords are two items.
 type Item struct {
 	ID     string `bson:"id"`
 	Type   string `bson:"type"`
 	Damage int    `bson:"damage,omitempty"`
 	Ranged bool   `bson:"ranged,omitempty"`
-	// Price is what it costs where it lies; an item without a price is picked up.
+	// Price is the price of an item in a place. A player can pick up an item without a price.
 	Price int64 `bson:"price,omitempty"`
-	// More is whatever else is to be said of it.
+	// More holds further fields of the item.
 	More bson.M `bson:",inline"`
 }
 
-// Player is a player.
+// Player is a player as it is stored.
 type Player struct {
 	ID        string           `bson:"_id"`
 	Location  string           `bson:"location,omitempty"`
 	Gold      int64            `bson:"gold"`
 	Abilities map[string]int64 `bson:"abilities,omitempty"`
 	Items     []Item           `bson:"items"`
-	// More is whatever else the game says of players.
+	// More holds further fields of the player.
 	More bson.M `bson:",inline"`
 }
 
-// Place is somewhere where items lie.
+// Place is a place where items lie.
 type Place struct {
 	ID    string   `bson:"_id"`
 	Exits []string `bson:"exits,omitempty"`
@@ -40,7 +40,7 @@ type Place struct {
 	More  bson.M   `bson:",inline"`
 }
 
-// holder is what players and places have in common.
+// holder has the fields that players and places have in common.
 type holder struct {
 	ID       string   `bson:"_id"`
 	Location string   `bson:"location"`
@@ -49,7 +49,8 @@ type holder struct {
 	Escrow   []escrow `bson:"escrow"`
 }
 
-// escrow is what a holder gives in a deal that is not finished, and the room for what it gets.
+// escrow holds the items and the gold that a holder gives in an unfinished deal. Room is the space
+// reserved for the items that it receives.
 type escrow struct {
 	Deal  bson.ObjectID `bson:"deal"`
 	Items []Item        `bson:"items"`
@@ -57,7 +58,7 @@ type escrow struct {
 	Room  int           `bson:"room"`
 }
 
-// AddPlayer adds a player.
+// AddPlayer stores a new player. It generates missing ids of items.
 func (g *Game) AddPlayer(ctx context.Context, p Player) error {
 	if err := g.complete(&p.Items, p.Gold); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (g *Game) AddPlayer(ctx context.Context, p Player) error {
 	return wrap(err, "add player "+p.ID)
 }
 
-// AddPlace adds a place.
+// AddPlace stores a new place. It generates missing ids of items.
 func (g *Game) AddPlace(ctx context.Context, p Place) error {
 	if err := g.complete(&p.Items, p.Gold); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (g *Game) AddPlace(ctx context.Context, p Place) error {
 	return wrap(err, "add place "+p.ID)
 }
 
-// complete gives items their ids.
+// complete generates the missing ids of items.
 func (g *Game) complete(items *[]Item, gold int64) error {
 	if gold < 0 || len(*items) > g.cfg.MaxItems {
 		return fmt.Errorf("%w bag: %d items, %d gold", ErrInvalid, len(*items), gold)
@@ -90,25 +91,25 @@ func (g *Game) complete(items *[]Item, gold int64) error {
 	return nil
 }
 
-// Player returns a player.
+// Player returns a player, or ErrNotFound.
 func (g *Game) Player(ctx context.Context, id string) (*Player, error) {
 	p := &Player{}
 	return p, wrap(g.players.FindOne(ctx, byID(id)).Decode(p), "read player "+id)
 }
 
-// Place returns a place.
+// Place returns a place, or ErrNotFound.
 func (g *Game) Place(ctx context.Context, id string) (*Place, error) {
 	p := &Place{}
 	return p, wrap(g.places.FindOne(ctx, byID(id)).Decode(p), "read place "+id)
 }
 
-// Holding returns the players with an item that meets all the conditions: {damage: {$gt: 20},
-// ranged: true}. One of them should be about its damage or its type, which have indexes.
+// Holding returns the players with an item that satisfies all the conditions: {damage: {$gt: 20},
+// ranged: true}. At least one condition should be on damage or type, which have indexes.
 func (g *Game) Holding(ctx context.Context, item bson.D) ([]Player, error) {
 	return g.find(ctx, bson.D{{"items", is("$elemMatch", item)}})
 }
 
-// Able returns the players with at least so much of an ability.
+// Able returns the players whose ability has at least the value least.
 func (g *Game) Able(ctx context.Context, ability string, least int64) ([]Player, error) {
 	return g.find(ctx, bson.D{{"abilities." + ability, is("$gte", least)}})
 }
@@ -121,7 +122,8 @@ func (g *Game) find(ctx context.Context, filter bson.D) (out []Player, err error
 	return out, wrap(err, "find players")
 }
 
-// Move lets a player go from where it is to a place that can be reached from there.
+// Move moves a player from a place to another one through an exit. It returns ErrNotFound if there
+// is no such exit, and ErrElsewhere if the player is not at the first place.
 func (g *Game) Move(ctx context.Context, player, from, to string) error {
 	exit := append(byID(from), bson.E{"exits", to})
 	if err := g.places.FindOne(ctx, exit).Err(); err != nil {
@@ -135,7 +137,7 @@ func (g *Game) Move(ctx context.Context, player, from, to string) error {
 	return wrap(err, "move "+player)
 }
 
-// coll returns the collection of a side of a deal.
+// coll returns the collection of a side's kind.
 func (g *Game) coll(name string) *mongo.Collection {
 	if name == kindPlayer {
 		return g.players

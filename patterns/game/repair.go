@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Repair ends the deals of processes that died. It may run anywhere, at any time, any number of
-// times at once. It returns how many things it has mended.
+// Repair ends the deals of processes that died. Any number of processes may call it at any time,
+// also at once. It returns the number of deals and escrows that it has ended.
 func (g *Game) Repair(ctx context.Context) (n int64, err error) {
 	err = patterns.Each(ctx, g.deals, bson.D{{"deadline", is("$lte", g.env.Now())}}, func(d *deal) error {
 		n++
@@ -32,8 +32,9 @@ func (g *Game) Repair(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// repairEscrow gives back what belongs to deals that were given up before it was taken. The escrow
-// is read before the deal, which is removed after its escrow.
+// repairEscrow returns the contents of escrows whose deals were given up before the escrow was
+// filled. It is safe to look for the deal after reading the escrow, because a deal is removed after
+// its escrows.
 func (g *Game) repairEscrow(ctx context.Context, kind string, h *holder) (n int64, err error) {
 	for _, e := range h.Escrow {
 		err := g.deals.FindOne(ctx, byID(e.Deal)).Err()
@@ -51,7 +52,7 @@ func (g *Game) repairEscrow(ctx context.Context, kind string, h *holder) (n int6
 	return n, nil
 }
 
-// Run repairs, again and again, until ctx ends.
+// Run calls Repair in a loop until ctx ends.
 func (g *Game) Run(ctx context.Context) error {
 	return patterns.Repeat(ctx, g.env, g.cfg.Timeout, "repair of deals failed", func(ctx context.Context) error {
 		_, err := g.Repair(ctx)

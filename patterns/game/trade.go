@@ -9,15 +9,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Offer is what a player gives in a trade.
+// Offer lists the items and the gold that a player gives in a trade.
 type Offer struct {
 	Player string
 	Items  []string
 	Gold   int64
 }
 
-// PickUp lets a player take an item without a price that lies where the player is. ErrGone says
-// that somebody was faster.
+// PickUp moves an item without a price from a place to a player at that place. It returns ErrGone
+// if another player was faster.
 func (g *Game) PickUp(ctx context.Context, player, place, item string) error {
 	return g.exchange(ctx,
 		side{
@@ -27,14 +27,14 @@ func (g *Game) PickUp(ctx context.Context, player, place, item string) error {
 		side{Coll: kindPlayer, ID: player, where: at(place), not: ErrElsewhere})
 }
 
-// Drop lets a player leave items where it is.
+// Drop moves items from a player to the place where the player is.
 func (g *Game) Drop(ctx context.Context, player, place string, items ...string) error {
 	return g.exchange(ctx, side{Coll: kindPlayer, ID: player, Items: items, where: at(place), not: ErrElsewhere},
 		side{Coll: kindPlace, ID: place})
 }
 
-// Buy lets a player buy an item that is for sale where the player is, for the price that the player
-// has seen.
+// Buy sells an item in a place to a player at that place. price must be the item's current price;
+// otherwise Buy returns ErrGone.
 func (g *Game) Buy(ctx context.Context, player, place, item string, price int64) error {
 	if price <= 0 {
 		return fmt.Errorf("%w price %d", ErrInvalid, price)
@@ -47,7 +47,7 @@ func (g *Game) Buy(ctx context.Context, player, place, item string, price int64)
 		side{Coll: kindPlayer, ID: player, Gold: price, where: at(place), not: ErrElsewhere})
 }
 
-// Trade lets two players, who have agreed, give each other items and gold.
+// Trade exchanges items and gold between two players who have agreed on the trade.
 func (g *Game) Trade(ctx context.Context, a, b Offer) error {
 	if a.Player == b.Player {
 		return fmt.Errorf("%w trade of %s with itself", ErrInvalid, a.Player)
@@ -63,16 +63,17 @@ func lies(item string, cond bson.E) bson.D {
 	return bson.D{{"items", is("$elemMatch", bson.D{{"id", item}, cond})}}
 }
 
-// Recipe says what is made of what.
+// Recipe describes how an item is made.
 type Recipe struct {
-	// Needs is how many items of each type are used up.
+	// Needs maps types of items to the number of items used up.
 	Needs map[string]int
 	Gold  int64
-	// Makes is what comes out, with an id of its own.
+	// Makes is the item that results. It gets a new id.
 	Makes Item
 }
 
-// Craft makes an item of what a player has. ErrGone says that something is missing.
+// Craft makes an item from the items and the gold of a player. It returns ErrGone if an item is
+// missing.
 func (g *Game) Craft(ctx context.Context, player string, r Recipe) (*Item, error) {
 	for {
 		h := &holder{}
@@ -90,7 +91,7 @@ func (g *Game) Craft(ctx context.Context, player string, r Recipe) (*Item, error
 	}
 }
 
-// choose returns the ids of the items that are used up.
+// choose returns the ids of the items to use up.
 func (r Recipe) choose(h *holder) ([]string, error) {
 	if r.Gold < 0 {
 		return nil, fmt.Errorf("%w recipe: %d gold", ErrInvalid, r.Gold)
@@ -114,7 +115,8 @@ func (r Recipe) choose(h *holder) ([]string, error) {
 	return used, nil
 }
 
-// make replaces items by what is made of them. It is nil where they are gone meanwhile.
+// make replaces the used items by the new item. It returns nil if a used item has disappeared
+// meanwhile.
 func (g *Game) make(ctx context.Context, player string, used []string, r Recipe) (*Item, error) {
 	item := r.Makes
 	item.ID = bson.NewObjectID().Hex()
@@ -137,7 +139,7 @@ func (g *Game) make(ctx context.Context, player string, used []string, r Recipe)
 		return &item, nil
 	}
 	err = g.reason(ctx, &side{Coll: kindPlayer, ID: player, Items: used, Gold: r.Gold}, 1)
-	if errors.Is(err, ErrGone) { // there may be others
+	if errors.Is(err, ErrGone) { // another item of the same type may be left
 		err = nil
 	}
 	return nil, err
