@@ -17,14 +17,14 @@ import (
 var (
 	ErrNotFound = errors.New("catalog: there is no such product")
 	ErrExists   = errors.New("catalog: there is a product with that SKU")
-	// ErrConflict is returned by Save where the product was changed or deleted since it was read.
+	// ErrConflict is returned by Save if the product was changed or deleted since it was read.
 	ErrConflict = errors.New("catalog: the product has been changed since it was read")
-	// ErrType is returned where a product is of another type than that of the program's details, or
-	// of one that was not declared.
+	// ErrType is returned if a product has another type than the program's details, or a type that
+	// was not declared.
 	ErrType = errors.New("catalog: the product is of another type")
-	// ErrPrice is returned for prices below zero, or above the list price.
+	// ErrPrice is returned for a negative price, and for a retail price above the list price.
 	ErrPrice = errors.New("catalog: a price is from zero to the list price")
-	// ErrNoText is returned for a search of words where there is no text index.
+	// ErrNoText is returned for a search with Query.Text if there is no text index.
 	ErrNoText = errors.New("catalog: there is no text index")
 )
 
@@ -36,17 +36,17 @@ const (
 	DefaultCounts     = 20
 )
 
-// Details are what products of one type have and others have not. It is implemented by a struct,
-// with methods of the value.
+// Details are the fields that products of one type have and other products do not have. A struct
+// implements it, with value receivers.
 type Details interface {
-	// Type names the type: "Film".
+	// Type returns the name of the type: "Film".
 	Type() string
-	// Validate says what is wrong.
+	// Validate returns an error if the details are not valid.
 	Validate() error
 }
 
-// Any are the details of products of any type, for programs that show them without knowing them.
-// They are only read.
+// Any holds the details of products of any type, for programs that display products without knowing
+// their types. Such products can only be read.
 type Any bson.D
 
 // Type implements Details.
@@ -55,7 +55,7 @@ func (Any) Type() string { return "" }
 // Validate implements Details.
 func (Any) Validate() error { return ErrType }
 
-// Type is a type of products.
+// Type is a declared type of products.
 type Type struct {
 	name     string
 	sort     string
@@ -63,8 +63,9 @@ type Type struct {
 	validate func(details bson.RawValue) error
 }
 
-// TypeOf declares the type of D. Its products are shown by sort, descending, if it is not empty,
-// and found by facets. Both are paths: "details.issue_date", "details.genre".
+// TypeOf declares the type of D. Searches return its products in descending order of sort, if sort
+// is not empty. The facets are the fields by which its products can be searched. Both are paths:
+// "details.issue_date", "details.genre".
 func TypeOf[D Details](sort string, facets ...string) Type {
 	var zero D
 	return Type{name: zero.Type(), sort: sort, facets: facets, validate: func(v bson.RawValue) error {
@@ -76,18 +77,18 @@ func TypeOf[D Details](sort string, facets ...string) Type {
 	}}
 }
 
-// Config configures a Catalog. The zero value works, for products of any type, without facets.
+// Config configures a Catalog. The zero value works, for products of any type without facets.
 type Config struct {
 	patterns.Env
-	// Collection is that of the products, DefaultCollection if empty, and Rules that of price
-	// rules, DefaultRules if empty.
+	// Collection is the collection of the products; DefaultCollection if empty. Rules is the
+	// collection of the price rules; DefaultRules if empty.
 	Collection, Rules string
-	// Types are the types of the products. If there are any, there are no others.
+	// Types lists the types of the products. If it is not empty, the catalogue refuses other types.
 	Types []Type
-	// Text has the fields in which words are searched, and their weights; the title with 10 and the
-	// description with 1 if nil.
+	// Text maps the fields of the text index to their weights. If nil, these are the title with
+	// weight 10 and the description with weight 1.
 	Text map[string]int
-	// Steps bring products of older forms to the current one: see package schema.
+	// Steps bring products of older versions to the current version: see package schema.
 	Steps []schema.Step
 }
 
@@ -101,7 +102,7 @@ type Catalog struct {
 	schema   *schema.Schema
 }
 
-// New returns the catalogue of a database.
+// New returns a catalogue that stores its products in db.
 func New(db *mongo.Database, cfg Config) (*Catalog, error) {
 	cfg.Env = cfg.WithDefaults()
 	if cfg.Collection == "" {
@@ -130,10 +131,10 @@ func New(db *mongo.Database, cfg Config) (*Catalog, error) {
 	}, nil
 }
 
-// Schema is the form of the products: it migrates those of older ones.
+// Schema returns the schema of the products. It migrates products of older versions.
 func (c *Catalog) Schema() *schema.Schema { return c.schema }
 
-// known refuses types that were not declared.
+// known returns ErrType for a type that was not declared.
 func (c *Catalog) known(name string) error {
 	if _, ok := c.types[name]; name == "" || !ok && len(c.types) > 0 {
 		return fmt.Errorf("%w: %q", ErrType, name)
@@ -141,16 +142,16 @@ func (c *Catalog) known(name string) error {
 	return nil
 }
 
-// Indexes returns those of the declared types' queries. The last one is the text index, if there is
-// to be one.
+// Indexes returns the indexes for the queries of the declared types. The text index, if there is
+// one, is the last.
 func (c *Catalog) Indexes() []patterns.Index {
 	var keys []bson.D
 	for _, t := range c.cfg.Types {
 		order := bson.D{}
 		if t.sort != "" {
 			order = bson.D{{t.sort, -1}}
-			// The title is last, so that it is compared in the index, in the order that is asked
-			// for.
+			// The title is last, so that a search for a part of a title compares titles in the
+			// index, in the order of the search.
 			keys = append(keys, bson.D{{"type", 1}, {t.sort, -1}, {"title", 1}})
 		}
 		for _, f := range t.facets {
@@ -164,7 +165,7 @@ func (c *Catalog) Indexes() []patterns.Index {
 	out := c.schema.Indexes()
 	seen := map[string]bool{}
 	for _, k := range keys {
-		if name := fmt.Sprint(k); !seen[name] { // types may share a field
+		if name := fmt.Sprint(k); !seen[name] { // two types may share a field
 			seen[name] = true
 			out = append(out, patterns.Index{Collection: c.products.Name(), Model: mongo.IndexModel{Keys: k}})
 		}
@@ -181,15 +182,15 @@ func (c *Catalog) Indexes() []patterns.Index {
 	return out
 }
 
-// Codes of errors.
+// Error codes.
 const (
 	codeIndexNotFound   = 27
 	codeOptionsConflict = 85
 	codeKeySpecs        = 86
 )
 
-// EnsureIndexes creates the indexes. A server that has no text indexes does without: searches of
-// words fail with ErrNoText there.
+// EnsureIndexes creates the indexes. If the server does not support text indexes, it logs a
+// warning; searches with Query.Text then fail with ErrNoText.
 func (c *Catalog) EnsureIndexes(ctx context.Context) error {
 	all := c.Indexes()
 	if len(c.cfg.Text) == 0 {
@@ -208,12 +209,12 @@ func (c *Catalog) EnsureIndexes(ctx context.Context) error {
 	return err
 }
 
-// ShardKeys returns how products are distributed over shards.
+// ShardKeys returns the shard key of the products.
 func (c *Catalog) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: c.products.Name(), Key: bson.D{{"type", 1}, {"_id", 1}}}}
 }
 
-// Shard distributes the products over the shards of a cluster.
+// Shard shards the products by the key of ShardKeys.
 func (c *Catalog) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, c.products.Database(), c.ShardKeys())
 }

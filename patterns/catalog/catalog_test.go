@@ -98,7 +98,7 @@ func save[D catalog.Details](t *testing.T, c *catalog.Catalog, products ...*cata
 	}
 }
 
-// stock has albums and films.
+// stock stores albums and films.
 func stock(t *testing.T, c *catalog.Catalog) {
 	t.Helper()
 	save(t, c,
@@ -397,7 +397,7 @@ func TestImport(t *testing.T) {
 	mustBeRight(t, c)
 }
 
-// TestEvolution has products of an older form.
+// TestEvolution has products of an older version.
 func TestEvolution(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -468,7 +468,7 @@ func TestCheck(t *testing.T) {
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	var list []catalog.Product[Film]
-	for i := range 501 { // two batches
+	for i := range 501 { // more than one batch
 		list = append(list, *film(fmt.Sprint("f", i), "imported", 10, 5, 2000))
 	}
 	patterntest.Crash(t, patterntest.Scenario{
@@ -502,8 +502,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestTogether lets many change one product: each by reading and saving it, and its price by the
-// way.
+// TestTogether has many goroutines change one product. They read and save it, and they also set its
+// price.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 4, 10

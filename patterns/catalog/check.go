@@ -18,13 +18,13 @@ const (
 	RuleRule    = "price rules make sense"
 )
 
-// rootFields are those that all products have.
+// rootFields returns the fields that all products have.
 func rootFields() []string {
 	return []string{"type", "title", "description", "asin", "shipping", "pricing", "details", "rev"}
 }
 
-// Check reads all products and price rules, and lists what contradicts the rules above, or those of
-// package schema. Products of older forms are looked at in their current one.
+// Check reads all products and price rules and lists the violations of the rules above and of
+// package schema. It checks products of older versions in their current version.
 func (c *Catalog) Check(ctx context.Context) ([]patterns.Violation, error) {
 	out, err := c.schema.Check(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Catalog) Check(ctx context.Context) ([]patterns.Violation, error) {
 	defer func() { _ = cur.Close(ctx) }()
 	for cur.Next(ctx) {
 		doc, _, err := c.schema.Upgrade(append(bson.Raw(nil), cur.Current...))
-		if err == nil { // else it is listed already
+		if err == nil { // otherwise schema.Check has listed the product
 			out = append(out, c.checkProduct(doc)...)
 		}
 	}

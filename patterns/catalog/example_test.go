@@ -31,8 +31,8 @@ func (b Book) Validate() error {
 	return nil
 }
 
-// Products of one type with their own details, and what a shop shows beside a list: how many of it
-// have which genre.
+// Products of one type with their own details, and the counts that a shop shows beside a list: the
+// number of products for each genre.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -80,8 +80,7 @@ func Example() {
 	// 2 [{novel 2} {comedy 1}]
 }
 
-// Prices that depend on the time and on how many are bought: the rules are read once for a page or
-// a cart.
+// Prices depend on the time and on the quantity. The rules are read once for a page or a cart.
 func ExamplePrice() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -125,8 +124,8 @@ func ExamplePrice() {
 	// one: 900 "", of twelve: 700 "a box"
 }
 
-// Two people edit a product: the second one is told, and nothing is lost. A price is set without
-// asking.
+// Two people edit a product. The second one gets an error, and no change is lost. SetPrice needs no
+// revision.
 func ExampleSave_conflict() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)

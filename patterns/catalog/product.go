@@ -24,25 +24,25 @@ type Product[D Details] struct {
 	Shipping    Shipping `bson:"shipping"`
 	Pricing     Pricing  `bson:"pricing"`
 	Details     D        `bson:"details"`
-	// Rev counts the changes of the product. It is 0 for one that is not stored.
+	// Rev is the number of changes of the product. It is 0 for a product that is not stored.
 	Rev int64 `bson:"rev"`
 }
 
-// Shipping says what has to be carried.
+// Shipping holds the weight and the size of the parcel.
 type Shipping struct {
 	Weight     int64       `bson:"weight,omitempty"`
 	Dimensions *Dimensions `bson:"dimensions,omitempty"`
 }
 
-// Dimensions are those of a parcel.
+// Dimensions are the dimensions of a parcel.
 type Dimensions struct {
 	Width  int64 `bson:"width"`
 	Height int64 `bson:"height"`
 	Depth  int64 `bson:"depth"`
 }
 
-// Pricing are prices in the smallest unit of the currency. What follows from the first two is
-// stored to be searched and sorted by.
+// Pricing holds prices in the smallest unit of the currency. Savings and PctSavings are computed
+// from List and Retail, and stored so that products can be searched and sorted by them.
 type Pricing struct {
 	List       int64 `bson:"list,omitempty"`
 	Retail     int64 `bson:"retail,omitempty"`
@@ -50,8 +50,8 @@ type Pricing struct {
 	PctSavings int64 `bson:"pct_savings,omitempty"`
 }
 
-// NewPricing returns prices with what follows from them. The percentage is rounded to the nearest
-// one.
+// NewPricing computes the savings and the percentage saved, rounded to a whole percent. It returns
+// ErrPrice if the retail price is negative or above the list price.
 func NewPricing(list, retail int64) (Pricing, error) {
 	if retail < 0 || retail > list {
 		return Pricing{}, fmt.Errorf("%w: %d of %d", ErrPrice, retail, list)
@@ -88,9 +88,10 @@ func document[D Details](c *Catalog, p *Product[D], rev int64) (bson.D, error) {
 	return append(doc, bson.E{schema.DefaultField, c.schema.Version()}), nil
 }
 
-// Save stores a product: a new one, if its Rev is 0, or else the next revision of the one that was
-// read. It sets Type, Rev and what follows from prices. ErrConflict says that somebody else has
-// changed the product; read it again.
+// Save stores a product. If Rev is 0, it inserts a new product, and returns ErrExists if the SKU is
+// taken. Otherwise it replaces the revision that was read. It sets Type, Rev and the computed
+// fields of Pricing in p. It returns ErrConflict if somebody else has changed the product; read it
+// again.
 func Save[D Details](ctx context.Context, c *Catalog, p *Product[D]) error {
 	doc, err := document(c, p, p.Rev+1)
 	if err != nil {
@@ -117,7 +118,7 @@ func Save[D Details](ctx context.Context, c *Catalog, p *Product[D]) error {
 	return err
 }
 
-// Get returns a product.
+// Get returns a product, or ErrNotFound.
 func Get[D Details](ctx context.Context, c *Catalog, sku string) (*Product[D], error) {
 	raw, err := c.products.FindOne(ctx, bson.D{{"_id", sku}}).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -141,7 +142,7 @@ func decode[D Details](c *Catalog, raw bson.Raw) (*Product[D], error) {
 	return p, nil
 }
 
-// SetPrice changes the prices of a product, whoever else changes it.
+// SetPrice sets the prices of a product, whatever its revision is.
 func (c *Catalog) SetPrice(ctx context.Context, sku string, list, retail int64) error {
 	p, err := NewPricing(list, retail)
 	if err != nil {
@@ -156,7 +157,7 @@ func (c *Catalog) SetPrice(ctx context.Context, sku string, list, retail int64) 
 	return err
 }
 
-// Delete removes a product.
+// Delete removes a product. It returns ErrNotFound if the product does not exist.
 func (c *Catalog) Delete(ctx context.Context, sku string) error {
 	res, err := c.products.DeleteOne(ctx, bson.D{{"_id", sku}})
 	if err != nil {
@@ -168,11 +169,11 @@ func (c *Catalog) Delete(ctx context.Context, sku string) error {
 	return nil
 }
 
-// importAtOnce bounds the size of a bulk write.
+// importAtOnce is the largest number of products in one bulk write.
 const importAtOnce = 500
 
-// Import stores products whatever there is of them already: new ones, and the next revisions of
-// others. It may be repeated. It returns the products that were refused, by their SKUs, and why.
+// Import inserts new products and replaces existing ones, whatever their revisions are. It may be
+// repeated. It returns the refused products by their SKUs, each with the reason.
 func Import[D Details](ctx context.Context, c *Catalog, products []Product[D]) (refused map[string]error, err error) {
 	refused = map[string]error{}
 	for some := range slices.Chunk(products, importAtOnce) {
@@ -199,8 +200,8 @@ func Import[D Details](ctx context.Context, c *Catalog, products []Product[D]) (
 	return refused, nil
 }
 
-// write executes the upserts of an import. One that fails because another process has just made its
-// product is executed again; where it fails again, there is one of another type.
+// write executes the upserts of an import. An upsert that fails because another process has just
+// inserted the product is executed again. If it fails again, a product of another type has the SKU.
 func (c *Catalog) write(ctx context.Context, writes []mongo.WriteModel, skus []string, refused map[string]error) error {
 	for again := false; len(writes) > 0; again = true {
 		_, err := c.products.BulkWrite(ctx, writes, options.BulkWrite().SetOrdered(false))

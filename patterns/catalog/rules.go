@@ -11,23 +11,24 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// ErrRule is returned for a price rule that makes no sense.
+// ErrRule is returned for a price rule that is not valid.
 var ErrRule = errors.New("catalog: a price rule has a name, a time from which until which it holds, and either a percentage or a price")
 
-// Rule makes products cheaper for a time. Of several rules that hold for a product, the one counts
-// that makes it cheapest.
+// Rule reduces the price of products for a time. If several rules match a product, the rule with
+// the lowest price counts.
 type Rule struct {
 	Name string `bson:"_id"`
-	// SKU, Type and Region, where they are not empty, limit the rule to one product, to one type,
-	// to one region.
+	// SKU, Type and Region limit the rule to one product, one type or one region, if they are not
+	// empty.
 	SKU    string `bson:"sku,omitempty"`
 	Type   string `bson:"type,omitempty"`
 	Region string `bson:"region,omitempty"`
-	// MinQuantity is how many have to be bought at once.
+	// MinQuantity is the smallest quantity to which the rule applies.
 	MinQuantity int64     `bson:"min_quantity,omitempty"`
 	From        time.Time `bson:"from"`
 	Until       time.Time `bson:"until"`
-	// Percent is taken from the retail price, from 1 to 100; Price replaces it.
+	// Percent is subtracted from the retail price; it is between 1 and 100. Price replaces the
+	// retail price. A rule has one of the two.
 	Percent int64 `bson:"percent,omitempty"`
 	Price   int64 `bson:"price,omitempty"`
 }
@@ -38,13 +39,13 @@ func (r Rule) valid() bool {
 		(r.Percent > 0) != (r.Price > 0)
 }
 
-// SetRule stores a rule, in place of the one of its name.
+// SetRule stores a rule, and replaces an existing rule with the same name.
 func (c *Catalog) SetRule(ctx context.Context, r Rule) error {
 	if !r.valid() {
 		return fmt.Errorf("%w: %+v", ErrRule, r)
 	}
 	_, err := c.rules.ReplaceOne(ctx, bson.D{{"_id", r.Name}}, r, options.Replace().SetUpsert(true))
-	if mongo.IsDuplicateKeyError(err) { // it has just been made
+	if mongo.IsDuplicateKeyError(err) { // another process has just inserted it
 		_, err = c.rules.ReplaceOne(ctx, bson.D{{"_id", r.Name}}, r)
 	}
 	if err != nil {
@@ -53,7 +54,7 @@ func (c *Catalog) SetRule(ctx context.Context, r Rule) error {
 	return nil
 }
 
-// RemoveRule removes a rule, if it is there.
+// RemoveRule removes a rule. It is not an error if the rule does not exist.
 func (c *Catalog) RemoveRule(ctx context.Context, name string) error {
 	if _, err := c.rules.DeleteOne(ctx, bson.D{{"_id", name}}); err != nil {
 		return fmt.Errorf("catalog: remove the price rule %s: %w", name, err)
@@ -61,10 +62,11 @@ func (c *Catalog) RemoveRule(ctx context.Context, name string) error {
 	return nil
 }
 
-// Rules are the price rules of one moment. It is immutable.
+// Rules holds the price rules that are valid at one moment. It is immutable.
 type Rules struct{ list []Rule }
 
-// Rules reads the rules that hold at a time: once for all products of a page, or of a cart.
+// Rules reads the rules that are valid at a time. Call it once for all products of a page or a
+// cart.
 func (c *Catalog) Rules(ctx context.Context, at time.Time) (*Rules, error) {
 	holds := bson.D{{"until", bson.D{{"$gt", at}}}, {"from", bson.D{{"$lte", at}}}}
 	cur, err := c.rules.Find(ctx, holds, options.Find().SetSort(bson.D{{"_id", 1}}))
@@ -78,15 +80,16 @@ func (c *Catalog) Rules(ctx context.Context, at time.Time) (*Rules, error) {
 	return out, nil
 }
 
-// Sale is how a product is bought.
+// Sale describes a purchase.
 type Sale struct {
 	Region string
-	// Quantity is 1 if zero.
+	// Quantity is the number of pieces; 1 if zero.
 	Quantity int64
 }
 
-// Price returns what one piece costs, and the rule that makes it so, which is empty where it is the
-// retail price. A percentage is rounded up to the smallest unit of the currency.
+// Price returns the price of one piece, and the name of the rule that sets it. The name is empty if
+// the retail price applies. A percentage is rounded in favour of the shop: the price is rounded up
+// to the smallest unit.
 func Price[D Details](rules *Rules, p *Product[D], s Sale) (price int64, rule string) {
 	price = p.Pricing.Retail
 	for _, r := range rules.list {

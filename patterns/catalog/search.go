@@ -11,23 +11,24 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Query says what products are looked for. All conditions are met.
+// Query selects products. A product must satisfy all conditions.
 type Query struct {
-	// Where are conditions on facets: {"details.genre": "Jazz"}, {"pricing.retail": {$lt: 1000}}.
+	// Where holds conditions on facets: {"details.genre": "Jazz"}, {"pricing.retail": {$lt: 1000}}.
 	Where bson.D
-	// Title is a part of the title, in upper or lower case.
+	// Title is a part of the title. The case of letters does not matter.
 	Title string
-	// MinDiscount asks for products that are cheaper than the list price by more than so many per
-	// cent, the cheapest first.
+	// MinDiscount selects products whose discount is greater than this percentage of the list
+	// price. The products with the largest discount come first.
 	MinDiscount int
-	// Text are words as of $text, which are searched in all of Config.Text, the best matches first.
+	// Text is a search string of $text. It is searched in all fields of Config.Text, and the best
+	// matches come first.
 	Text string
-	// Limit is DefaultLimit if zero.
+	// Limit is the largest number of products; DefaultLimit if zero.
 	Limit int
 }
 
-// Filter returns the query and its order for products of a type, or any if that is empty, as for
-// package paging.
+// Filter returns the filter and the sort order of a query. An empty typeName selects products of
+// all types. Package paging can use the result.
 func (c *Catalog) Filter(typeName string, q Query) (filter, order bson.D) {
 	filter = bson.D{}
 	if typeName != "" {
@@ -58,7 +59,7 @@ func (q Query) limit() int64 {
 	return DefaultLimit
 }
 
-// failed says what an error of a search means.
+// failed translates an error of a search.
 func failed(err error) error {
 	var refused mongo.ServerError
 	if errors.As(err, &refused) && refused.HasErrorCode(codeIndexNotFound) {
@@ -67,7 +68,7 @@ func failed(err error) error {
 	return fmt.Errorf("catalog: search: %w", err)
 }
 
-// Find returns products of a type; those of all types with Any.
+// Find returns the products of a type. With Any it returns products of all types.
 func Find[D Details](ctx context.Context, c *Catalog, q Query) ([]*Product[D], error) {
 	var zero D
 	filter, order := c.Filter(zero.Type(), q)
@@ -98,43 +99,45 @@ func decodeAll[D Details](c *Catalog, raws []bson.Raw) ([]*Product[D], error) {
 	return out, nil
 }
 
-// Facet asks how many of the found products have which values of a field.
+// Facet asks for the number of found products for each value of a field.
 type Facet struct {
 	Path string
-	// Bounds, if any, ask for ranges: from each one to below the next one, by the lower one. They
-	// ascend.
+	// Bounds, if not empty, asks for ranges instead of values: each range begins at a bound and
+	// ends before the next one. The bounds must ascend. A range is named by its lower bound.
 	Bounds []any
-	// Limit is how many values are counted, the most frequent ones first; DefaultCounts if zero.
-	// Ranges are all counted.
+	// Limit is the number of values to count, the most frequent ones first; DefaultCounts if zero.
+	// Ranges are always all counted.
 	Limit int
 }
 
-// Count is a value of a facet, or the lower bound of a range, and how many products have it.
-// Products outside of all ranges are counted with the value Other.
+// Count is a value of a facet, or the lower bound of a range, with the number of its products.
+// Products outside all ranges are counted under the value Other.
 type Count struct {
 	Value any   `bson:"_id"`
 	N     int64 `bson:"n"`
 }
 
-// Other is the value of a Count of products that are in none of the ranges.
+// Other is the value of the Count for products outside all ranges.
 const Other = "other"
 
-// Page is what a Search has found.
+// Page is the result of a Search.
 type Page[D Details] struct {
 	Products []*Product[D]
-	// Total is how many products were found, of which Products are the first.
+	// Total is the number of products found. Products holds the first of them.
 	Total int64
-	// Counts are those of the facets, in the order in which they were asked for.
+	// Counts holds the counts of each facet, in the order of the facets.
 	Counts [][]Count
 }
 
-// Search is Find with counts: of all that was found, and by facets of it. It takes one round trip.
+// Search is like Find, but also counts the products found, in total and by facets. It takes one
+// round trip.
 func Search[D Details](ctx context.Context, c *Catalog, q Query, facets ...Facet) (*Page[D], error) {
 	var zero D
 	filter, order := c.Filter(zero.Type(), q)
 	pipeline := mongo.Pipeline{{{"$match", filter}}}
 	if len(order) > 0 {
-		pipeline = append(pipeline, bson.D{{"$sort", order}}) // before the facets: an index may have it
+		// sort before the facets, where an index can provide the order
+		pipeline = append(pipeline, bson.D{{"$sort", order}})
 	}
 	stages := bson.D{
 		{"products", bson.A{bson.D{{"$limit", q.limit()}}}},
@@ -158,7 +161,7 @@ func Search[D Details](ctx context.Context, c *Catalog, q Query, facets ...Facet
 	return page[D](c, results[0], len(facets))
 }
 
-// stages counts by a facet.
+// stages returns the stages that count by a facet.
 func (f Facet) stages() bson.A {
 	if len(f.Bounds) > 0 {
 		return bson.A{bson.D{{"$bucket", bson.D{
@@ -173,7 +176,7 @@ func (f Facet) stages() bson.A {
 		limit = DefaultCounts
 	}
 	return bson.A{
-		bson.D{{"$unwind", "$" + f.Path}}, // a product without a value is in none
+		bson.D{{"$unwind", "$" + f.Path}}, // products without a value are not counted
 		bson.D{{"$group", bson.D{{"_id", "$" + f.Path}, {"n", bson.D{{"$sum", int64(1)}}}}}},
 		bson.D{{"$sort", bson.D{{"n", -1}, {"_id", 1}}}},
 		bson.D{{"$limit", limit}},

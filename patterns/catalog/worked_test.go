@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// TestW082 folds the rows of entities, attributes and values, in which some relational shops keep
+// TestW082 turns rows of entities, attributes and values, in which some relational shops store
 // their products, into a product.
 func TestW082(t *testing.T) {
 	t.Parallel()

@@ -84,7 +84,6 @@ var notClean = []string{
 	"patterns",
 	"patterns/ads",
 	"patterns/cart",
-	"patterns/catalog",
 	"patterns/category",
 	"patterns/cms",
 	"patterns/comments",
