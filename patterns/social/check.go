@@ -24,7 +24,7 @@ const (
 	RuleBlocked   = "those who are kept apart do not follow each other"
 )
 
-// finding is a query that finds what contradicts a rule.
+// finding is a query that returns the documents that violate a rule.
 type finding struct {
 	rule string
 	coll *mongo.Collection
@@ -73,7 +73,7 @@ func (n *Network) findings() []finding {
 	return out
 }
 
-// together finds blocks of which one user follows the other.
+// together returns a query for blocks where one of the two users still follows the other.
 func (n *Network) together(from, to string) mongo.Pipeline {
 	follows := expr(op("$and", op("$eq", "$from", "$$a"), op("$eq", "$to", "$$b")))
 	return mongo.Pipeline{
@@ -93,7 +93,7 @@ func count(by any) bson.D {
 
 func twice() bson.D { return match(bson.D{{"n", bson.D{{"$gt", 1}}}}) }
 
-// orphans finds copies, by the _id of what they are copies of, that is not there.
+// orphans returns a query for the _ids of copied letters that no longer exist.
 func (n *Network) orphans(ch channel) mongo.Pipeline {
 	return mongo.Pipeline{
 		{{"$unwind", "$items"}},
@@ -106,7 +106,7 @@ func (n *Network) orphans(ch channel) mongo.Pipeline {
 	}
 }
 
-// Check reads everything, and lists what contradicts the rules.
+// Check reads all collections and lists the violations of the rules.
 func (n *Network) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	for _, f := range n.findings() {
 		err := each(ctx, f.coll, f.find, func(doc bson.Raw) error {
@@ -140,8 +140,8 @@ func each(ctx context.Context, coll *mongo.Collection, p mongo.Pipeline, fn func
 	return cur.Err()
 }
 
-// Finish finishes what dead processes have begun to send and to delete, and returns how much that
-// was. It is cheap: call it every minute, from as many processes as you like.
+// Finish completes letters that dead processes have begun to send or to delete, and returns their
+// number. It is cheap: call it every minute, from any number of processes.
 func (n *Network) Finish(ctx context.Context) (done int, err error) {
 	for _, ch := range n.channels() {
 		late := mongo.Pipeline{match(bson.D{{"until", bson.D{{"$lte", n.env.Now()}}}})}
@@ -156,9 +156,9 @@ func (n *Network) Finish(ctx context.Context) (done int, err error) {
 	return done, nil
 }
 
-// Repair does what Finish does, and then reads all copies and blocks, to find what a process left
-// that slept in the middle of a write: copies of what is deleted, and followers who were blocked at
-// the moment at which they followed.
+// Repair does the work of Finish, and then reads all copies and blocks. It corrects what a process
+// may leave that slept in the middle of a write: copies of deleted letters, and followers that were
+// blocked while they began to follow.
 func (n *Network) Repair(ctx context.Context) (done int, err error) {
 	if done, err = n.Finish(ctx); err != nil {
 		return done, err
@@ -187,7 +187,7 @@ func (n *Network) Repair(ctx context.Context) (done int, err error) {
 	return done, nil
 }
 
-// finish finishes a letter.
+// finish completes the sending or the deletion of a letter.
 func (n *Network) finish(ctx context.Context, ch channel, doc bson.Raw) error {
 	var l letter
 	if err := bson.Unmarshal(doc, &l); err != nil {

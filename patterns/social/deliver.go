@@ -25,15 +25,15 @@ type letter struct {
 	Author string        `bson:"author"`
 	At     time.Time     `bson:"at"`
 	Text   string        `bson:"text"`
-	// To are the recipients of a message, Circles those of the author's who may see a post: all, if
-	// there are none.
+	// To lists the recipients of a message. Circles lists the author's circles that may see a post;
+	// if it is empty, everybody may see the post.
 	To      []string `bson:"to,omitempty"`
 	Circles []string `bson:"circles,omitempty"`
-	// Pull says that there are no copies: readers come for it.
+	// Pull marks a post without copies: readers query the posts collection for it.
 	Pull  bool   `bson:"pull"`
 	State string `bson:"state"`
-	// Until is when the process that sends or deletes is taken for dead. It is not there when
-	// nothing is left to do.
+	// Until is the time from which other processes consider the sending or deleting process dead.
+	// The field is missing if the letter is complete.
 	Until *time.Time `bson:"until,omitempty"`
 }
 
@@ -53,7 +53,7 @@ func (n *Network) lease() *time.Time {
 	return &until
 }
 
-// send writes a letter down, and then copies it.
+// send stores a letter and then copies it to its recipients.
 func (n *Network) send(ctx context.Context, ch channel, l *letter) error {
 	if err := n.ready(ctx); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (n *Network) send(ctx context.Context, ch channel, l *letter) error {
 		l.State, l.Until = sent, nil
 	}
 	_, err := ch.out.InsertOne(ctx, l)
-	if mongo.IsDuplicateKeyError(err) { // it is sent again: as it was written down
+	if mongo.IsDuplicateKeyError(err) { // the caller sends it again: continue with the stored letter
 		err = ch.out.FindOne(ctx, bson.D{{"_id", l.ID}, {"author", l.Author}}).Decode(l)
 	}
 	if err != nil {
@@ -75,11 +75,11 @@ func (n *Network) send(ctx context.Context, ch channel, l *letter) error {
 	return n.distribute(ctx, ch, l)
 }
 
-// copiesAtOnce bounds the size of a bulk write.
+// copiesAtOnce is the largest number of copies in one bulk write.
 const copiesAtOnce = 500
 
-// distribute copies a letter to its recipients. It may be done any number of times, by several at
-// once.
+// distribute copies a letter to its recipients. It may be called any number of times, also by
+// several processes at once.
 func (n *Network) distribute(ctx context.Context, ch channel, l *letter) error {
 	if l.State != sending {
 		return nil
@@ -87,7 +87,7 @@ func (n *Network) distribute(ctx context.Context, ch channel, l *letter) error {
 	err := n.recipients(ctx, l, func(owners []string) error {
 		renew := bson.D{{"$set", bson.D{{"until", n.lease()}}}}
 		res, err := ch.out.UpdateOne(ctx, bson.D{{"_id", l.ID}, {"state", sending}}, renew)
-		if err != nil || res.MatchedCount == 0 { // it was deleted, or somebody else has sent it
+		if err != nil || res.MatchedCount == 0 { // it was deleted, or another process has completed it
 			return err
 		}
 		return n.deliver(ctx, ch, l, owners)
@@ -104,7 +104,7 @@ func (n *Network) distribute(ctx context.Context, ch channel, l *letter) error {
 	return nil
 }
 
-// recipients calls fn with those that a letter is for, some at a time.
+// recipients calls fn with the recipients of a letter, in batches.
 func (n *Network) recipients(ctx context.Context, l *letter, fn func(owners []string) error) error {
 	if len(l.To) > 0 {
 		for owners := range slices.Chunk(l.To, copiesAtOnce) {
@@ -139,8 +139,8 @@ func (n *Network) recipients(ctx context.Context, l *letter, fn func(owners []st
 	return fn(owners)
 }
 
-// deliver puts a letter into the open buckets of some owners, which are made where there are none.
-// The indexes let no owner have it twice, nor two open buckets.
+// deliver adds a letter to the open buckets of some owners, and creates missing buckets. The unique
+// indexes ensure that no owner gets the letter twice or has two open buckets.
 func (n *Network) deliver(ctx context.Context, ch channel, l *letter, owners []string) error {
 	for len(owners) > 0 {
 		writes := make([]mongo.WriteModel, len(owners))
@@ -170,7 +170,7 @@ func (n *Network) deliver(ctx context.Context, ch channel, l *letter, owners []s
 	return nil
 }
 
-// push is the update that adds an item to a bucket.
+// push returns the update that adds an item to a bucket.
 func push(it Item) mongo.Pipeline {
 	plus := func(field string) bson.D {
 		return bson.D{{"$add", bson.A{bson.D{{"$ifNull", bson.A{"$" + field, 0}}}, 1}}}
@@ -187,7 +187,7 @@ func push(it Item) mongo.Pipeline {
 	}
 }
 
-// without returns the owners that do not have an item.
+// without returns the owners that do not have the item.
 func (n *Network) without(ctx context.Context, ch channel, id bson.ObjectID, owners []string) ([]string, error) {
 	if len(owners) == 0 {
 		return nil, nil
@@ -200,8 +200,8 @@ func (n *Network) without(ctx context.Context, ch channel, id bson.ObjectID, own
 	return slices.DeleteFunc(owners, func(o string) bool { return slices.Contains(have, o) }), nil
 }
 
-// remove marks a letter as deleted, and makes its copies empty. What another process copies at this
-// moment is found by Repair.
+// remove marks a letter as deleted and empties its copies. If another process is making copies at
+// this moment, Repair finds them.
 func (n *Network) remove(ctx context.Context, ch channel, author string, id bson.ObjectID) error {
 	mark := bson.D{{"$set", bson.D{
 		{"state", deleting}, {"until", n.lease()}, {"text", ""},
@@ -217,7 +217,8 @@ func (n *Network) remove(ctx context.Context, ch channel, author string, id bson
 	return err
 }
 
-// empty takes the text out of all copies. The items stay, so that nobody delivers them again.
+// empty removes the text from all copies of a letter. The items stay, so that no process delivers
+// them again.
 func empty(ctx context.Context, ch channel, id bson.ObjectID) (int64, error) {
 	gone := bson.D{
 		{"$set", bson.D{{"items.$[i].gone", true}, {"items.$[i].text", ""}}},

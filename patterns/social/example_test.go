@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/social"
 )
 
-// A post reaches those who follow, and one to a circle only those in it.
+// A post reaches all followers. A post to a circle reaches only the followers in it.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -60,7 +60,7 @@ func Example() {
 	// unread: 0 2
 }
 
-// A message is in the inboxes of all whom it was sent to, until its author deletes it.
+// A message is in the inboxes of all its recipients until its author deletes it.
 func ExampleNetwork_Send() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Profile is what everybody may know of a user.
+// Profile is the public data of a user.
 type Profile struct {
 	ID    string `bson:"_id"`
 	Name  string `bson:"name"`
@@ -29,7 +29,7 @@ func (n *Network) SetProfile(ctx context.Context, p Profile) error {
 	return nil
 }
 
-// Profile returns a profile.
+// Profile returns the profile of a user, or ErrNotFound.
 func (n *Network) Profile(ctx context.Context, id string) (Profile, error) {
 	var p Profile
 	err := n.users.FindOne(ctx, bson.D{{"_id", id}}).Decode(&p)
@@ -42,8 +42,8 @@ func (n *Network) Profile(ctx context.Context, id string) (Profile, error) {
 	return p, nil
 }
 
-// follow says that one reads what the other one writes, and in which circles of the latter the
-// former is.
+// follow says that the user From reads the posts of the user To, and lists the circles of To that
+// contain From.
 type follow struct {
 	From    string   `bson:"from"`
 	To      string   `bson:"to"`
@@ -54,21 +54,22 @@ func pair(from, to string) bson.D {
 	return bson.D{{"from", from}, {"to", to}}
 }
 
-// either is the condition that a document is about two users, in whatever direction.
+// either returns the condition that a document links two users, in either direction.
 func either(a, b string) bson.D {
 	return bson.D{{"$or", bson.A{pair(a, b), pair(b, a)}}}
 }
 
-// link makes the document of a pair, if it does not exist.
+// link inserts the document of a pair if it does not exist.
 func link(ctx context.Context, coll *mongo.Collection, from, to string, fields bson.D) error {
 	_, err := coll.UpdateOne(ctx, pair(from, to), bson.D{{"$setOnInsert", fields}}, options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {
-		return nil // it has just been made
+		return nil // another process has just inserted it
 	}
 	return err
 }
 
-// Follow lets a user read what another one writes from now on.
+// Follow lets the user from read the posts that the user to writes from now on. It returns
+// ErrBlocked if one of them has blocked the other.
 func (n *Network) Follow(ctx context.Context, from, to string) error {
 	if from == to {
 		return ErrSelf
@@ -83,7 +84,7 @@ func (n *Network) Follow(ctx context.Context, from, to string) error {
 		return fmt.Errorf("social: follow %s: %w", to, err)
 	}
 	err := n.notBlocked(ctx, from, to)
-	if errors.Is(err, ErrBlocked) { // at the same moment
+	if errors.Is(err, ErrBlocked) { // one of them has blocked the other in the meantime
 		return errors.Join(err, n.Unfollow(ctx, from, to))
 	}
 	return err
@@ -100,8 +101,7 @@ func (n *Network) notBlocked(ctx context.Context, a, b string) error {
 	return ErrBlocked
 }
 
-// Unfollow lets a user no longer read what another one writes; what is in the feed already is not
-// shown any more.
+// Unfollow ends a Follow. Posts that are already in the feed are not shown any more.
 func (n *Network) Unfollow(ctx context.Context, from, to string) error {
 	if _, err := n.follows.DeleteOne(ctx, pair(from, to)); err != nil {
 		return fmt.Errorf("social: unfollow %s: %w", to, err)
@@ -109,7 +109,8 @@ func (n *Network) Unfollow(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// SetCircles puts a follower into circles of a user, such as "family", and out of all others.
+// SetCircles sets the circles of a user that contain a follower, for example "family". It returns
+// ErrNotFound if the follower does not follow the user.
 func (n *Network) SetCircles(ctx context.Context, user, follower string, circles ...string) error {
 	if circles == nil {
 		circles = []string{}
@@ -125,8 +126,8 @@ func (n *Network) SetCircles(ctx context.Context, user, follower string, circles
 	return nil
 }
 
-// Block keeps two users apart: neither follows the other any more, nor sees their posts, and the
-// one that was blocked cannot send messages to the other.
+// Block separates two users: neither follows the other any more, neither sees the other's posts,
+// and the blocked user cannot send messages to the other.
 func (n *Network) Block(ctx context.Context, user, other string) error {
 	if user == other {
 		return ErrSelf
@@ -143,7 +144,7 @@ func (n *Network) Block(ctx context.Context, user, other string) error {
 	return nil
 }
 
-// Unblock lets two users meet again.
+// Unblock removes a block.
 func (n *Network) Unblock(ctx context.Context, user, other string) error {
 	if _, err := n.blocks.DeleteOne(ctx, pair(user, other)); err != nil {
 		return fmt.Errorf("social: unblock %s: %w", other, err)
@@ -151,7 +152,7 @@ func (n *Network) Unblock(ctx context.Context, user, other string) error {
 	return nil
 }
 
-// Followers returns how many follow a user.
+// Followers returns the number of followers of a user.
 func (n *Network) Followers(ctx context.Context, user string) (int64, error) {
 	c, err := n.follows.CountDocuments(ctx, bson.D{{"to", user}})
 	if err != nil {

@@ -11,17 +11,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Post is something that a user writes to followers.
+// Post is a text that a user writes to followers.
 type Post struct {
-	// ID may be given, so that a post that is sent again, as nothing was heard of the first time,
-	// is there once.
+	// ID is generated if zero. A caller that sets it can send a post again after a lost reply: the
+	// post is delivered only once.
 	ID           bson.ObjectID
 	Author, Text string
-	// Circles are those of the author's who may see it: everyone, if there are none.
+	// Circles lists the author's circles that may see the post. If it is empty, everybody may see
+	// it.
 	Circles []string
 }
 
-// Post publishes a post, and returns its ID when it is in the feeds of all followers.
+// Post publishes a post. When it returns the post's ID, the post is in the feeds of all followers.
 func (n *Network) Post(ctx context.Context, p Post) (bson.ObjectID, error) {
 	if len(p.Text) > MaxText || len(p.Circles) > MaxRecipients {
 		return bson.ObjectID{}, ErrTooLong
@@ -41,16 +42,17 @@ func (n *Network) DeletePost(ctx context.Context, author string, id bson.ObjectI
 	return n.remove(ctx, n.posts, author, id)
 }
 
-// Message is something that a user writes to some others.
+// Message is a text that a user writes to some other users.
 type Message struct {
-	// ID may be given, as that of a Post.
+	// ID is generated if zero. A caller that sets it can send a message again, as with Post.
 	ID         bson.ObjectID
 	From, Text string
 	To         []string
 }
 
-// Send sends a message, and returns its ID when it is in the inboxes of all recipients, except of
-// those who have blocked the sender. ErrBlocked says that there are no others.
+// Send sends a message. When it returns the message's ID, the message is in the inboxes of all
+// recipients that have not blocked the sender. It returns ErrBlocked if all recipients have blocked
+// the sender.
 func (n *Network) Send(ctx context.Context, m Message) (bson.ObjectID, error) {
 	to := slices.Compact(slices.Sorted(slices.Values(m.To)))
 	if len(m.Text) > MaxText || len(to) > MaxRecipients {
@@ -75,8 +77,8 @@ func (n *Network) DeleteMessage(ctx context.Context, from string, id bson.Object
 	return n.remove(ctx, n.messages, from, id)
 }
 
-// Inbox returns the latest messages to a user, between BucketSize and twice as many once there are
-// so many, the latest first.
+// Inbox returns the latest messages to a user, the latest first. If the user has that many
+// messages, it returns at least BucketSize and at most twice as many.
 func (n *Network) Inbox(ctx context.Context, user string) ([]Item, error) {
 	return n.latest(ctx, n.messages, user)
 }
@@ -104,8 +106,8 @@ func (n *Network) latest(ctx context.Context, ch channel, owner string) ([]Item,
 	return out, nil
 }
 
-// Unread returns how many messages, and how many posts of the feed, have come since they were last
-// marked as read. Those that were deleted meanwhile count.
+// Unread returns the number of messages, and of posts in the feed, that have arrived since
+// MarkRead. Messages and posts that were deleted meanwhile count.
 func (n *Network) Unread(ctx context.Context, user string) (messages, posts int64, err error) {
 	var sums [2]int64
 	for i, ch := range []channel{n.messages, n.posts} {
@@ -127,7 +129,7 @@ func (n *Network) Unread(ctx context.Context, user string) (messages, posts int6
 	return sums[0], sums[1], nil
 }
 
-// MarkRead says that a user has read all messages and posts.
+// MarkRead marks all messages and posts of a user as read.
 func (n *Network) MarkRead(ctx context.Context, user string) error {
 	for _, ch := range n.channels() {
 		filter := bson.D{{"owner", user}, {"unread", bson.D{{"$gt", 0}}}}
@@ -138,8 +140,8 @@ func (n *Network) MarkRead(ctx context.Context, user string) error {
 	return nil
 }
 
-// Feed returns the latest posts of those whom a user follows, the latest first: those that were
-// copied, and those of authors with too many followers for that.
+// Feed returns the latest posts of the users that a user follows, the latest first. It includes the
+// copied posts, and the posts of authors with too many followers for copies.
 func (n *Network) Feed(ctx context.Context, user string) ([]Item, error) {
 	cur, err := n.follows.Find(ctx, bson.D{{"from", user}})
 	if err != nil {
@@ -178,13 +180,13 @@ func (n *Network) Feed(ctx context.Context, user string) ([]Item, error) {
 	return out, nil
 }
 
-// visible reports whether someone in some circles of the author's may see a post.
+// visible reports whether a reader in the given circles of the author may see a post.
 func visible(l *letter, circles []string) bool {
 	return len(l.Circles) == 0 ||
 		slices.ContainsFunc(l.Circles, func(c string) bool { return slices.Contains(circles, c) })
 }
 
-// read returns the newest posts that meet a condition.
+// read returns the newest posts that satisfy a condition and are not deleted.
 func (n *Network) read(ctx context.Context, filter bson.D) ([]letter, error) {
 	filter = append(filter, bson.E{"state", bson.D{{"$ne", deleting}}})
 	cur, err := n.posts.out.Find(ctx, filter, options.Find().SetSort(bson.D{{"_id", -1}}).SetLimit(2*BucketSize))
@@ -198,8 +200,9 @@ func (n *Network) read(ctx context.Context, filter bson.D) ([]letter, error) {
 	return out, nil
 }
 
-// Wall returns what an author has posted, as far as a viewer may see it, the latest first: up to
-// 100 posts, those before one if before is not zero. ErrBlocked says that the two are kept apart.
+// Wall returns up to 100 posts of an author that the viewer may see, the latest first. If before is
+// not zero, it returns only posts that precede it. It returns ErrBlocked if one of the two users
+// has blocked the other.
 func (n *Network) Wall(ctx context.Context, author, viewer string, before bson.ObjectID) ([]Item, error) {
 	filter := bson.D{{"author", author}}
 	if !before.IsZero() {
@@ -209,7 +212,7 @@ func (n *Network) Wall(ctx context.Context, author, viewer string, before bson.O
 		if err := n.notBlocked(ctx, author, viewer); err != nil {
 			return nil, err
 		}
-		var in follow // stays empty where the viewer does not follow
+		var in follow // stays empty if the viewer does not follow the author
 		cur, err := n.follows.Find(ctx, pair(viewer, author))
 		if err != nil {
 			return nil, fmt.Errorf("social: circles of %s: %w", viewer, err)

@@ -21,14 +21,14 @@ var (
 	ErrSelf     = errors.New("social: that is oneself")
 )
 
-// The defaults of a Config, and bounds.
+// These are the defaults of Config and the limits of documents.
 const (
 	DefaultPushLimit = 5000
 	DefaultLease     = time.Minute
-	// BucketSize is how many items a bucket of a feed or an inbox has.
+	// BucketSize is the number of items in a full bucket of a feed or an inbox.
 	BucketSize = 50
-	// MaxText is how long a text may be, in bytes, and MaxRecipients how many a message may be sent
-	// to.
+	// MaxText is the largest length of a text in bytes. MaxRecipients is the largest number of
+	// recipients of a message.
 	MaxText       = 10_000
 	MaxRecipients = 1000
 )
@@ -36,14 +36,14 @@ const (
 // Config configures a Network. The zero value works.
 type Config struct {
 	patterns.Env
-	// Prefix begins the names of the collections.
+	// Prefix is a prefix of the names of all collections.
 	Prefix string
-	// PushLimit is how many followers an author has at most whose posts are copied into their
-	// feeds. The posts of others are read when their followers read. It is DefaultPushLimit if
-	// zero.
+	// PushLimit is the largest number of followers for which an author's posts are copied into
+	// feeds. Posts of authors with more followers are read when their followers read. It is
+	// DefaultPushLimit if zero.
 	PushLimit int
-	// Lease is how long 500 copies may take before a process is taken for dead; DefaultLease if
-	// zero.
+	// Lease is the time that a process has for 500 copies before other processes consider it dead;
+	// DefaultLease if zero.
 	Lease time.Duration
 }
 
@@ -57,11 +57,11 @@ type Network struct {
 	prepared               patterns.Prepared
 }
 
-// channel is something that is written once and copied to many: its documents, and the buckets of
-// the recipients.
+// channel is a pair of collections: the letters, and the buckets of the recipients into which they
+// are copied.
 type channel struct{ out, boxes *mongo.Collection }
 
-// New returns the network of a database.
+// New returns a network that stores its documents in db.
 func New(db *mongo.Database, cfg Config) (*Network, error) {
 	if cfg.PushLimit < 0 || cfg.Lease < 0 {
 		return nil, fmt.Errorf("social: a limit of %d, a lease of %v", cfg.PushLimit, cfg.Lease)
@@ -80,7 +80,7 @@ func New(db *mongo.Database, cfg Config) (*Network, error) {
 	}, nil
 }
 
-// Indexes returns what the network needs. Some of them are what its guarantees rest on.
+// Indexes returns the indexes that the network needs. The guarantees rest on the unique indexes.
 func (n *Network) Indexes() []patterns.Index {
 	var out []patterns.Index
 	add := func(coll *mongo.Collection, keys bson.D, opts *options.IndexOptionsBuilder) {
@@ -97,7 +97,7 @@ func (n *Network) Indexes() []patterns.Index {
 		add(ch.out, bson.D{{"until", 1}}, options.Index().SetPartialFilterExpression(unfinished))
 		open := bson.D{{"open", true}}
 		add(ch.boxes, bson.D{{"owner", 1}}, options.Index().SetUnique(true).SetPartialFilterExpression(open))
-		// No two buckets of an owner have the same item, whoever delivers it, however often.
+		// An owner cannot have the same item twice, whichever process delivers it.
 		add(ch.boxes, bson.D{{"owner", 1}, {"items._id", 1}}, options.Index().SetUnique(true))
 		add(ch.boxes, bson.D{{"owner", 1}, {"_id", -1}}, nil)
 		add(ch.boxes, bson.D{{"items._id", 1}}, nil)
@@ -112,12 +112,13 @@ func (n *Network) EnsureIndexes(ctx context.Context) error {
 	return n.prepared.Ensure(ctx, n.db, n.Indexes())
 }
 
-// ready fails before the first use without the indexes: pairs and letters would be there twice.
+// ready fails if the indexes were not created before the first use: without them, pairs and letters
+// could exist twice.
 func (n *Network) ready(ctx context.Context) error {
 	return n.prepared.Check(ctx, n.db, n.env.Logger, n.Indexes)
 }
 
-// ShardKeys returns how the collections are distributed over shards.
+// ShardKeys returns the shard keys of the collections.
 func (n *Network) ShardKeys() []patterns.ShardKey {
 	by := func(coll *mongo.Collection, field string) patterns.ShardKey {
 		return patterns.ShardKey{Collection: coll.Name(), Key: bson.D{{field, 1}}}
@@ -129,5 +130,5 @@ func (n *Network) ShardKeys() []patterns.ShardKey {
 	}
 }
 
-// Shard distributes the collections over the shards of a cluster.
+// Shard shards the collections by the keys of ShardKeys.
 func (n *Network) Shard(ctx context.Context) error { return patterns.Shard(ctx, n.db, n.ShardKeys()) }

@@ -29,7 +29,7 @@ func open(t *testing.T, db *mongo.Database, cfg social.Config) *social.Network {
 	return n
 }
 
-// must fails the test where something has failed.
+// must fails the test if one of the errors is not nil.
 func must(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
@@ -70,7 +70,7 @@ func mustBeRight(t *testing.T, n *social.Network) {
 
 func TestFeed(t *testing.T) {
 	t.Parallel()
-	// cy has more followers than are copied to.
+	// cy has more followers than PushLimit.
 	clock := patterntest.NewClock()
 	n := open(t, patterntest.Open(t), social.Config{Env: patterns.Env{Clock: clock}, PushLimit: 2})
 	ctx := t.Context()
@@ -147,7 +147,7 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// TestInbox fills buckets, as worked example W115 does; here the first one takes 50 too.
+// TestInbox fills buckets, as in worked example W115. Here the first bucket takes 50 items too.
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -232,7 +232,8 @@ func TestProfileAndBounds(t *testing.T) {
 	}
 }
 
-// TestShardKeys: what a user reads of its own, buckets and those it follows, is on one shard.
+// TestShardKeys checks that a user's own buckets, and the list of users that the user follows, are
+// on one shard.
 func TestShardKeys(t *testing.T) {
 	t.Parallel()
 	n := open(t, patterntest.Open(t), social.Config{})
@@ -249,7 +250,7 @@ func TestShardKeys(t *testing.T) {
 	}
 }
 
-// TestCheck breaks each rule, without the indexes, which would not let it happen.
+// TestCheck breaks each rule. It does not create the indexes, which would prevent that.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	id, now := bson.NewObjectID(), patterntest.NewClock().Now()
@@ -307,8 +308,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCrash lets a process die in everything that takes several commands. What was written down
-// before is there once afterwards, and the same operations may simply be repeated.
+// TestCrash lets a process die in every operation that takes several commands. Afterwards each
+// letter that was stored is delivered once, and the same operations can be repeated.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	first, second, message := bson.NewObjectID(), bson.NewObjectID(), bson.NewObjectID()
@@ -377,7 +378,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestCrashInbox lets a process die while it takes a message back, and while all is marked as read.
+// TestCrashInbox lets a process die while it deletes a message, and while it marks everything as
+// read.
 func TestCrashInbox(t *testing.T) {
 	t.Parallel()
 	id := bson.NewObjectID()
@@ -430,7 +432,8 @@ func TestCrashInbox(t *testing.T) {
 	}
 }
 
-// TestTogether has many send to the same inboxes at once, each message twice: each is there once.
+// TestTogether has many goroutines send to the same inboxes at once, each message twice. Each
+// message arrives once.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const senders, rounds = 4, 30
@@ -445,7 +448,7 @@ func TestTogether(t *testing.T) {
 		wg.Go(func() {
 			for i := range rounds {
 				m := social.Message{From: fmt.Sprint("s", s), To: []string{"joe", "sam"}, Text: "x"}
-				if s < 2 { // two send the same
+				if s < 2 { // two goroutines send the same messages
 					m.From, m.ID = "twins", ids[i]
 				}
 				if _, err := n.Send(t.Context(), m); err != nil {
