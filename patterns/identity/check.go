@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules that Check looks after.
+// The rules of Check.
 const (
 	RuleUser  = "an identity's user exists"
 	RuleForm  = "an identity is stored by its normal form"
@@ -17,8 +17,8 @@ const (
 	RuleMerge = "a user is merged into one that exists, and has no identities"
 )
 
-// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and
-// Repair be done. It needs memory for the _ids of all users.
+// Check reads all collections and lists the violations of the rules. Call it after Repair, while no
+// other process changes identities. It keeps the _ids of all users in memory.
 func (s *Identities) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	report := func(rule, coll string, id any, format string, args ...any) {
@@ -68,7 +68,7 @@ func (s *Identities) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, err
 }
 
-// leads reports whether a merged user leads to one that is not merged.
+// leads reports whether the chain of merges of a user ends at a user that is not merged.
 func leads(users map[string]*user, u *user) bool {
 	for range maxMerges {
 		if u = users[u.MergedInto]; u == nil {

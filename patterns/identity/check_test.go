@@ -15,7 +15,7 @@ func doc(id, kind, value, user string, more ...bson.E) bson.D {
 	return append(bson.D{{"_id", id}, {"kind", kind}, {"value", value}, {"user", user}}, more...)
 }
 
-// TestBroken has documents that others have written.
+// TestBroken has invalid documents that other programs have written.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	mark := bson.E{"claim", bson.NewObjectID()}
@@ -23,7 +23,7 @@ func TestBroken(t *testing.T) {
 		coll string
 		doc  bson.D
 		rule string
-		keep bool // Repair cannot know what is right
+		keep bool // Repair cannot know which value is right
 	}{
 		"no user":    {"identities", doc("login:x", "name", "x", "gone"), identity.RuleUser, false},
 		"other form": {"identities", doc("login:X", "name", "X", "mary"), identity.RuleForm, true},
@@ -69,8 +69,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestLeft has an identity that was claimed for a user while that was merged, by a process that
-// died.
+// TestLeft has an identity that was claimed for a user during a merge of that user, by a process
+// that died.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

@@ -12,26 +12,26 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// The states of a claim. One that was given up is removed.
+// The states of a claim. A claim that was given up is removed.
 const (
 	stateOpen = "open"
 	stateDone = "done"
 )
 
-// claim is the intent to take several identities, as it is stored.
+// claim is the stored intent to take several identities.
 type claim struct {
 	ID       bson.ObjectID `bson:"_id"`
 	User     string        `bson:"user"`
 	IDs      []string      `bson:"ids"`
 	State    string        `bson:"state"`
 	Deadline time.Time     `bson:"deadline"`
-	Register bool          `bson:"register,omitempty"` // the user is marked too
+	Register bool          `bson:"register,omitempty"` // the user's document is marked too
 	docs     []document
 }
 
-// Claim gives identities to a user, all of them or none. Those that the user has already are no
-// error. ErrTaken says that one belongs to another user, ErrBusy that others are about to take it,
-// ErrNoUser that the user does not exist.
+// Claim gives identities to a user, all of them or none. Identities that the user already has are
+// not an error. Claim returns ErrTaken if an identity belongs to another user, ErrBusy if another
+// claim is about to take it, and ErrNoUser if the user does not exist.
 func (s *Identities) Claim(ctx context.Context, user string, ids ...Identity) error {
 	docs, err := s.documents(user, ids)
 	if err != nil {
@@ -43,9 +43,9 @@ func (s *Identities) Claim(ctx context.Context, user string, ids ...Identity) er
 	return s.claimAll(ctx, user, docs, nil)
 }
 
-// Register makes a user with identities, or neither. The user's document has the fields of data and
-// the _id id; a new one, which is returned, if id is empty. ErrUserExists says that there is such a
-// user; otherwise the errors are those of Claim.
+// Register creates a user together with identities, or nothing. The user's document has the _id id
+// and the fields of data. If id is empty, Register generates it. It returns the id. It returns
+// ErrUserExists if a user with this _id exists, and otherwise the same errors as Claim.
 func (s *Identities) Register(ctx context.Context, id string, data bson.D, ids ...Identity) (string, error) {
 	if id == "" {
 		id = bson.NewObjectID().Hex()
@@ -57,7 +57,7 @@ func (s *Identities) Register(ctx context.Context, id string, data bson.D, ids .
 	return id, s.claimAll(ctx, id, docs, append(byID(id), data...))
 }
 
-// documents are what is to be inserted: without repetitions, in the order of their _ids.
+// documents returns the identities to insert, without duplicates and in the order of their _ids.
 func (s *Identities) documents(user string, ids []Identity) ([]document, error) {
 	if user == "" || len(ids) == 0 || len(ids) > MaxClaim {
 		return nil, fmt.Errorf("%w claim of %d identities for user %q", ErrInvalid, len(ids), user)
@@ -74,7 +74,8 @@ func (s *Identities) documents(user string, ids []Identity) ([]document, error) 
 	return slices.CompactFunc(docs, func(a, b document) bool { return a.ID == b.ID }), nil
 }
 
-// claimOne needs no claim: an insert happens or does not.
+// claimOne claims a single identity. It needs no stored claim, because one insert happens or does
+// not happen.
 func (s *Identities) claimOne(ctx context.Context, doc document) error {
 	mine, err := s.insert(ctx, &doc)
 	if err != nil {
@@ -92,7 +93,7 @@ func (s *Identities) claimOne(ctx context.Context, doc document) error {
 	return errors.Join(no, wrap(err, "give back an identity"))
 }
 
-// claimAll takes several identities, and makes the user too where newUser is given.
+// claimAll claims several identities. It also creates the user if newUser is not nil.
 func (s *Identities) claimAll(ctx context.Context, user string, docs []document, newUser bson.D) error {
 	c, err := s.open(ctx, user, docs, newUser != nil)
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *Identities) claimAll(ctx context.Context, user string, docs []document,
 	return s.finish(ctx, c)
 }
 
-// open writes down what is wanted.
+// open stores a new claim.
 func (s *Identities) open(ctx context.Context, user string, docs []document, register bool) (*claim, error) {
 	c := &claim{
 		ID: bson.NewObjectID(), User: user, State: stateOpen, Deadline: s.env.Now().Add(s.cfg.Timeout),
@@ -122,8 +123,8 @@ func (s *Identities) open(ctx context.Context, user string, docs []document, reg
 	return c, wrap(err, "write a claim")
 }
 
-// mark takes the identities for a claim, in order: of two claims for the same, the one that has the
-// first of these has all.
+// mark inserts the identities with the mark of a claim, in a fixed order. If two claims want the
+// same identities, the claim that gets the first of them gets all.
 func (s *Identities) mark(ctx context.Context, c *claim, newUser bson.D) error {
 	if newUser != nil {
 		_, err := s.users.InsertOne(ctx, append(newUser, bson.E{"claim", c.ID}))
@@ -156,8 +157,8 @@ func (s *Identities) mark(ctx context.Context, c *claim, newUser bson.D) error {
 	return u.may()
 }
 
-// insert inserts an identity, after those who stand in its way without a right to are out of it.
-// mine says that its user has it already.
+// insert inserts an identity. If another claim's mark on the identity has ended, insert removes it
+// first. mine reports that the user already has the identity.
 func (s *Identities) insert(ctx context.Context, doc *document) (mine bool, err error) {
 	for {
 		_, err := s.coll.InsertOne(ctx, doc)
@@ -168,7 +169,7 @@ func (s *Identities) insert(ctx context.Context, doc *document) (mine bool, err 
 		switch {
 		case err != nil:
 			return false, err
-		case there == nil: // it is free by now
+		case there == nil: // the identity is free by now
 		case there.Claim != nil:
 			return false, ErrBusy
 		default:
@@ -185,7 +186,7 @@ func (s *Identities) insert(ctx context.Context, doc *document) (mine bool, err 
 	}
 }
 
-// commit is the moment at which a claim happens.
+// commit makes the claim happen. After commit it can no longer be given up.
 func (s *Identities) commit(ctx context.Context, c *claim) error {
 	open := append(byID(c.ID), bson.E{"state", stateOpen})
 	res, err := s.claimed.UpdateOne(ctx, open, set(bson.E{"state", stateDone}))
@@ -210,7 +211,8 @@ func (s *Identities) finish(ctx context.Context, c *claim) error {
 	return wrap(err, "finish a claim")
 }
 
-// giveUp ends a claim that has not happened. It has no effect on one that has.
+// giveUp removes a claim that has not happened, and its marks. It does nothing to a claim that has
+// happened.
 func (s *Identities) giveUp(ctx context.Context, c *claim) error {
 	open := append(byID(c.ID), bson.E{"state", stateOpen})
 	if _, err := s.claimed.DeleteOne(ctx, open); err != nil {
@@ -223,7 +225,7 @@ func (s *Identities) giveUp(ctx context.Context, c *claim) error {
 	return s.clear(ctx, c)
 }
 
-// clear removes what a claim that was given up has marked.
+// clear removes the marked identities of a claim that was given up, and the marked user.
 func (s *Identities) clear(ctx context.Context, c *claim) error {
 	_, err := s.coll.DeleteMany(ctx, s.marked(c))
 	if err == nil && c.Register {
@@ -232,13 +234,14 @@ func (s *Identities) clear(ctx context.Context, c *claim) error {
 	return wrap(err, "give up a claim")
 }
 
-// marked is the condition of a claim's identities.
+// marked returns the condition that selects the identities marked by a claim.
 func (s *Identities) marked(c *claim) bson.D {
 	return bson.D{{"_id", in(c.IDs)}, {"claim", c.ID}}
 }
 
-// settled returns an identity after its claim, if that can be, has been decided: one with a mark
-// belongs to nobody yet. It is nil if there is none.
+// settled returns an identity as it is stored, or nil if it does not exist. If the identity is
+// marked by a claim that has been decided or has expired, settled ends the claim first. An identity
+// that still has a mark does not belong to anyone yet.
 func (s *Identities) settled(ctx context.Context, key string) (*document, error) {
 	for {
 		doc, err := s.read(ctx, key)
@@ -250,8 +253,8 @@ func (s *Identities) settled(ctx context.Context, key string) (*document, error)
 		case err != nil:
 			return nil, err
 		case c == nil:
-			// A claim that has happened is removed after its marks: if this one is still there, the
-			// claim was given up.
+			// The marks of a claim that has happened are removed before the claim. This mark still
+			// exists, so the claim was given up.
 			_, err = s.coll.DeleteOne(ctx, bson.D{{"_id", key}, {"claim", *doc.Claim}})
 			err = wrap(err, "remove the mark of a claim that was given up")
 		case c.State == stateDone:
@@ -276,7 +279,7 @@ func (s *Identities) readClaim(ctx context.Context, id bson.ObjectID) (*claim, e
 	return c, wrap(err, "read a claim")
 }
 
-// user returns what this package knows of a user, or nil.
+// user returns the fields of a user that this package uses, or nil if the user does not exist.
 func (s *Identities) user(ctx context.Context, id string) (*user, error) {
 	u := &user{}
 	err := s.users.FindOne(ctx, byID(id)).Decode(u)

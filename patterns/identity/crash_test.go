@@ -13,10 +13,10 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// operation is something that a process may die in.
+// operation is an operation during which a process may die.
 type operation struct {
 	do func(ctx context.Context, s *identity.Identities) error
-	// before and behind say who owns what where it has not happened, and where it has.
+	// before and behind hold the owner of each identity before and after the operation.
 	before, behind map[identity.Identity]string
 	points         int
 }
@@ -79,8 +79,8 @@ var operations = map[string]operation{
 	},
 }
 
-// TestCrash lets every operation die at every point: it has happened, or not, for all readers at
-// once and for good.
+// TestCrash lets every operation die at every point. For all readers the operation has happened or
+// not, and this does not change later.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, op := range operations {
@@ -120,8 +120,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// happened says whether all is as it is behind the operation. Only a deletion may be seen half done
-// before Repair.
+// happened reports whether all owners are as after the operation. Before Repair, only a deletion
+// may be seen half done.
 func (op operation) happened(t *testing.T, s *identity.Identities, repaired bool) bool {
 	t.Helper()
 	before, behind := 0, 0

@@ -1,5 +1,5 @@
-// Package identity finds a user by many identities: a name, e-mail addresses, phone numbers,
-// accounts elsewhere. Each identity belongs to one user at most, at every moment.
+// Package identity finds a user by any of several identities: a name, e-mail addresses, phone
+// numbers, and accounts of other services. At every moment an identity belongs to at most one user.
 //
 //	users, err := identity.New(db, identity.Config{})
 //	if err != nil {
@@ -15,102 +15,120 @@
 //
 // # The problem
 //
-// People log in by whatever they remember. A unique index on each field of the user's document
-// answers that on one server; where users are sharded by _id, an index on another field is not
-// unique over all shards, and a search by it asks every shard. The design here gives every identity
-// a document of its own whose _id is the identity: unique everywhere, found on one shard, as many
-// per user and of as many kinds as one likes. What one document gave for nothing must then be made:
-// that a sign-up takes the name and the address or neither, and that nobody owns half of something
-// when a process dies.
+// People log in with whatever they remember. On one server, a unique index on each field of the
+// user's document solves this. If users are sharded by _id, an index on another field is not unique
+// across shards, and a search by it queries every shard. In this package each identity is a
+// document of its own, whose _id is the identity. It is therefore unique across all shards, is
+// found on one shard, and a user can have any number of identities of any kinds. But some
+// guarantees that a single document gives for free now need work. A registration must take both the
+// name and the address, or neither. And if a process dies, no user may own only half of the claimed
+// identities.
 //
-// When not to use it: on one server that will stay one, for users with one name and one address.
-// Two unique indexes on users are enough. The package knows nothing of passwords or sessions; and
-// it believes who claims: confirm an address before it is claimed.
+// When not to use it: if you have one server and will not add shards, and users have one name and
+// one address. Then two unique indexes on the users are enough. The package does not handle
+// passwords or sessions, and it does not verify claims: confirm an address before you claim it.
 //
 // # The documents
 //
 //	identities: {_id: "login:peter@example.com", kind: "email", value: "Peter@Example.com", user: "peter", at}
 //	            {_id: "oauth:google/1177", kind: "oauth", value: "google/1177", user: "peter", at}
 //	users:      {_id: "peter", …your fields}
-//	claims:     {_id: ObjectId, user: "peter", ids: ["login:peter", …], state: "open", deadline}   while several are claimed; register: true with a new user
+//	claims:     {_id: ObjectId, user: "peter", ids: ["login:peter", …], state: "open", deadline}
+//	            exists while several identities are claimed; register: true if the user is new
 //
-// Indexes: identities {user: 1} and {claim: 1}, users {claim: 1}, {mergedInto: 1}, {merging: 1} and
-// {leaving: 1}, claims {deadline: 1}; all but the first and the last are sparse and hold next to
-// nothing. Documents are small: a value has at most MaxValue bytes, a claim MaxClaim identities.
+// Indexes: identities {user: 1} and {claim: 1}; users {claim: 1}, {mergedInto: 1}, {merging: 1} and
+// {leaving: 1}; claims {deadline: 1}. The indexes except the first and the last are sparse and
+// almost empty. Documents are small: a value has at most MaxValue bytes, and a claim has at most
+// MaxClaim identities.
 //
-// The _id is the normal form of the value: Peter@Example.com and peter@example.com are one. It
-// begins with the space of its kind. Names, addresses and phone numbers are one space, "login", as
-// people type them into one field: nobody can take somebody's address as a name. Config.Kinds
-// changes that, and the normal forms.
+// The _id of an identity is the normal form of its value: Peter@Example.com and peter@example.com
+// are the same. The _id begins with the space of the identity's kind. Names, addresses and phone
+// numbers share the space "login", because people type them into the same field: so a user cannot
+// take another user's address as a name. Config.Kinds changes spaces and normal forms.
 //
 // # Operations
 //
 //	Owner     1 find by _id; 1 more for the user's document
 //	Find      the same
-//	Claim     of one: 1 insert, 1 find of the user. Of several: 6 commands, however many they are
-//	Register  8 commands: a claim that also makes the user
-//	Release   1 delete each
-//	List      1 find by user, which asks all shards
-//	Merge     7: 2 updates that begin and decide, a find of the other user before and after the update of all identities, 1 update, 1 find
-//	Delete    1 update, 2 deletes, 1 find of the users merged into this one; 1 find and 1 delete for each of them
+//	Claim     of one: 1 insert, 1 find of the user; of several: 6 commands, however many there are
+//	Register  8 commands: a claim that also creates the user
+//	Release   1 delete for each identity
+//	List      1 find by user, which queries all shards
+//	Merge     7 commands: 2 updates that begin and decide, a find of the other user before and after the
+//	          update of all identities, 1 update, 1 find
+//	Delete    1 update, 2 deletes, 1 find of the users merged into this one; 1 find and 1 delete for each
+//	          of them
 //
-// A claim of several: (1) the claim is written down, open; (2) the identities are inserted in the
-// order of their _ids, marked with the claim; (3) the user is looked at; (4) the claim's state
-// becomes done; (5) the marks are removed; (6) the claim is removed. Step 4 is one write to one
-// document, and decides about all: an identity with a mark is owned if its claim is done, and not
-// if it is open or no more. Who meets a mark of a claim that is done, or whose deadline has passed,
-// ends it, one way or the other, and goes on. As the order is the same for everybody, one of two
-// claims that want the same wins.
+// A claim of several identities takes six commands:
 //
-// Register is the same with the user's document, which carries the mark too. Merge is decided by
-// one write as well: (1) the document of the user that is merged says mergedInto, merging: "begun";
-// (2) the other user is looked at, and the merge is taken back where that one is gone or about to
-// be merged too, so that there are no circles; (3) merging becomes "decided": from then on Owner
-// and Find follow mergedInto; (4) the identities are moved; (5) the other user is looked at again,
-// as it may have been deleted or merged meanwhile; (6) merging is removed; (7) the other user is
-// looked at once more, as whoever deletes it leaves those with merging alone.
+//  1. The claim is stored with the state open.
+//  2. The identities are inserted in the order of their _ids. Each carries the claim as a mark.
+//  3. The user is read, to see that it exists.
+//  4. The state of the claim becomes done.
+//  5. The marks are removed.
+//  6. The claim is removed.
+//
+// Step 4 is one write to one document, and decides for all identities at once. A marked identity
+// belongs to the user if its claim is done. It belongs to nobody if the claim is open or does not
+// exist any more. A process that finds a mark of a claim that is done, or whose deadline has
+// passed, ends that claim first and then continues. All processes insert in the same order, so one
+// of two competing claims wins.
+//
+// Register works in the same way, and also marks the user's document. A merge is also decided by
+// one write:
+//
+//  1. The document of the merged user gets mergedInto, and merging: "begun".
+//  2. The other user is read. The merge is undone if that user does not exist or is about to be
+//     merged, so merges cannot form a cycle.
+//  3. merging becomes "decided". From now on Owner and Find follow mergedInto.
+//  4. The identities are moved to the other user.
+//  5. The other user is read again, because it may have been deleted or merged meanwhile.
+//  6. The field merging is removed.
+//  7. The other user is read once more, because its deletion ignores users that still have merging.
 //
 // # Guarantees
 //
-//   - An identity has at most one owner at any moment: it is one document, with one user.
-//   - A claim of several, and a sign-up, happen as a whole or not at all, also for readers in the
-//     middle.
-//   - A merge happens at one moment for all identities of a user; none is without an owner while it
-//     goes on.
-//   - An identity's user exists. Claim looks at the user after its insert, Delete marks the user
-//     before it removes the identities: one of them sees the other.
+//   - At any moment an identity has at most one owner: it is one document with one user.
+//   - A claim of several identities, and a registration, happen completely or not at all. Readers
+//     never see half of them.
+//   - A merge happens at one moment for all identities of a user. During the merge, each identity
+//     has an owner.
+//   - The user of an identity exists. Claim reads the user after its insert, and Delete marks the
+//     user before it removes the identities. So at least one of them notices the other.
 //
-// Reads go to the primary, and the write concern must be such that acknowledged writes stay:
-// majority, on a replica set. A released identity is free at once. Nothing prevents a user from
-// releasing the last one. Do not use the _id of a deleted user again while processes may still be
-// deleting it: they would take the identities of the new one. Register makes _ids that do not
-// repeat. For the same reason do not claim for a user before it is registered: Repair may see the
-// identity without its user, and remove it.
+// Reads go to the primary. The write concern must be strong enough that acknowledged writes are not
+// rolled back: majority on a replica set. A released identity is free at once. A user can release
+// the last identity. Do not use the _id of a deleted user again while a process may still be
+// deleting that user: it would remove the identities of the new user. Register generates _ids that
+// do not repeat. For the same reason, do not claim an identity for a user that is not registered
+// yet: Repair may find the identity without its user, and remove it.
 //
 // # Crashes
 //
-//	Claim of one  before its look at the user: an identity of a user that was deleted meanwhile is left, for Repair
-//	Claim, 1–3    nobody owns anything; the claim is ended when its deadline has passed, by who meets it or by Repair
-//	Claim, 4–6    everything is owned; marks are removed by who meets them or by Repair
-//	Merge, 1–2    nothing has happened; Repair decides it, or takes it back. Until then the user can claim nothing (ErrBusy)
-//	Merge, 3–7    it has happened; Repair moves what is left
-//	Delete        before the first write nothing; afterwards Repair goes on
+//	Claim of one  before it reads the user: if the user was deleted meanwhile, its identity is left;
+//	              Repair removes it
+//	Claim, 1–3    no identity has changed its owner; after the deadline, Repair or a process that finds
+//	              a mark gives the claim up
+//	Claim, 4–6    the user owns all identities; Repair or a process that finds a mark removes the marks
+//	Merge, 1–2    nothing has happened; Repair decides the merge or undoes it; until then the user
+//	              cannot claim identities (ErrBusy)
+//	Merge, 3–7    the merge has happened; Repair moves the remaining identities
+//	Delete        before the first write nothing has happened; after it, Repair continues
 //
-// Run does the part of Repair that has indexes, again and again. Repair also reads all identities
-// for those without a user, and all merged users for those whose user is deleted: once a day is
-// plenty. A process that sleeps past the deadline of its claim finds it gone and is told
-// ErrExpired.
+// Run does the part of Repair that can use indexes, in a loop. Repair also reads all identities to
+// find those without a user, and all merged users to find the ones whose target is deleted; once a
+// day is enough. A process that sleeps past the deadline of its claim gets ErrExpired.
 //
 // # Scaling
 //
-// All three collections are sharded by {_id: "hashed"}: uniqueness is kept because the unique key
-// is the shard key. Finding a user is two queries, each for one shard.
+// All three collections are sharded by {_id: "hashed"}. Identities stay unique because the unique
+// key is the shard key. Finding a user takes two queries, each to one shard.
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", chapter on sharding, multiple identities (S32). The book
-// inserts {email, user} as one identifier and looks for {email}, which does not match: an identity
-// here is one value. It has a unique index on {identifier: 1}; the _id is one already. It says
-// nothing about the order of writes, processes that die, several identities at once, spelling,
-// kinds that look alike, merging and deletion.
+// The pattern is in "The Little MongoDB Schema Design Book", chapter on sharding, multiple
+// identities (S32). The book stores {email, user} as one identifier and searches for {email}, which
+// does not match; here an identity is a single value. The book has a unique index on {identifier:
+// 1}; the _id already has one. It does not treat the order of writes, crashes, claims of several
+// identities, spelling, kinds that look alike, merging, or deletion.
 package identity

@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/identity"
 )
 
-// A sign-up takes the name and the address, or neither; people are found by whatever they type.
+// A registration takes both the name and the address, or neither. Users are found by whatever they
+// type.
 func ExampleIdentities_Register() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -48,7 +49,7 @@ func ExampleIdentities_Register() {
 	// peter Hamburg
 }
 
-// Somebody has registered twice, by address and by an account elsewhere.
+// A user has registered twice: with an address, and with an account of another service.
 func ExampleIdentities_Merge() {
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
@@ -85,8 +86,8 @@ func ExampleIdentities_Merge() {
 	// [{phone +44 20 7946 0000} {email ada@example.com} {oauth github/1815}]
 }
 
-// A user confirms a second address, and gives the first one up; somebody else may have that from
-// then on.
+// A user confirms a second address and releases the first one. Then another user can claim the
+// first address.
 func ExampleIdentities_Claim() {
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Slow is a claim whose process goes on step by step.
+// Slow is a claim whose process continues step by step.
 type Slow struct {
 	s *Identities
 	c *claim
 }
 
-// OpenClaim writes down what is wanted.
+// OpenClaim stores an open claim.
 func (s *Identities) OpenClaim(ctx context.Context, user string, ids ...Identity) (*Slow, error) {
 	docs, err := s.documents(user, ids)
 	if err != nil {
@@ -22,10 +22,10 @@ func (s *Identities) OpenClaim(ctx context.Context, user string, ids ...Identity
 	return &Slow{s: s, c: c}, err
 }
 
-// Mark takes the identities.
+// Mark inserts the marked identities.
 func (c *Slow) Mark(ctx context.Context) error { return c.s.mark(ctx, c.c, nil) }
 
-// Commit decides, and leaves the marks.
+// Commit makes the claim happen, and leaves the marks.
 func (c *Slow) Commit(ctx context.Context) error { return c.s.commit(ctx, c.c) }
 
 // Clock returns the clock of the Config.

@@ -9,13 +9,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Owner returns the _id of the user who has an identity, or ErrNotFound.
+// Owner returns the _id of the user who has the identity, or ErrNotFound.
 func (s *Identities) Owner(ctx context.Context, id Identity) (string, error) {
 	owner, _, err := s.owner(ctx, id)
 	return owner, err
 }
 
-// Find returns the _id of the user who has an identity, and decodes the user's document into doc.
+// Find returns the _id of the user who has the identity, and decodes the user's document into doc.
+// It returns ErrNotFound if no user has it.
 func (s *Identities) Find(ctx context.Context, id Identity, doc any) (string, error) {
 	owner, raw, err := s.owner(ctx, id)
 	if err != nil {
@@ -29,7 +30,7 @@ func (s *Identities) owner(ctx context.Context, id Identity) (string, bson.Raw, 
 	if err != nil {
 		return "", nil, err
 	}
-	for range maxMerges { // as often as a user is merged while we look
+	for range maxMerges { // users may be merged while we look
 		doc, err := s.settled(ctx, key)
 		if err != nil {
 			return "", nil, err
@@ -41,7 +42,8 @@ func (s *Identities) owner(ctx context.Context, id Identity) (string, bson.Raw, 
 		if err != nil || raw != nil {
 			return owner, raw, err
 		}
-		// The user was deleted, or merged and deleted, after its identity was read: look again.
+		// The user was deleted, or merged and then deleted, after the identity was read: look
+		// again.
 		again, err := s.read(ctx, key)
 		if err != nil {
 			return "", nil, err
@@ -53,8 +55,8 @@ func (s *Identities) owner(ctx context.Context, id Identity) (string, bson.Raw, 
 	return "", nil, ErrBusy
 }
 
-// follow goes from a user to the one that it is merged into. The document is nil where there is no
-// user any more.
+// follow follows merges from a user to the user that it has become part of. The returned document
+// is nil if that user does not exist.
 func (s *Identities) follow(ctx context.Context, id string) (string, bson.Raw, error) {
 	for range maxMerges {
 		raw, err := s.users.FindOne(ctx, byID(id)).Raw()
@@ -79,7 +81,7 @@ func (s *Identities) follow(ctx context.Context, id string) (string, bson.Raw, e
 	return id, nil, nil
 }
 
-// List returns the identities of a user, as they were typed. It asks all shards.
+// List returns the identities of a user, as they were typed. It queries all shards.
 func (s *Identities) List(ctx context.Context, user string) ([]Identity, error) {
 	found, err := s.coll.Find(ctx, bson.D{{"user", user}}, options.Find().SetSort(byID(1)))
 	var docs []document

@@ -15,59 +15,60 @@ import (
 
 // Errors of identities.
 var (
-	// ErrTaken is returned where an identity belongs to another user.
+	// ErrTaken is returned if an identity belongs to another user.
 	ErrTaken = errors.New("identity: it belongs to another user")
-	// ErrBusy is returned where others are at this moment about to take the same identity, or to
-	// merge the user. Try again.
+	// ErrBusy is returned if another process is about to take the same identity or to merge the
+	// user. Try again.
 	ErrBusy = errors.New("identity: somebody else is at work on it")
-	// ErrExpired is returned where a claim took longer than Config.Timeout, so that others have
-	// ended it.
+	// ErrExpired is returned if a claim took longer than Config.Timeout and another process has
+	// given it up.
 	ErrExpired = errors.New("identity: the claim took too long and was given up")
-	// ErrNotFound is returned where nobody, or not the user in question, has an identity.
+	// ErrNotFound is returned if no user, or not the given user, has the identity.
 	ErrNotFound = errors.New("identity: there is no such identity")
-	// ErrNoUser is returned where a user does not exist, is deleted, or is merged into another one.
+	// ErrNoUser is returned if a user does not exist, is deleted, or is merged into another user.
 	ErrNoUser = errors.New("identity: there is no such user")
 	// ErrUserExists is returned by Register for the _id of an existing user.
 	ErrUserExists = errors.New("identity: the user exists")
-	// ErrInvalid is returned for a value that its kind does not allow, or a kind that is not
+	// ErrInvalid is returned for a value that its kind does not allow, and for a kind that is not
 	// configured.
 	ErrInvalid = errors.New("identity: invalid")
 )
 
 const (
-	// MaxValue is how many bytes a value has at most.
+	// MaxValue is the largest length of a value in bytes.
 	MaxValue = 512
-	// MaxClaim is how many identities are claimed at once at most.
+	// MaxClaim is the largest number of identities in one claim.
 	MaxClaim = 32
-	// DefaultTimeout is how long a claim may take.
+	// DefaultTimeout is the longest time for a claim.
 	DefaultTimeout = time.Minute
 )
 
-// maxMerges is how long a chain of merged users may be.
+// maxMerges is the longest chain of merged users that the package follows.
 const maxMerges = 32
 
 // Config configures Identities. The zero value works.
 type Config struct {
 	patterns.Env
-	// Collection, Users and Claims are "identities", "users" and "claims" if empty.
+	// Collection, Users and Claims are the names of the collections; "identities", "users" and
+	// "claims" if empty.
 	Collection, Users, Claims string
-	// Kinds are DefaultKinds() if nil.
+	// Kinds holds the kinds of identities by their names; DefaultKinds() if nil.
 	Kinds map[string]Kind
-	// Timeout is how long a claim of several identities may take before others give it up;
+	// Timeout is the time after which other processes give up a claim of several identities;
 	// DefaultTimeout if zero.
 	Timeout time.Duration
-	// Pace is how often Run looks for what was left; Timeout if zero.
+	// Pace is the interval at which Run looks for unfinished work; Timeout if zero.
 	Pace time.Duration
 }
 
-// Identities are the identities of the users of a database. It is safe for concurrent use.
+// Identities holds the identities of the users of a database. It is safe for concurrent use.
 type Identities struct {
 	env                  patterns.Env
 	cfg                  Config
 	coll, users, claimed *mongo.Collection
 }
 
-// New returns the identities of a database.
+// New returns identities that store their documents in db.
 func New(db *mongo.Database, cfg Config) (*Identities, error) {
 	if cfg.Timeout < 0 || cfg.Pace < 0 {
 		return nil, fmt.Errorf("identity: a timeout of %v, a pace of %v", cfg.Timeout, cfg.Pace)
@@ -107,7 +108,7 @@ type document struct {
 	Claim *bson.ObjectID `bson:"claim,omitempty"`
 }
 
-// user is what this package has in the documents of users.
+// user holds the fields that this package stores in the documents of users.
 type user struct {
 	ID         string         `bson:"_id"`
 	Claim      *bson.ObjectID `bson:"claim,omitempty"`
@@ -116,7 +117,8 @@ type user struct {
 	Leaving    bool           `bson:"leaving,omitempty"`
 }
 
-// may says why a user may own nothing, if so. One that is about to be registered may.
+// may returns nil if a user may own identities, and the reason as an error if not. A user whose
+// registration is under way may own identities.
 func (u *user) may() error {
 	switch {
 	case u == nil || u.Leaving || u.merged():
@@ -128,7 +130,7 @@ func (u *user) may() error {
 	}
 }
 
-// merged reports whether the user has become part of another one.
+// merged reports whether the user has become part of another user.
 func (u *user) merged() bool { return u.MergedInto != "" && u.Merging != mergeBegun }
 
 // Indexes returns the indexes that identities need.
@@ -149,12 +151,12 @@ func (s *Identities) Indexes() []patterns.Index {
 	}
 }
 
-// EnsureIndexes creates the indexes that do not exist.
+// EnsureIndexes creates the missing indexes.
 func (s *Identities) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, s.coll.Database(), s.Indexes())
 }
 
-// ShardKeys returns how the collections are best distributed.
+// ShardKeys returns the shard keys of the collections.
 func (s *Identities) ShardKeys() []patterns.ShardKey {
 	hashed := bson.D{{"_id", "hashed"}}
 	return []patterns.ShardKey{
@@ -164,7 +166,7 @@ func (s *Identities) ShardKeys() []patterns.ShardKey {
 	}
 }
 
-// Shard distributes the collections over the shards of a cluster.
+// Shard shards the collections by the keys of ShardKeys.
 func (s *Identities) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, s.coll.Database(), s.ShardKeys())
 }
@@ -181,7 +183,7 @@ func unset(field string) bson.D {
 	return bson.D{{"$unset", bson.D{{field, ""}}}}
 }
 
-// wrap says what failed, if anything did.
+// wrap adds to an error the operation that failed. It returns nil if err is nil.
 func wrap(err error, what string) error {
 	if err == nil {
 		return nil

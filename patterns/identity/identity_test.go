@@ -26,7 +26,7 @@ func newIdentities(t testing.TB, db *mongo.Database, clock patterns.Clock) *iden
 	return s
 }
 
-// open has the users peter and mary.
+// open returns identities with the users peter and mary.
 func open(t testing.TB, db *mongo.Database, clock patterns.Clock) *identity.Identities {
 	t.Helper()
 	s := newIdentities(t, db, clock)
@@ -54,7 +54,8 @@ func mustHold(t testing.TB, s *identity.Identities) {
 	}
 }
 
-// wantOwner wants a user to have an identity; "" nobody.
+// wantOwner fails the test if another user has the identity. An empty want means that no user has
+// it.
 func wantOwner(t testing.TB, s *identity.Identities, id identity.Identity, want string) {
 	t.Helper()
 	got, err := s.Owner(context.Background(), id)
@@ -75,7 +76,7 @@ func TestClaim(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t, patterntest.Open(t), patterntest.NewClock()), t.Context()
 	wantErr(t, s.Claim(ctx, "peter", phone), nil)
-	wantErr(t, s.Claim(ctx, "peter", identity.Phone("0049 (30) 12345-67")), nil) // the same
+	wantErr(t, s.Claim(ctx, "peter", identity.Phone("0049 (30) 12345-67")), nil) // another spelling of the same number
 	wantErr(t, s.Claim(ctx, "mary", phone), identity.ErrTaken)
 	wantErr(t, s.Claim(ctx, "mary", oauth, phone), identity.ErrTaken)
 	wantOwner(t, s, oauth, "")
@@ -145,8 +146,8 @@ func TestMerge(t *testing.T) {
 	mustHold(t, s)
 }
 
-// TestMergeChain deletes a user into which one was merged that another was merged into: neither
-// stays.
+// TestMergeChain has a chain of two merges and deletes the last user: the documents of all three
+// users disappear.
 func TestMergeChain(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -212,7 +213,7 @@ func TestKinds(t *testing.T) {
 	mustHold(t, s)
 }
 
-// TestSample is W116 of the book, and W130: whoever has the name has it.
+// TestSample is W116 and W130 of the book: a taken name cannot be taken again.
 func TestSample(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -252,13 +253,13 @@ func TestSlow(t *testing.T) {
 		t.Errorf("%v %v", ids, err)
 	}
 	clock.Advance(time.Hour)
-	wantErr(t, s.Claim(ctx, "mary", oauth), nil) // in passing
+	wantErr(t, s.Claim(ctx, "mary", oauth), nil) // this claim gives the expired claim up
 	wantErr(t, slow.Commit(ctx), identity.ErrExpired)
 	wantOwner(t, s, oauth, "mary")
 	wantOwner(t, s, phone, "")
 	mustHold(t, s)
 
-	// Given up before it marks.
+	// The claim is given up before it inserts its marks.
 	slow, err = s.OpenClaim(ctx, "peter", phone)
 	wantErr(t, err, nil)
 	clock.Advance(time.Hour)
@@ -270,7 +271,8 @@ func TestSlow(t *testing.T) {
 	wantOwner(t, s, phone, "mary")
 	mustHold(t, s)
 
-	// Decided, and then asleep: whoever meets it goes on.
+	// The claim has happened, and its process sleeps: another process that finds a mark finishes
+	// it.
 	slow, err = s.OpenClaim(ctx, "peter", identity.Name("a"), identity.Name("b"))
 	wantErr(t, err, nil)
 	wantErr(t, slow.Mark(ctx), nil)
@@ -301,7 +303,7 @@ func TestScans(t *testing.T) {
 		defer cancel()
 		wantErr(t, s.Run(short), context.DeadlineExceeded)
 	})
-	if n < 20 { // those of Run may be fewer on a slow machine
+	if n < 20 { // on a slow machine Run may execute fewer commands
 		t.Errorf("%d commands were explained", n)
 	}
 }
@@ -311,7 +313,7 @@ func TestNotSharded(t *testing.T) {
 	wantErr(t, newIdentities(t, patterntest.Open(t), nil).Shard(t.Context()), patterns.ErrNotSharded)
 }
 
-// TestTogether has many do everything at once, and no identity two owners.
+// TestTogether has many goroutines do everything at once. No identity ever has two owners.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t, patterntest.Open(t), patterntest.NewClock()), t.Context()
@@ -358,7 +360,7 @@ func TestTogether(t *testing.T) {
 	mustHold(t, s)
 }
 
-// TestOneWinner has many claim the same at once, in different orders.
+// TestOneWinner has many goroutines claim the same identities at once, in different orders.
 func TestOneWinner(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t, patterntest.Open(t), patterntest.NewClock()), t.Context()

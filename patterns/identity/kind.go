@@ -5,26 +5,27 @@ import (
 	"strings"
 )
 
-// Identity is what a user is known by.
+// Identity is a name, an address or another value by which a user is known.
 type Identity struct {
 	Kind, Value string
 }
 
 // Kind is a kind of identities.
 type Kind struct {
-	// Space is what values are unique in, together with the other kinds of that space; the kind's
-	// own name if empty. It has no colon.
+	// Space is the name of the set in which values are unique. Several kinds can share a space. If
+	// empty, it is the kind's own name. It must not contain a colon.
 	Space string
-	// Normalize returns the form in which two spellings of a value are the same, or says what is
-	// wrong with it. Values are taken as they are if it is nil.
+	// Normalize returns the normal form of a value, or an error if the value is not valid. Two
+	// values with the same normal form are the same identity. If nil, a value is its own normal
+	// form.
 	Normalize func(value string) (string, error)
 }
 
-// login is the space of what people type into a field of a log-in form.
+// login is the space of the identities that people type into a login form.
 const login = "login"
 
-// DefaultKinds are "name", "email", "phone" and "oauth". The first three share a space; by their
-// forms they never look alike.
+// DefaultKinds returns the kinds "name", "email", "phone" and "oauth". The first three share a
+// space; their normal forms never look alike.
 func DefaultKinds() map[string]Kind {
 	return map[string]Kind{
 		"name":  {Space: login, Normalize: NormalizeName},
@@ -34,23 +35,23 @@ func DefaultKinds() map[string]Kind {
 	}
 }
 
-// Name is the identity of someone who has chosen a name.
+// Name returns the identity of a user who has chosen a name.
 func Name(name string) Identity { return Identity{Kind: "name", Value: name} }
 
-// Email is the identity of someone with an address.
+// Email returns the identity of a user with an e-mail address.
 func Email(address string) Identity { return Identity{Kind: "email", Value: address} }
 
-// Phone is the identity of someone with a phone number.
+// Phone returns the identity of a user with a phone number.
 func Phone(number string) Identity { return Identity{Kind: "phone", Value: number} }
 
-// OAuth is the identity of someone who has an account elsewhere: subject is what the provider calls
-// the user ("sub" of OpenID Connect).
+// OAuth returns the identity of a user who has an account of another service. subject is the
+// provider's identifier for the user ("sub" in OpenID Connect).
 func OAuth(provider, subject string) Identity {
 	return Identity{Kind: "oauth", Value: provider + "/" + subject}
 }
 
-// NormalizeName allows letters, digits and ._- of ASCII, up to 64, beginning with a letter: other
-// alphabets have letters that look the same.
+// NormalizeName allows up to 64 ASCII letters, digits and the characters ._- and the name must
+// begin with a letter. Other alphabets are not allowed because some of their letters look the same.
 func NormalizeName(value string) (string, error) {
 	name := strings.ToLower(strings.TrimSpace(value))
 	for i, r := range name {
@@ -65,9 +66,9 @@ func NormalizeName(value string) (string, error) {
 	return name, nil
 }
 
-// NormalizeEmail takes upper and lower case for the same, also in front of the @, as all but a few
-// servers do. It keeps dots and what stands behind a plus: only their own server knows what they
-// mean.
+// NormalizeEmail ignores the case of letters, also before the @: only a few servers distinguish it.
+// It keeps dots, and the part after a plus sign, because only the address's own server knows their
+// meaning.
 func NormalizeEmail(value string) (string, error) {
 	address := strings.ToLower(strings.TrimSpace(value))
 	local, domain, ok := strings.Cut(address, "@")
@@ -78,7 +79,7 @@ func NormalizeEmail(value string) (string, error) {
 	return local + "@" + strings.TrimSuffix(domain, "."), nil
 }
 
-// NormalizePhone wants a number with its country's code and returns it in the form of E.164:
+// NormalizePhone requires a number with its country code and returns it in E.164 form:
 // +493012345678.
 func NormalizePhone(value string) (string, error) {
 	number := strings.NewReplacer(" ", "", "-", "", ".", "", "/", "", "(", "", ")", "", "\u00a0", "").Replace(value)
@@ -92,8 +93,7 @@ func NormalizePhone(value string) (string, error) {
 	return number, nil
 }
 
-// NormalizeOAuth takes upper and lower case of the provider's name for the same. The subject stays
-// as it is.
+// NormalizeOAuth ignores the case of the provider's name. The subject stays as it is.
 func NormalizeOAuth(value string) (string, error) {
 	provider, subject, ok := strings.Cut(value, "/")
 	if !ok || provider == "" || subject == "" {

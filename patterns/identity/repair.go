@@ -11,12 +11,12 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// sweepBatch is how many identities Repair looks at together.
+// sweepBatch is the number of identities that Repair checks with one query.
 const sweepBatch = 1000
 
-// Repair ends what processes have begun that died, and removes identities without a user. It may
-// run anywhere, at any time, any number of times at once; it reads all identities. It returns how
-// many things it has mended.
+// Repair finishes claims, merges and deletions whose processes died, and removes identities without
+// a user. Any number of processes may call it at any time, also at once. It reads all identities.
+// It returns the number of corrections.
 func (s *Identities) Repair(ctx context.Context) (int64, error) {
 	n, err := s.recover(ctx)
 	m, err2 := s.sweep(ctx)
@@ -24,8 +24,7 @@ func (s *Identities) Repair(ctx context.Context) (int64, error) {
 	return n + m + k, errors.Join(err, err2, err3)
 }
 
-// Run does the part of Repair that needs no look at all identities, again and again, until ctx
-// ends.
+// Run does the part of Repair that need not read all identities, in a loop until ctx ends.
 func (s *Identities) Run(ctx context.Context) error {
 	return patterns.Repeat(ctx, s.env, s.cfg.Pace, "repair of identities failed", func(ctx context.Context) error {
 		_, err := s.recover(ctx)
@@ -33,7 +32,7 @@ func (s *Identities) Run(ctx context.Context) error {
 	})
 }
 
-// recover goes on with claims, merges and deletions that were left.
+// recover continues claims, merges and deletions that their processes have left.
 func (s *Identities) recover(ctx context.Context) (n int64, err error) {
 	late := bson.D{{"deadline", bson.D{{"$lte", s.env.Now()}}}}
 	for _, job := range []func() error{
@@ -77,11 +76,12 @@ func (s *Identities) recover(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// finishMerge goes on with a merge that was left.
+// finishMerge continues a merge that its process has left.
 func (s *Identities) finishMerge(ctx context.Context, u *user) error {
 	if u.Merging == mergeBegun {
 		err := s.decide(ctx, u.ID, u.MergedInto)
-		if errors.Is(err, ErrNoUser) || errors.Is(err, ErrBusy) { // it is taken back, or somebody else goes on with it
+		// the merge was undone, or another process continues it
+		if errors.Is(err, ErrNoUser) || errors.Is(err, ErrBusy) {
 			return nil
 		}
 		if err != nil {
@@ -91,8 +91,8 @@ func (s *Identities) finishMerge(ctx context.Context, u *user) error {
 	return s.move(ctx, u.ID, u.MergedInto)
 }
 
-// unborn removes users whose registration was given up. One whose claim was removed because it has
-// happened has lost the mark before.
+// unborn removes users whose registration was given up. A user whose registration has happened lost
+// its mark before the claim was removed.
 func (s *Identities) unborn(ctx context.Context, n *int64) func(*user) error {
 	return func(u *user) error {
 		c, err := s.readClaim(ctx, *u.Claim)
@@ -107,7 +107,7 @@ func (s *Identities) unborn(ctx context.Context, n *int64) func(*user) error {
 	}
 }
 
-// sweep removes identities whose user is deleted, and moves those whose user is merged.
+// sweep removes identities whose user is deleted, and moves identities whose user is merged.
 func (s *Identities) sweep(ctx context.Context) (n int64, err error) {
 	var batch []document
 	flush := func() error {
@@ -124,7 +124,7 @@ func (s *Identities) sweep(ctx context.Context) (n int64, err error) {
 	return n, errors.Join(err, flush())
 }
 
-// sweepMerged removes the documents of users that were merged into one that is deleted.
+// sweepMerged removes the documents of users that were merged into a deleted user.
 func (s *Identities) sweepMerged(ctx context.Context) (n int64, err error) {
 	merged := bson.D{{"mergedInto", exists(true)}, {"merging", exists(false)}}
 	err = patterns.Each(ctx, s.users, merged, func(u *user) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Release takes identities from a user. ErrNotFound says that the user does not have one; those
-// before it are released then.
+// Release removes identities from a user. If the user does not have one of them, Release returns
+// ErrNotFound; the identities that precede it are released.
 func (s *Identities) Release(ctx context.Context, user string, ids ...Identity) error {
 	for _, id := range ids {
 		key, err := s.key(id)
@@ -47,20 +47,20 @@ func (s *Identities) release(ctx context.Context, user, key string) error {
 		if raw == nil || owner != user {
 			return ErrNotFound
 		}
-		holder = doc.User // of a user whose identities are about to be moved to this one
+		holder = doc.User // the identity belongs to a user that is being merged into this one
 	}
 }
 
-// The states of a merge that is not finished.
+// The states of an unfinished merge.
 const (
-	mergeBegun   = "begun"   // it may be taken back
-	mergeDecided = "decided" // it has happened; there may be identities to be moved
+	mergeBegun   = "begun"   // the merge may still be undone
+	mergeDecided = "decided" // the merge has happened; identities may remain to be moved
 )
 
-// Merge gives everything that a user is known by to another one, at one moment. The document of the
-// user stays, and says mergedInto, for whatever else refers to it; the application moves its own
-// data. ErrNoUser says that one of them does not exist or is merged already, ErrBusy that one of
-// them is being merged by others.
+// Merge gives all identities of the user from to the user into, at one moment. The document of from
+// stays and gets the field mergedInto, for other data that refers to it; the application moves its
+// own data. Merge returns ErrNoUser if one of the users does not exist or is already merged, and
+// ErrBusy if another process is merging one of them.
 func (s *Identities) Merge(ctx context.Context, into, from string) error {
 	if into == from {
 		return fmt.Errorf("%w merge of user %q into itself", ErrInvalid, from)
@@ -82,9 +82,9 @@ func (s *Identities) Merge(ctx context.Context, into, from string) error {
 	return s.move(ctx, from, into)
 }
 
-// decide makes a merge happen if the other user is there and is not about to be merged too, and
-// takes it back otherwise: of merges that would make a circle, the one that began last sees that of
-// its target.
+// decide makes a merge happen if the other user exists and is not about to be merged itself.
+// Otherwise it undoes the merge. If several merges would form a cycle, the merge that began last
+// sees that its target is being merged.
 func (s *Identities) decide(ctx context.Context, from, into string) error {
 	to, err := s.user(ctx, into)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Identities) decide(ctx context.Context, from, into string) error {
 		undo := bson.D{{"$unset", bson.D{{"mergedInto", ""}, {"merging", ""}}}}
 		_, err2 := s.users.UpdateOne(ctx, begun, undo)
 		if err == nil {
-			err = ErrBusy // it is about to be registered
+			err = ErrBusy // the other user is being registered
 		}
 		return errors.Join(err, wrap(err2, "take back a merge"))
 	}
@@ -106,20 +106,20 @@ func (s *Identities) decide(ctx context.Context, from, into string) error {
 	if res.MatchedCount > 0 {
 		return nil
 	}
-	u, err := s.user(ctx, from) // Repair has decided
+	u, err := s.user(ctx, from) // Repair has decided the merge
 	if err == nil && (u == nil || u.MergedInto != into || u.Merging == mergeBegun) {
 		err = ErrBusy
 	}
 	return err
 }
 
-// move moves the identities of a user that is merged.
+// move moves the identities of a merged user.
 func (s *Identities) move(ctx context.Context, from, into string) error {
 	if _, err := s.coll.UpdateMany(ctx, ownedBy(from), set(bson.E{"user", into})); err != nil {
 		return wrap(err, "move identities")
 	}
-	// Whoever has them now may have been deleted or merged meanwhile, by someone who has not seen
-	// them.
+	// The new owner may have been deleted or merged meanwhile, by a process that has not seen these
+	// identities.
 	to, err := s.user(ctx, into)
 	if err != nil {
 		return err
@@ -139,15 +139,15 @@ func (s *Identities) move(ctx context.Context, from, into string) error {
 	if _, err := s.users.UpdateOne(ctx, this, unset("merging")); err != nil {
 		return wrap(err, "finish the merge of user "+from)
 	}
-	// Who has deleted the other one since has left this one to us.
+	// If the other user has been deleted since, its deletion has left this user to us.
 	if to, err = s.user(ctx, into); err != nil || to != nil && !to.Leaving {
 		return err
 	}
 	return s.forget(ctx, from, into)
 }
 
-// forget removes the document of a user that was merged into one that is deleted, and those that
-// were merged into it.
+// forget removes the document of a user that was merged into a deleted user, and the documents of
+// all users merged into it.
 func (s *Identities) forget(ctx context.Context, from, into string) error {
 	if err := s.forgetMerged(ctx, from); err != nil {
 		return err
@@ -156,14 +156,16 @@ func (s *Identities) forget(ctx context.Context, from, into string) error {
 	return wrap(err, "delete user "+from)
 }
 
-// forgetMerged removes the documents of users that were merged into one, and into those, the last
-// of a chain first. Those whose merge is not finished are left to who finishes it.
+// forgetMerged removes the documents of all users that were merged into a user, directly or through
+// a chain, the end of a chain first. It skips unfinished merges: the process that finishes such a
+// merge also removes the document.
 func (s *Identities) forgetMerged(ctx context.Context, into string) error {
 	merged := bson.D{{"mergedInto", into}, {"merging", exists(false)}}
 	return patterns.Each(ctx, s.users, merged, func(u *user) error { return s.forget(ctx, u.ID, into) })
 }
 
-// Delete removes a user, all identities, and the documents of users that were merged into this one.
+// Delete removes a user, the user's identities, and the documents of users that were merged into
+// it. It returns ErrNoUser if the user does not exist or is merged.
 func (s *Identities) Delete(ctx context.Context, user string) error {
 	there := append(byID(user), bson.E{"mergedInto", exists(false)}, bson.E{"claim", exists(false)})
 	res, err := s.users.UpdateOne(ctx, there, set(bson.E{"leaving", true}))
@@ -176,7 +178,7 @@ func (s *Identities) Delete(ctx context.Context, user string) error {
 	return s.delete(ctx, user)
 }
 
-// delete goes on with a user that is marked.
+// delete continues the deletion of a user that is marked as leaving.
 func (s *Identities) delete(ctx context.Context, user string) error {
 	_, err := s.coll.DeleteMany(ctx, ownedBy(user))
 	if err == nil {

@@ -92,7 +92,6 @@ var notClean = []string{
 	"patterns/game",
 	"patterns/hits",
 	"patterns/i18n",
-	"patterns/identity",
 	"patterns/internal/picture",
 	"patterns/ledger",
 	"patterns/lock",
