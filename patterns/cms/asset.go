@@ -14,26 +14,26 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Version is a file that a node has or had.
+// Version is a current or former file of a node.
 type Version struct {
-	File   bson.ObjectID `bson:"file"` // the _id in GridFS
+	File   bson.ObjectID `bson:"file"` // the _id of the file in GridFS
 	Name   string        `bson:"name"`
-	Type   string        `bson:"type"` // of the content: "image/png"
+	Type   string        `bson:"type"` // media type of the content: "image/png"
 	Length int64         `bson:"length"`
 	SHA256 string        `bson:"sha256"` // hexadecimal
 	At     time.Time     `bson:"at"`
 }
 
-// upload is an upload that is in progress, as its node knows it. While it is there nobody deletes
-// its chunks.
+// upload is the registration of an upload in progress, stored in its node. While it exists, no
+// process deletes the upload's chunks.
 type upload struct {
 	File  bson.ObjectID `bson:"file"`
 	Until time.Time     `bson:"until"`
 }
 
-// Upload gives a node, which was read as base, another file, and returns it as it is then. Until
-// all has arrived readers see the file before. A *ConflictError says that another one has saved the
-// node meanwhile: then the file is not kept.
+// Upload stores a new file for a node that was read as base, and returns the changed node. Readers
+// see the old file until the new file is complete. Upload returns a *ConflictError if somebody else
+// has saved the node meanwhile; the new file is then discarded.
 func (c *CMS) Upload(ctx context.Context, base Node, name, contentType string, source io.Reader) (Node, error) {
 	if len(name) > MaxName || len(contentType) > MaxName {
 		return Node{}, ErrBadNode
@@ -44,7 +44,7 @@ func (c *CMS) Upload(ctx context.Context, base Node, name, contentType string, s
 	}
 	n, err := c.upload(ctx, base, v, source)
 	if err != nil {
-		// Best effort: the sweep does it otherwise. First the fence, then the file.
+		// Best effort: otherwise the sweep does it. Remove the registration first, then the file.
 		drop := bson.D{{"$pull", bson.D{{"uploads", bson.D{{"file", v.File}}}}}}
 		clean := context.WithoutCancel(ctx)
 		if _, failed := c.nodes.UpdateOne(clean, bson.D{{"_id", base.ID}},
@@ -55,7 +55,7 @@ func (c *CMS) Upload(ctx context.Context, base Node, name, contentType string, s
 	return n, err
 }
 
-// register tells everyone that an upload is in progress.
+// register stores in the node that an upload is in progress.
 func (c *CMS) register(ctx context.Context, base Node, file bson.ObjectID) error {
 	when := append(base.unchanged(), bson.E{
 		fmt.Sprintf("uploads.%d", MaxUploads-1), bson.D{{"$exists", false}},
@@ -75,7 +75,7 @@ func (c *CMS) register(ctx context.Context, base Node, file bson.ObjectID) error
 	return err
 }
 
-// upload writes the file, and makes it the node's.
+// upload writes the file and then attaches it to the node.
 func (c *CMS) upload(ctx context.Context, base Node, v Version, source io.Reader) (Node, error) {
 	meta := options.GridFSUpload().SetMetadata(bson.D{{"node", base.ID}, {"type", v.Type}})
 	stream, err := c.bucket().OpenUploadStreamWithID(ctx, v.File, v.Name, meta)
@@ -95,8 +95,8 @@ func (c *CMS) upload(ctx context.Context, base Node, v Version, source io.Reader
 	return c.attach(ctx, base, v)
 }
 
-// attach makes a file that is complete the node's, if it is still registered: one write, which ends
-// the upload too.
+// attach makes a complete file the file of the node, if the upload is still registered. The same
+// write ends the upload.
 func (c *CMS) attach(ctx context.Context, base Node, v Version) (Node, error) {
 	yours := base
 	yours.File, yours.Versions = v.File, append(append([]Version(nil), base.Versions...), v)
@@ -105,20 +105,20 @@ func (c *CMS) attach(ctx context.Context, base Node, v Version) (Node, error) {
 		{"$push", bson.D{{"versions", bson.D{{"$each", []Version{v}}, {"$slice", -c.cfg.Versions}}}}},
 		{"$pull", bson.D{{"uploads", bson.D{{"file", v.File}}}}},
 	})
-	if errors.Is(err, ErrBase) { // the nonce is the same: then it is not registered any more
+	if errors.Is(err, ErrBase) { // the nonce is unchanged, so the upload is not registered any more
 		return Node{}, ErrUploadLost
 	}
 	return n, err
 }
 
-// attached reports whether a file that was to be given up is a node's after all: the answer to
-// attach was lost.
+// attached reports whether a file belongs to a node. It may, although attach returned an error, if
+// only the reply was lost.
 func (c *CMS) attached(ctx context.Context, file bson.ObjectID) bool {
 	n, err := c.nodes.CountDocuments(ctx, bson.D{{"versions.file", file}}, options.Count().SetLimit(1))
 	return err != nil || n > 0
 }
 
-// keeper renews the registration of an upload while bytes arrive.
+// keeper renews the registration of an upload while its content arrives.
 type keeper struct {
 	cms   *CMS
 	ctx   context.Context //nolint:containedctx // of the one call that it belongs to: io.Writer has none
@@ -146,7 +146,7 @@ func (k *keeper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Revert shows an older version of a node's file again.
+// Revert makes an older version the file of a node again.
 func (c *CMS) Revert(ctx context.Context, base Node, file bson.ObjectID) (Node, error) {
 	yours := base
 	yours.File = file
@@ -158,8 +158,8 @@ func (c *CMS) Revert(ctx context.Context, base Node, file bson.ObjectID) (Node, 
 	return n, err
 }
 
-// Open returns the content of a version, to be read and closed. Skip of the stream leaves out what
-// is not needed.
+// Open returns the content of a version. The caller must close it. Skip of the stream skips content
+// that is not needed.
 func (c *CMS) Open(ctx context.Context, file bson.ObjectID) (*mongo.GridFSDownloadStream, error) {
 	stream, err := c.bucket().OpenDownloadStream(ctx, file)
 	if errors.Is(err, mongo.ErrFileNotFound) {
@@ -171,7 +171,7 @@ func (c *CMS) Open(ctx context.Context, file bson.ObjectID) (*mongo.GridFSDownlo
 	return stream, nil
 }
 
-// remove deletes a file, first its document.
+// remove deletes a file; the driver deletes its document before its chunks.
 func (c *CMS) remove(ctx context.Context, file bson.ObjectID) error {
 	if err := c.bucket().Delete(ctx, file); err != nil && !errors.Is(err, mongo.ErrFileNotFound) {
 		return fmt.Errorf("cms: delete the file %s: %w", file.Hex(), err)

@@ -35,8 +35,8 @@ func (k *checker) violate(rule string, coll *mongo.Collection, id any, format st
 	})
 }
 
-// Check reads all nodes and files. Files and chunks that belong to nothing count when they are
-// older than Config.Grace.
+// Check reads all nodes and files and lists the violations of the rules. Files and chunks without
+// an owner are violations only if they are older than Config.Grace.
 func (c *CMS) Check(ctx context.Context) ([]patterns.Violation, error) {
 	k := &checker{CMS: c}
 	for _, check := range []func(context.Context) error{k.nodesSound, k.filesSound, k.nothingLeft} {
@@ -97,7 +97,7 @@ func (k *checker) versionsSound(ctx context.Context, n *Node) error {
 	return nil
 }
 
-// filesSound compares files with their chunks, which the server counts.
+// filesSound compares files with their chunks. The server counts the chunks.
 func (k *checker) filesSound(ctx context.Context) error {
 	found, err := k.chunks.Aggregate(ctx, mongo.Pipeline{
 		{{"$group", bson.D{

@@ -14,17 +14,17 @@ import (
 	"github.com/sheafdb/sheaf/patterns/lock"
 )
 
-// Errors of content.
+// Errors of the package.
 var (
-	// ErrConflict is what a *ConflictError is.
+	// ErrConflict is the error that errors.Is finds in a *ConflictError.
 	ErrConflict = errors.New("cms: another one has saved this node meanwhile")
 	ErrNotFound = errors.New("cms: there is no such node")
 	ErrSlug     = errors.New("cms: the slug is used in this section")
 	ErrBadNode  = errors.New("cms: a node has a kind, a slug or a title, and text and tags within the limits")
 	ErrBase     = errors.New("cms: the base of a change is a node as it was read; this one was changed in memory")
 	ErrBusy     = errors.New("cms: as many uploads for this node are in progress as may be")
-	// ErrUploadLost is returned by Upload where its source has paused for so long that others took
-	// it for dead.
+	// ErrUploadLost is returned by Upload if its source paused for so long that another process
+	// gave the upload up.
 	ErrUploadLost = errors.New("cms: the upload was given up by others")
 	ErrNoVersion  = errors.New("cms: the node has no such version of its file")
 )
@@ -33,33 +33,32 @@ var (
 const (
 	MaxText    = 4 << 20 // bytes
 	MaxTags    = 100
-	MaxName    = 500 // bytes of a title, a slug, a section, an author, a tag
-	MaxUploads = 10  // in progress for one node
+	MaxName    = 500 // bytes of a title, a slug, a section, an author or a tag
+	MaxUploads = 10  // uploads in progress for one node
 )
 
 // Config configures a CMS. The zero value works.
 type Config struct {
 	patterns.Env
-	// Prefix begins the names of the collections "nodes", "assets.files", "assets.chunks" and
-	// "locks".
+	// Prefix is a prefix of the names of the collections "nodes", "assets.files", "assets.chunks"
+	// and "locks".
 	Prefix string
-	// Versions is how many versions of a node's file are kept, 20 if zero.
+	// Versions is the number of versions of a node's file that are kept; 20 if zero.
 	Versions int
-	// Lease is how long an upload may pause, an hour if zero.
+	// Lease is the longest time for which an upload may pause; an hour if zero.
 	Lease time.Duration
-	// Grace is how old chunks and files that nothing belongs to become before they are deleted, a
-	// day if zero.
+	// Grace is the age at which chunks and files without an owner are deleted; a day if zero.
 	Grace time.Duration
-	// Every is how often Run sweeps, an hour if zero.
+	// Every is the interval of Run; an hour if zero.
 	Every time.Duration
-	// ChunkSize is the driver's, 255 KiB, if zero.
+	// ChunkSize is the size of a chunk in bytes; the driver's default of 255 KiB if zero.
 	ChunkSize int32
-	// Checkout is how long a node is checked out where the lease is not renewed, lock.DefaultLease
-	// if zero.
+	// Checkout is the time after which a checkout ends if it is not renewed; lock.DefaultLease if
+	// zero.
 	Checkout time.Duration
 }
 
-// CMS keeps content. It is safe for concurrent use.
+// CMS stores the content of a web site. It is safe for concurrent use.
 type CMS struct {
 	env    patterns.Env
 	cfg    Config
@@ -72,7 +71,7 @@ type CMS struct {
 	prepared patterns.Prepared
 }
 
-// New returns the content of a database.
+// New returns a CMS that stores its documents in db.
 func New(db *mongo.Database, cfg Config) (*CMS, error) {
 	for _, d := range []struct {
 		of *time.Duration
@@ -107,13 +106,14 @@ func New(db *mongo.Database, cfg Config) (*CMS, error) {
 	}, nil
 }
 
-// bucket returns the GridFS bucket of the assets. One is not safe for concurrent use, so that each
-// operation has its own.
+// bucket returns the GridFS bucket of the assets. Each operation gets its own bucket, because a
+// bucket is not safe for concurrent use.
 func (c *CMS) bucket() *mongo.GridFSBucket {
 	return c.db.GridFSBucket(options.GridFSBucket().SetName(c.cfg.Prefix + "assets").SetChunkSizeBytes(c.cfg.ChunkSize))
 }
 
-// Indexes returns the indexes that content needs. Those of GridFS are the ones that drivers create.
+// Indexes returns the indexes that the package needs. They include the indexes of GridFS that
+// drivers create.
 func (c *CMS) Indexes() []patterns.Index {
 	index := func(coll *mongo.Collection, opts *options.IndexOptionsBuilder, keys ...bson.E) patterns.Index {
 		return patterns.Index{Collection: coll.Name(), Model: mongo.IndexModel{Keys: bson.D(keys), Options: opts}}
@@ -131,17 +131,18 @@ func (c *CMS) Indexes() []patterns.Index {
 	}
 }
 
-// EnsureIndexes creates them.
+// EnsureIndexes creates the indexes.
 func (c *CMS) EnsureIndexes(ctx context.Context) error {
 	return c.prepared.Ensure(ctx, c.db, c.Indexes())
 }
 
-// ready fails before the first use without the indexes: two pages could have one address.
+// ready fails if the indexes were not created before the first use: without them, two pages could
+// have the same address.
 func (c *CMS) ready(ctx context.Context) error {
 	return c.prepared.Check(ctx, c.db, c.env.Logger, c.Indexes)
 }
 
-// ShardKeys returns how content is distributed over shards.
+// ShardKeys returns the shard keys of the nodes and the chunks.
 func (c *CMS) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{
 		{
@@ -152,12 +153,12 @@ func (c *CMS) ShardKeys() []patterns.ShardKey {
 	}
 }
 
-// Shard distributes the nodes and the chunks of their files over the shards of a cluster.
+// Shard shards the nodes and the chunks of their files by the keys of ShardKeys.
 func (c *CMS) Shard(ctx context.Context) error { return patterns.Shard(ctx, c.db, c.ShardKeys()) }
 
-// Checkout tells others that somebody works at a node, for instance at its photo in another
-// program: lock.ErrHeld says that another one does. It keeps nobody from saving; the nonce does
-// that. The lease ends by itself.
+// Checkout tells other editors that somebody is working on a node, for example on its photo in
+// another program. It returns lock.ErrHeld if somebody else has checked the node out. A checkout
+// does not prevent saves; the nonce detects conflicts. The lease ends by itself.
 func (c *CMS) Checkout(ctx context.Context, id bson.ObjectID) (*lock.Lease, error) {
 	return c.locks.Acquire(ctx, id.Hex())
 }

@@ -26,7 +26,7 @@ import (
 
 const chunkSize = 10
 
-// editor works at a site.
+// editor is an editor of a site.
 type editor struct {
 	*cms.CMS
 	t     testing.TB
@@ -57,7 +57,7 @@ func (e *editor) fails(what string, err, want error) {
 	}
 }
 
-// node returns a node that is published at once.
+// node creates a node that is published at once.
 func (e *editor) node(kind cms.Kind, title string, tags ...string) cms.Node {
 	e.t.Helper()
 	n, err := e.Create(e.t.Context(), cms.Metadata{
@@ -75,7 +75,7 @@ func (e *editor) upload(n cms.Node, content string) cms.Node {
 	return n
 }
 
-// content reads the file that a node shows.
+// content reads the file of a node.
 func (e *editor) content(n cms.Node) string {
 	e.t.Helper()
 	stream, err := e.Open(e.t.Context(), n.File)
@@ -86,7 +86,8 @@ func (e *editor) content(n cms.Node) string {
 	return string(data)
 }
 
-// later lets everything become old: the driver takes the time of files and chunks from the system.
+// later advances the clock so that everything becomes old. The driver takes the time of files and
+// chunks from the system.
 func (e *editor) later() {
 	e.clock.Advance(max(0, time.Since(e.clock.Now())) + 26*time.Hour)
 }
@@ -111,7 +112,7 @@ func titles(nodes []cms.Node, err error) string {
 	return strings.Join(out, " ")
 }
 
-// TestW047 is a nonce edit: Alice saves with the nonce N1, then Bob with the same.
+// TestW047 is a nonce edit: Alice saves with the nonce N1, then Bob saves with the same nonce.
 func TestW047(t *testing.T) {
 	t.Parallel()
 	e := open(t, patterntest.Open(t))
@@ -193,7 +194,7 @@ func TestList(t *testing.T) {
 	t.Parallel()
 	e := open(t, patterntest.Open(t))
 	for i := range 5 {
-		if i != 3 { // two at the same moment
+		if i != 3 { // two nodes have the same time
 			e.clock.Advance(time.Minute)
 		}
 		e.node(cms.Post, fmt.Sprint(i), "all", []string{"even", "odd"}[i%2])
@@ -333,7 +334,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// source delivers bytes, with something between them.
+// source returns bytes, and calls a function in between.
 type source struct {
 	left    int
 	between func(left int) error
@@ -351,14 +352,14 @@ func (s *source) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// TestInProgress sweeps while an upload is in progress.
+// TestInProgress sweeps during an upload.
 func TestInProgress(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	e := open(t, db)
 	n := e.node(cms.Photo, "photo")
 	slow := &source{left: 30, between: func(int) error {
-		e.clock.Advance(30 * time.Minute) // within the lease
+		e.clock.Advance(30 * time.Minute) // the lease has not ended
 		_, err := e.Sweep(t.Context())
 		return err
 	}}
@@ -413,7 +414,8 @@ func TestInProgress(t *testing.T) {
 	e.sound()
 }
 
-// TestForeign has uploads by other programs in the same bucket, of which there are chunks only.
+// TestForeign has uploads by other programs in the same bucket that have written only chunks so
+// far.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -421,7 +423,7 @@ func TestForeign(t *testing.T) {
 	bucket := db.GridFSBucket(options.GridFSBucket().SetName("assets").SetChunkSizeBytes(1 << 20))
 	stream, err := bucket.OpenUploadStreamWithID(t.Context(), bson.D{{"a", 1}}, "foreign")
 	e.must(err)
-	_, err = stream.Write(bytes.Repeat([]byte("x"), 16<<20)) // what the driver sends at once
+	_, err = stream.Write(bytes.Repeat([]byte("x"), 16<<20)) // the size at which the driver sends a batch of chunks
 	e.must(err)
 	_, err = db.Collection("assets.chunks").
 		InsertOne(t.Context(), bson.D{{"_id", 1}, {"files_id", "ageless"}, {"n", 0}})
@@ -462,8 +464,8 @@ func TestCheckout(t *testing.T) {
 	e.must(err)
 }
 
-// TestCrash lets editors die at every point: what is shown is the old or the new, and a sweep
-// leaves nothing else.
+// TestCrash lets editors die at every point. Readers see the old or the new node, and a sweep
+// removes everything else.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	const before, after = "the old content of the file", "the new content of the file, which is longer"
@@ -549,8 +551,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestTogether has many editors save the same nodes, and one who sweeps: every save that succeeded
-// is there.
+// TestTogether has many editors save the same nodes while another goroutine sweeps. Every
+// successful save is in the result.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const editors, saves = 4, 15
@@ -612,7 +614,9 @@ func TestNoScans(t *testing.T) {
 	n := server.NoScans(t, func(ctx context.Context, db *mongo.Database) {
 		e := open(t, db)
 		e.upload(e.upload(e.node(cms.Photo, "photo", "tag"), "1"), "2")
-	}, "assets.files") // of which the driver reads one document before it uploads, to see whether there are any
+		// The driver reads one document of this collection before an upload, to see whether the
+		// collection is empty.
+	}, "assets.files")
 	n += server.NoScans(t, func(ctx context.Context, db *mongo.Database) {
 		e := open(t, db)
 		n, err := e.BySlug(ctx, "s", "photo")

@@ -74,7 +74,7 @@ func ExampleCMS_Edit() {
 	// About / We are three.
 }
 
-// A photo and its second version.
+// A photo gets a second version, and then the first one back.
 func ExampleCMS_Upload() {
 	c, end := site()
 	defer end()

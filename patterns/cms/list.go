@@ -11,19 +11,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Query asks for published nodes, either of a section and a kind, or with a tag.
+// Query selects published nodes, either by section and kind or by tag.
 type Query struct {
 	Section string
 	Kind    Kind
-	// Tag is what they are tagged with. Section and Kind, if not empty, must fit too.
+	// Tag selects nodes with this tag. Section and Kind, if not empty, must match too.
 	Tag string
-	// After is the last one of the page before.
+	// After is the last node of the preceding page.
 	After *Node
-	// Limit is 20 if zero.
+	// Limit is the largest number of nodes; 20 if zero.
 	Limit int64
 }
 
-// pageSize is how many nodes there are on a page.
+// pageSize is the default number of nodes on a page.
 const pageSize = 20
 
 // List returns published nodes, the newest first.
@@ -43,7 +43,7 @@ func (c *CMS) List(ctx context.Context, q Query) ([]Node, error) {
 	return nodes, nil
 }
 
-// published is the condition of what has appeared.
+// published returns the condition that selects published nodes.
 func (c *CMS) published() bson.E {
 	return bson.E{publishOn, bson.D{{"$lte", c.env.Now()}}}
 }
@@ -69,13 +69,13 @@ func (q *Query) filter(published bson.E) bson.D {
 	return filter
 }
 
-// TagCount says how many published nodes have a tag.
+// TagCount is the number of published nodes with a tag.
 type TagCount struct {
 	Tag   string `bson:"_id"`
 	Nodes int64  `bson:"nodes"`
 }
 
-// Tags returns the tags, the most used ones first.
+// Tags returns the tags of published nodes with their counts, the most used tags first.
 func (c *CMS) Tags(ctx context.Context, limit int64) ([]TagCount, error) {
 	found, err := c.nodes.Aggregate(ctx, mongo.Pipeline{
 		{{"$match", bson.D{{"metadata.tags", bson.D{{"$gte", ""}}}, c.published()}}},
@@ -94,15 +94,15 @@ func (c *CMS) Tags(ctx context.Context, limit int64) ([]TagCount, error) {
 	return tags, nil
 }
 
-// Site is what a feed is of.
+// Site describes the site of a feed.
 type Site struct {
 	Title, Description, Link string
 	// URL returns the address of a node.
 	URL func(Node) string
 }
 
-// Feed returns the newest nodes as a feed, which has ToRss, ToAtom and ToJSON. An entry keeps its
-// identity when its slug changes.
+// Feed returns the newest nodes as a feed, which can be written with ToRss, ToAtom and ToJSON. An
+// entry keeps its identity when its slug changes.
 func (c *CMS) Feed(ctx context.Context, site Site, q Query) (*feeds.Feed, error) {
 	home, err := url.Parse(site.Link)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *CMS) Feed(ctx context.Context, site Site, q Query) (*feeds.Feed, error)
 		feed.Add(&feeds.Item{
 			Title: m.Title, Author: &feeds.Author{Name: m.Author}, Content: m.Detail.Text,
 			Link: &feeds.Link{Href: site.URL(n)},
-			// RFC 4151: a name that is never given twice, though the address changes.
+			// RFC 4151: a unique name that does not change with the address.
 			Id:          fmt.Sprintf("tag:%s,%s:%s", home.Hostname(), n.Created.Format("2006-01-02"), n.ID.Hex()),
 			IsPermaLink: "false",
 			Created:     m.Detail.PublishOn, Updated: n.Edited,

@@ -13,7 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Kind is what a node is.
+// Kind is the kind of a node.
 type Kind string
 
 // The kinds of nodes.
@@ -23,45 +23,48 @@ const (
 	Photo Kind = "photo"
 )
 
-// publishOn is when a node appears.
+// publishOn is the path of the time from which a node is published.
 const publishOn = "metadata.detail.publish_on"
 
-// Metadata is what an editor edits.
+// Metadata holds the fields that an editor changes.
 type Metadata struct {
 	Kind    Kind     `bson:"nodetype"`
 	Section string   `bson:"section"`
-	Slug    string   `bson:"slug"` // in links; unique in a section
+	Slug    string   `bson:"slug"` // part of the address, unique in a section
 	Title   string   `bson:"title"`
 	Author  string   `bson:"author"`
 	Tags    []string `bson:"tags"`
 	Detail  Detail   `bson:"detail"`
 }
 
-// Detail is the content.
+// Detail is the content of a node.
 type Detail struct {
 	Text string `bson:"text"`
-	// PublishOn is when it appears, which may be in the future; a node without it is a draft.
+	// PublishOn is the time from which the node is published. It may be in the future. A node
+	// without it is a draft.
 	PublishOn time.Time `bson:"publish_on,omitempty"`
 }
 
 // Node is a page, a post or a photo, as it was read.
 type Node struct {
 	ID bson.ObjectID `bson:"_id"`
-	// Nonce names this state of the node: each save gives another one.
+	// Nonce identifies this state of the node: each save sets a new one.
 	Nonce    bson.ObjectID `bson:"nonce"`
-	Revision int64         `bson:"revision"` // counts the saves
+	Revision int64         `bson:"revision"` // the number of saves
 	Created  time.Time     `bson:"created"`
 	Edited   time.Time     `bson:"edited"`
 	Metadata Metadata      `bson:"metadata"`
-	// File is the one of Versions that is shown; zero is none. The newest version is the last.
+	// File is the version in Versions that readers see; zero if there is no file. The newest
+	// version is the last.
 	File     bson.ObjectID `bson:"file,omitempty"`
 	Versions []Version     `bson:"versions,omitempty"`
 	Uploads  []upload      `bson:"uploads,omitempty"`
 }
 
-// ConflictError says that a node was saved by another one after it was read. Nothing was changed.
+// ConflictError says that somebody else saved the node after it was read. The failed save has
+// changed nothing.
 type ConflictError struct {
-	// Yours is what would have been saved, Theirs is what is there.
+	// Yours is the node that would have been saved. Theirs is the stored node.
 	Yours, Theirs Node
 }
 
@@ -71,14 +74,14 @@ func (e *ConflictError) Error() string {
 		e.Theirs.Revision, e.Yours.Revision)
 }
 
-// Is makes it an ErrConflict.
+// Is makes errors.Is report true for ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 
-// slugTries is how many numbers Create tries behind a slug that is taken.
+// slugTries is the number of suffixes that Create tries if a slug is taken.
 const slugTries = 100
 
-// Create adds a node. Without a slug it gets one made of its title, with a number where that is
-// taken.
+// Create stores a new node. If the slug is empty, Create derives it from the title, and appends a
+// number if that slug is taken. It returns ErrSlug if a given slug is taken.
 func (c *CMS) Create(ctx context.Context, m Metadata) (Node, error) {
 	derived := m.Slug == ""
 	if derived {
@@ -106,7 +109,7 @@ func (c *CMS) Create(ctx context.Context, m Metadata) (Node, error) {
 	}
 }
 
-// Slug makes a slug of a title: its letters and digits in lower case, with hyphens between the
+// Slug derives a slug from a title: its letters and digits in lower case, with hyphens between the
 // words.
 func Slug(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title),
@@ -130,12 +133,12 @@ func (m *Metadata) valid() error {
 	return nil
 }
 
-// Get returns a node, for instance to edit it.
+// Get returns a node, published or not. Use it to edit the node.
 func (c *CMS) Get(ctx context.Context, id bson.ObjectID) (Node, error) {
 	return c.find(ctx, bson.D{{"_id", id}})
 }
 
-// BySlug returns a node that is published.
+// BySlug returns a published node, or ErrNotFound.
 func (c *CMS) BySlug(ctx context.Context, section, slug string) (Node, error) {
 	return c.find(ctx, bson.D{
 		{"metadata.section", section},
@@ -155,8 +158,8 @@ func (c *CMS) find(ctx context.Context, filter bson.D) (n Node, err error) {
 	return n, nil
 }
 
-// Edit saves a node that was read as base with other metadata, and returns it as it is then. A
-// *ConflictError, which carries both versions, says that another one has saved it since.
+// Edit saves new metadata for a node that was read as base, and returns the changed node. It
+// returns a *ConflictError with both versions if somebody else has saved the node since.
 func (c *CMS) Edit(ctx context.Context, base Node, m Metadata) (Node, error) {
 	if err := m.valid(); err != nil {
 		return Node{}, err
@@ -166,8 +169,8 @@ func (c *CMS) Edit(ctx context.Context, base Node, m Metadata) (Node, error) {
 	return c.save(ctx, yours, base.unchanged(), bson.D{{"$set", bson.D{{"metadata", m}}}})
 }
 
-// unchanged is the condition that a node is as it was read. Its section and slug are there for the
-// shard key: the nonce is enough.
+// unchanged returns the condition that a node is unchanged since it was read. The nonce would be
+// enough; section and slug are there for the shard key.
 func (n *Node) unchanged() bson.D {
 	return bson.D{
 		{"_id", n.ID},
@@ -177,7 +180,8 @@ func (n *Node) unchanged() bson.D {
 	}
 }
 
-// save changes a node under a condition, and gives it a new nonce. yours is for the error.
+// save changes a node under a condition, and sets a new nonce. It needs yours only for a
+// ConflictError.
 func (c *CMS) save(ctx context.Context, yours Node, when, change bson.D) (Node, error) {
 	set := bson.D{{"nonce", bson.NewObjectID()}, {"edited", c.env.Now()}}
 	for i, op := range change {
@@ -201,7 +205,8 @@ func (c *CMS) save(ctx context.Context, yours Node, when, change bson.D) (Node, 
 	return Node{}, c.conflict(ctx, yours)
 }
 
-// conflict says why a condition did not match; ErrBase if the nonce is still the one that was read.
+// conflict returns the reason why the condition of a save did not match. It returns ErrBase if the
+// nonce is unchanged.
 func (c *CMS) conflict(ctx context.Context, yours Node) error {
 	theirs, err := c.Get(ctx, yours.ID)
 	if err != nil {
@@ -214,7 +219,8 @@ func (c *CMS) conflict(ctx context.Context, yours Node) error {
 	return &ConflictError{Yours: yours, Theirs: theirs}
 }
 
-// Delete removes a node that was read as base, with its files.
+// Delete removes a node that was read as base, with its files. It returns a *ConflictError if
+// somebody else has saved the node since.
 func (c *CMS) Delete(ctx context.Context, base Node) error {
 	var n Node
 	err := c.nodes.FindOneAndDelete(ctx, base.unchanged()).Decode(&n)

@@ -11,24 +11,23 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// sweepBatch is how many files a sweep looks at with one query.
+// sweepBatch is the number of files that a sweep checks with one query.
 const sweepBatch = 500
 
-// Orphan is a file of which there are chunks only.
+// Orphan describes chunks whose file has no document.
 type Orphan struct {
-	File   any   `bson:"_id"` // the files_id of its chunks
+	File   any   `bson:"_id"` // the files_id of the chunks
 	Chunks int64 `bson:"chunks"`
-	// Newest is when the last of them was written, by the clock of the program that did; zero if
-	// their _id does not tell.
+	// Newest is the time at which the last chunk was written, by the clock of the program that
+	// wrote it. It is zero if the _id of the chunk does not contain a time.
 	Newest time.Time `bson:"-"`
 }
 
-// Orphans lists the chunks that have no file and that no upload of this package is about to give
-// one, of whatever age: what another program is uploading at this moment is among them. It reads
-// the index of the chunks as a whole.
+// Orphans lists chunks of any age that have no file and belong to no registered upload. It includes
+// uploads in progress by other programs. It reads the whole index of the chunks.
 func (c *CMS) Orphans(ctx context.Context) ([]Orphan, error) {
-	// Chunks are seen before their file is asked for: one that is found to have none has not had it
-	// when it was seen.
+	// The pipeline reads the chunks before it looks for their file. So if it finds no file, the
+	// file did not exist when the chunks were read.
 	found, err := c.chunks.Aggregate(ctx, mongo.Pipeline{
 		{{"$sort", bson.D{{"files_id", 1}, {"n", 1}}}},
 		{{"$group", bson.D{{"_id", "$files_id"}, {"chunks", bson.D{{"$sum", int64(1)}}}}}},
@@ -62,11 +61,12 @@ func (c *CMS) Orphans(ctx context.Context) ([]Orphan, error) {
 	return orphans, nil
 }
 
-// newest returns when the last chunk of a file was written: the driver numbers them as it writes.
+// newest returns the time at which the last chunk of a file was written. The driver numbers the
+// chunks in the order of writing.
 func (c *CMS) newest(ctx context.Context, file any) (time.Time, error) {
 	last := options.FindOne().SetSort(bson.D{{"n", -1}}).SetProjection(bson.D{{"_id", 1}})
 	raw, err := c.chunks.FindOne(ctx, bson.D{{"files_id", bson.D{{"$eq", file}}}}, last).Raw()
-	if errors.Is(err, mongo.ErrNoDocuments) { // removed meanwhile
+	if errors.Is(err, mongo.ErrNoDocuments) { // the chunks were removed meanwhile
 		return time.Time{}, nil
 	}
 	if err != nil {
@@ -78,15 +78,16 @@ func (c *CMS) newest(ctx context.Context, file any) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// old reports whether an orphan may be removed.
+// old reports whether an orphan may be deleted.
 func (c *CMS) old(o Orphan) bool {
 	return !o.Newest.IsZero() && o.Newest.Before(c.env.Now().Add(-c.cfg.Grace))
 }
 
-// owned returns those of some files that a node has, had lately, or is about to have.
+// owned returns the files among the given ones that belong to a version or a registered upload of a
+// node.
 func (c *CMS) owned(ctx context.Context, files []bson.ObjectID) (map[bson.ObjectID]bool, error) {
 	owned := map[bson.ObjectID]bool{}
-	// in this order: attach moves a file from the first to the second
+	// in this order, because attach moves a file from uploads to versions
 	for _, field := range []string{"uploads", "versions"} {
 		found, err := c.nodes.Find(ctx, bson.D{{field + ".file", bson.D{{"$in", files}}}},
 			options.Find().SetProjection(bson.D{{"uploads", 1}, {"versions", 1}}))
@@ -109,19 +110,19 @@ func (c *CMS) owned(ctx context.Context, files []bson.ObjectID) (map[bson.Object
 	return owned, nil
 }
 
-// Swept is what a sweep has done.
+// Swept counts the deletions of a sweep.
 type Swept struct {
 	Uploads int64 // nodes with uploads that were given up
-	Files   int64 // that belonged to no node
-	Orphans int64 // files of which there were chunks only
+	Files   int64 // deleted files that belonged to no node
+	Orphans int64 // deleted groups of chunks without a file
 }
 
-// Sweep gives up uploads whose lease has ended, and deletes the files and the chunks that belong to
-// nothing and are older than Config.Grace. It reads much: let it run when there is little else to
-// do.
+// Sweep gives up uploads whose lease has ended, and deletes files and chunks without an owner that
+// are older than Config.Grace. It reads all files and the whole index of chunks: run it when the
+// server has little other work.
 func (c *CMS) Sweep(ctx context.Context) (Swept, error) {
 	var done Swept
-	// The fence: an upload that is not registered any more can not become the node's.
+	// An upload that is not registered any more cannot be attached to its node.
 	now := c.env.Now()
 	res, err := c.nodes.UpdateMany(ctx, bson.D{
 		{"uploads.file", bson.D{{"$exists", true}}},
@@ -149,7 +150,7 @@ func (c *CMS) Sweep(ctx context.Context) (Swept, error) {
 		if !c.old(o) {
 			continue
 		}
-		// The driver does not offer to delete chunks without a file.
+		// The driver has no call that deletes chunks without a file.
 		if _, err := c.chunks.DeleteMany(ctx, bson.D{{"files_id", bson.D{{"$eq", o.File}}}}); err != nil {
 			return done, fmt.Errorf("cms: delete the chunks of %v: %w", o.File, err)
 		}
@@ -161,13 +162,13 @@ func (c *CMS) Sweep(ctx context.Context) (Swept, error) {
 	return done, nil
 }
 
-// Repair is Sweep.
+// Repair calls Sweep and returns the number of deletions.
 func (c *CMS) Repair(ctx context.Context) (int64, error) {
 	done, err := c.Sweep(ctx)
 	return done.Uploads + done.Files + done.Orphans, err
 }
 
-// Run sweeps from time to time, until ctx ends, whose error it returns.
+// Run calls Sweep in a loop until ctx ends, and returns the error of ctx.
 func (c *CMS) Run(ctx context.Context) error {
 	for {
 		if err := c.env.Clock.Sleep(ctx, c.cfg.Every); err != nil {
@@ -179,13 +180,13 @@ func (c *CMS) Run(ctx context.Context) error {
 	}
 }
 
-// unowned returns the files of this package that are old and that no node has. Others' files in the
-// bucket, which name no node, are theirs.
+// unowned returns the old files of this package that belong to no node. Files of other programs in
+// the bucket, which name no node, are not included.
 func (c *CMS) unowned(ctx context.Context) (out []bson.ObjectID, err error) {
 	last := bson.NilObjectID
 	for {
-		// A file is registered before it exists, and never again later: one that has no owner when
-		// it was seen will never have one.
+		// A file is registered before it exists, and is never registered again: if it had no owner
+		// when it was read, it will never have one.
 		next := append(ours(), bson.E{"_id", bson.D{{"$gt", last}}})
 		found, err := c.files.Find(ctx, next,
 			options.Find().SetSort(bson.D{{"_id", 1}}).SetLimit(sweepBatch))
@@ -216,7 +217,7 @@ func (c *CMS) unowned(ctx context.Context) (out []bson.ObjectID, err error) {
 	}
 }
 
-// file is a document of GridFS.
+// file is a document of the files collection of GridFS.
 type file struct {
 	ID     bson.ObjectID `bson:"_id"`
 	Length int64         `bson:"length"`
@@ -224,7 +225,7 @@ type file struct {
 	At     time.Time     `bson:"uploadDate"`
 }
 
-// ours is the condition of files that this package has written.
+// ours returns the condition that selects the files written by this package.
 func ours() bson.D {
 	return bson.D{{"metadata.node", bson.D{{"$type", "objectId"}}}}
 }

@@ -85,7 +85,6 @@ var notClean = []string{
 	"patterns/ads",
 	"patterns/cart",
 	"patterns/category",
-	"patterns/cms",
 	"patterns/comments",
 	"patterns/eventlog",
 	"patterns/failover",
