@@ -26,77 +26,81 @@ var (
 	ErrFull        = errors.New("ads: the zone has as many advertisements as fit")
 )
 
-// Limits of documents.
+// These limits keep documents small.
 const (
-	// MaxDays is how many days a campaign may last; each has its counters in the campaign's
-	// document.
+	// MaxDays is the largest number of days of a campaign. The campaign's document has counters for
+	// each day.
 	MaxDays = 1000
-	// MaxCap is the greatest number of times that a user may see an advertisement in a window; they
-	// are in the user's document.
+	// MaxCap is the largest number of times that a user may see an advertisement in a window. The
+	// user's document stores these times.
 	MaxCap = 100
-	// MaxAds is how many advertisements a zone may have.
+	// MaxAds is the largest number of advertisements in a zone.
 	MaxAds = 1000
 )
 
 // Config configures Ads. The zero value works.
 type Config struct {
 	patterns.Env
-	// Prefix begins the names of the collections "campaigns", "zones", "profiles" and "clicks".
+	// Prefix is a prefix of the names of the collections "campaigns", "zones", "profiles" and
+	// "clicks".
 	Prefix string
-	// Remember is how long the profile of a user is kept who sees no ads, 90 days if zero. It is
-	// longer than every window.
+	// Remember is the time after which the profile of a user who sees no advertisements is deleted;
+	// 90 days if zero. No window may be longer.
 	Remember time.Duration
-	// Clicks is how long clicks are kept, a year if zero.
+	// Clicks is the time for which clicks are kept; a year if zero.
 	Clicks time.Duration
-	// Sweep is how often Run looks for campaigns that have ended, a minute if zero.
+	// Sweep is the interval of Run; a minute if zero.
 	Sweep time.Duration
 }
 
-// Campaign is what an advertiser pays for. Amounts are whole numbers of the smallest unit, for
-// instance millionths of a dollar.
+// Campaign is a campaign of an advertiser, with its budget and its counters. Amounts are whole
+// numbers of the smallest unit, for example millionths of a dollar.
 type Campaign struct {
 	ID   bson.ObjectID `bson:"_id"`
 	Name string        `bson:"name"`
-	// Budget is what may be spent; zero is no limit.
+	// Budget is the largest amount that the campaign may spend. Zero means no limit.
 	Budget int64 `bson:"budget"`
-	// It is served from From on and before To.
+	// From and To limit the time of the campaign: From is inclusive, To is exclusive.
 	From time.Time `bson:"from"`
 	To   time.Time `bson:"to"`
-	// Even spreads the budget: at any time no more is spent than the part of the campaign's time
-	// that has passed. Otherwise it is spent as fast as there are people to see it.
+	// Even spreads the budget over the time of the campaign: the spent part of the budget never
+	// exceeds the passed part of the time. Otherwise the budget is spent as fast as requests come.
 	Even bool `bson:"even"`
 	// Stopped campaigns are not served.
 	Stopped bool `bson:"stopped"`
-	// Spent and Impressions are what was served, in all, by advertisement and by day ("20260501").
+	// Spent and Impressions count everything that was served. Ads has the same counters by
+	// advertisement, Days by day ("20260501").
 	Spent       int64              `bson:"spent"`
 	Impressions int64              `bson:"impressions"`
 	Ads         map[string]Counter `bson:"ads"`
 	Days        map[string]Counter `bson:"days"`
 }
 
-// Counter counts what was served.
+// Counter counts impressions and their costs.
 type Counter struct {
 	Impressions int64 `bson:"impressions"`
 	Spent       int64 `bson:"spent"`
 }
 
-// Ad is an advertisement as it stands in a zone.
+// Ad is an advertisement in a zone.
 type Ad struct {
 	ID       bson.ObjectID `bson:"_id"`
 	Campaign bson.ObjectID `bson:"campaign"`
-	// Cost is what one impression costs. It is the order of profitability too: a thousandth of the
-	// eCPM.
+	// Cost is the price of one impression. Advertisements are served in the order of this price. It
+	// is a thousandth of the eCPM.
 	Cost int64 `bson:"cost"`
-	// Keywords are those of requests that it is shown for; one without is shown for all.
+	// Keywords limits the advertisement to requests with at least one of these keywords. An
+	// advertisement without keywords matches all requests.
 	Keywords []string `bson:"keywords,omitempty"`
-	// A user sees it at most Cap times in any Window. A cap of zero is none.
+	// Cap is the largest number of times that a user sees the advertisement in any Window. Zero
+	// means no limit.
 	Cap    int           `bson:"cap,omitempty"`
 	Window time.Duration `bson:"window,omitempty"`
-	// Content is what is shown.
+	// Content is the text to show.
 	Content string `bson:"content"`
 }
 
-// zone is a place of a site, with its advertisements, the most profitable first.
+// zone is a place with its advertisements, the most expensive first.
 type zone struct {
 	ID  Place `bson:"_id"`
 	Ads []Ad  `bson:"ads"`
@@ -119,7 +123,7 @@ type Ads struct {
 	prepared  patterns.Prepared
 }
 
-// New returns the advertisements of a database.
+// New returns an Ads that stores its documents in db.
 func New(db *mongo.Database, cfg Config) (*Ads, error) {
 	if least := min(cfg.Remember, cfg.Clicks, cfg.Sweep); least < 0 {
 		return nil, fmt.Errorf("ads: a time of %v", least)
@@ -137,8 +141,8 @@ func New(db *mongo.Database, cfg Config) (*Ads, error) {
 	}, nil
 }
 
-// Book adds a campaign. Its ID may be given, so that booking may be repeated; what was spent is
-// not.
+// Book stores a new campaign with zero counters and returns its ID. If the caller sets the ID, a
+// repeated Book fails with a duplicate key error instead of booking twice.
 func (a *Ads) Book(ctx context.Context, c Campaign) (bson.ObjectID, error) {
 	if c.Budget < 0 || !c.From.Before(c.To) || c.To.Sub(c.From) > MaxDays*24*time.Hour {
 		return bson.ObjectID{}, ErrBadCampaign
@@ -153,7 +157,7 @@ func (a *Ads) Book(ctx context.Context, c Campaign) (bson.ObjectID, error) {
 	return c.ID, nil
 }
 
-// Campaign returns a campaign with its counters.
+// Campaign returns a campaign with its counters, or ErrNotFound.
 func (a *Ads) Campaign(ctx context.Context, id bson.ObjectID) (Campaign, error) {
 	var c Campaign
 	err := a.campaigns.FindOne(ctx, byID(id)).Decode(&c)
@@ -166,14 +170,15 @@ func (a *Ads) Campaign(ctx context.Context, id bson.ObjectID) (Campaign, error) 
 	return c, nil
 }
 
-// Extend gives a campaign more budget, or less: what was spent stays spent.
+// Extend adds to the budget of a campaign, or reduces it if by is negative. It does not change the
+// spent amount.
 func (a *Ads) Extend(ctx context.Context, id bson.ObjectID, by int64) error {
 	enough := append(byID(id), bson.E{"budget", bson.D{{"$gt", max(0, -by)}}})
 	return a.changeCampaign(ctx, id, enough, bson.D{{"$inc", bson.D{{"budget", by}}}})
 }
 
-// Stop ends a campaign: nothing of it is served once Stop has returned, nor when it was broken off
-// behind its first write. Its advertisements are taken out of all zones.
+// Stop ends a campaign. After Stop returns, or after its first write if it was interrupted, no
+// advertisement of the campaign is served. Stop also removes the advertisements from all zones.
 func (a *Ads) Stop(ctx context.Context, id bson.ObjectID) error {
 	if err := a.changeCampaign(ctx, id, byID(id), bson.D{{"$set", bson.D{{"stopped", true}}}}); err != nil {
 		return err
@@ -196,7 +201,8 @@ func (a *Ads) changeCampaign(ctx context.Context, id bson.ObjectID, when, change
 	return ErrBadCampaign
 }
 
-// withdraw takes the advertisements of campaigns out of all zones, and returns of how many.
+// withdraw removes the advertisements of campaigns from all zones, and returns the number of
+// changed zones.
 func (a *Ads) withdraw(ctx context.Context, campaigns []bson.ObjectID) (int, error) {
 	in := bson.D{{"$in", campaigns}}
 	res, err := a.zones.UpdateMany(ctx, bson.D{{"ads.campaign", in}},
@@ -207,7 +213,8 @@ func (a *Ads) withdraw(ctx context.Context, campaigns []bson.ObjectID) (int, err
 	return int(res.ModifiedCount), nil
 }
 
-// Put puts an advertisement into a zone.
+// Put adds an advertisement to a zone. It returns ErrPlaced if the advertisement is in the zone
+// already, and ErrFull if the zone has MaxAds advertisements.
 func (a *Ads) Put(ctx context.Context, at Place, ad Ad) error {
 	if err := a.ready(ctx); err != nil {
 		return err
@@ -245,8 +252,8 @@ func (a *Ads) Put(ctx context.Context, at Place, ad Ad) error {
 	}
 }
 
-// refused tells why a zone that exists did not take an advertisement, or to try again, as it came
-// to be at the same moment.
+// refused returns the reason why an existing zone did not accept an advertisement. It reports again
+// if the zone was created at the same moment, so that the caller should try again.
 func (a *Ads) refused(ctx context.Context, at Place, ad bson.ObjectID) (again bool, err error) {
 	z, err := a.zone(ctx, at)
 	if err != nil {
@@ -261,7 +268,7 @@ func (a *Ads) refused(ctx context.Context, at Place, ad bson.ObjectID) (again bo
 	return true, nil
 }
 
-// zone returns a zone, an empty one if there is none.
+// zone returns a zone. If it does not exist, it returns an empty zone.
 func (a *Ads) zone(ctx context.Context, at Place) (*zone, error) {
 	z := &zone{ID: at}
 	err := a.zones.FindOne(ctx, byID(at)).Decode(z)
@@ -271,7 +278,8 @@ func (a *Ads) zone(ctx context.Context, at Place) (*zone, error) {
 	return z, err
 }
 
-// Remove takes an advertisement out of a zone. That it is not there is no error.
+// Remove removes an advertisement from a zone. It is not an error if the advertisement is not
+// there.
 func (a *Ads) Remove(ctx context.Context, at Place, ad bson.ObjectID) error {
 	_, err := a.zones.UpdateOne(ctx, bson.D{{"_id", at}},
 		bson.D{{"$pull", bson.D{{"ads", byID(ad)}}}})
@@ -283,7 +291,7 @@ func (a *Ads) Remove(ctx context.Context, at Place, ad bson.ObjectID) error {
 
 func byID(id any) bson.D { return bson.D{{"_id", id}} }
 
-// Indexes returns what the advertisements need.
+// Indexes returns the indexes that the package needs.
 func (a *Ads) Indexes() []patterns.Index {
 	after := func(d time.Duration) *options.IndexOptionsBuilder {
 		return options.Index().SetExpireAfterSeconds(int32(min(d/time.Second, 1<<31-1)))
@@ -304,12 +312,13 @@ func (a *Ads) EnsureIndexes(ctx context.Context) error {
 	return a.prepared.Ensure(ctx, a.zones.Database(), a.Indexes())
 }
 
-// ready fails before the first use without EnsureIndexes: profiles and clicks would never go.
+// ready fails if the indexes were not created before the first use: without them, profiles and
+// clicks would never expire.
 func (a *Ads) ready(ctx context.Context) error {
 	return a.prepared.Check(ctx, a.zones.Database(), a.env.Logger, a.Indexes)
 }
 
-// ShardKeys returns how the documents are distributed over shards.
+// ShardKeys returns the shard keys of the collections.
 func (a *Ads) ShardKeys() []patterns.ShardKey {
 	hashed := bson.D{{"_id", "hashed"}}
 	return []patterns.ShardKey{
@@ -320,7 +329,7 @@ func (a *Ads) ShardKeys() []patterns.ShardKey {
 	}
 }
 
-// Shard distributes the documents over the shards of a cluster.
+// Shard shards the collections by the keys of ShardKeys.
 func (a *Ads) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, a.zones.Database(), a.ShardKeys())
 }

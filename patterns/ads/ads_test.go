@@ -31,7 +31,7 @@ var (
 
 const day = 24 * time.Hour
 
-// network is a network of one zone.
+// network is a network with one zone.
 type network struct {
 	*ads.Ads
 	t     testing.TB
@@ -55,7 +55,7 @@ func (n *network) must(err error) {
 	}
 }
 
-// book books a campaign for ten days from now.
+// book books a campaign of ten days that begins now.
 func (n *network) book(id bson.ObjectID, budget int64, even bool) {
 	n.t.Helper()
 	_, err := n.Book(n.t.Context(),
@@ -71,7 +71,7 @@ func (n *network) put(ad ads.Ad) {
 	n.must(n.Put(n.t.Context(), front, ad))
 }
 
-// serve returns the content of what is served.
+// serve returns the content of the served advertisement.
 func (n *network) serve(user string, keywords ...string) string {
 	n.t.Helper()
 	i, err := n.Serve(n.t.Context(), ads.Request{Place: front, User: user, Keywords: keywords})
@@ -132,8 +132,8 @@ func TestServe(t *testing.T) {
 	n.sound()
 }
 
-// TestEqualCost has advertisements that cost the same: those with more of the keywords come first,
-// and each of the others comes.
+// TestEqualCost has advertisements with the same cost: the ones with more of the keywords come
+// first, and each of the others is served at some time.
 func TestEqualCost(t *testing.T) {
 	t.Parallel()
 	n := open(t, patterntest.Open(t))
@@ -151,7 +151,7 @@ func TestEqualCost(t *testing.T) {
 	}
 }
 
-// TestCap has a window that slides.
+// TestCap has a sliding window.
 func TestCap(t *testing.T) {
 	t.Parallel()
 	n := open(t, patterntest.Open(t))
@@ -172,7 +172,8 @@ func TestCap(t *testing.T) {
 	n.sound()
 }
 
-// TestCapWithoutBudget shows nothing for want of money: that is not counted as seen.
+// TestCapWithoutBudget shows nothing because the campaign has no money. This does not count as
+// seen.
 func TestCapWithoutBudget(t *testing.T) {
 	t.Parallel()
 	n := open(t, patterntest.Open(t))
@@ -275,8 +276,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestConcurrent has many requests for a budget of 50 impressions, of which each user sees at most
-// two.
+// TestConcurrent has many requests for a budget of 50 impressions. Each user sees at most two.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 8, 20
@@ -309,7 +309,7 @@ func TestConcurrent(t *testing.T) {
 	n.sound()
 }
 
-// TestCrash breaks requests off, and the end of a campaign.
+// TestCrash interrupts requests, and the end of a campaign.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	setup := func(t *testing.T, db *mongo.Database) {
@@ -368,8 +368,7 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestCrashPut breaks off what puts an advertisement into a zone, and what takes those away whose
-// campaign has ended.
+// TestCrashPut interrupts Put, and the removal of advertisements whose campaign has ended.
 func TestCrashPut(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{

@@ -23,8 +23,8 @@ const (
 	RuleCap      = "no user has seen an advertisement more often than its cap in a window"
 )
 
-// Check reads all campaigns, zones and profiles. Campaigns whose budget was reduced below what they
-// have spent are told, too.
+// Check reads all campaigns, zones and profiles and lists the violations of the rules. It also
+// lists campaigns whose budget was reduced below the amount that they have already spent.
 func (a *Ads) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	violate := func(rule string, coll *mongo.Collection, id any, format string, args ...any) {
@@ -69,8 +69,8 @@ func (a *Ads) Check(ctx context.Context) ([]patterns.Violation, error) {
 	}
 	return out, patterns.EachOf(ctx, a.profiles, func(p *profile) {
 		for id, times := range p.Seen {
-			// Others than the last Cap times are forgotten: one more is one too many, unless it is
-			// old.
+			// A profile stores only the last Cap times. One more is a violation, unless it is older
+			// than the window.
 			if ad, known := ads[id]; known && tooOften(times, ad.Cap, ad.Window) {
 				violate(RuleCap, a.profiles, p.ID, "%s, %d times in %v", id, len(times), ad.Window)
 			}
@@ -78,7 +78,7 @@ func (a *Ads) Check(ctx context.Context) ([]patterns.Violation, error) {
 	})
 }
 
-// profile is what a user has seen, by advertisement, the oldest first.
+// profile stores when a user has seen each advertisement, the oldest time first.
 type profile struct {
 	ID   string            `bson:"_id"`
 	Seen map[string][]seen `bson:"seen"`
@@ -88,7 +88,7 @@ type seen struct {
 	At time.Time `bson:"at"`
 }
 
-// tooOften reports whether more than limit of the times are within a window.
+// tooOften reports whether more than limit of the times are within one window.
 func tooOften(times []seen, limit int, window time.Duration) bool {
 	for i := limit; limit > 0 && i < len(times); i++ {
 		if times[i].At.Sub(times[i-limit].At) < window {

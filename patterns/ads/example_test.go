@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/ads"
 )
 
-// A campaign that can pay for two impressions, of which a user sees one a day.
+// A campaign can pay for two impressions, and each user sees one a day.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -68,7 +68,7 @@ func Example() {
 	// 2 impressions, 200 spent
 }
 
-// openExample returns a network with a campaign of a day, and the place "news front".
+// openExample returns a network with a campaign of one day.
 func openExample() (network *ads.Ads, campaign bson.ObjectID, end func()) {
 	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
@@ -87,7 +87,7 @@ func openExample() (network *ads.Ads, campaign bson.ObjectID, end func()) {
 	return network, campaign, func() { _ = store.Close() }
 }
 
-// The dearest advertisement is shown that is for what the user looks for.
+// The most expensive advertisement that matches the keywords is shown.
 func ExampleAds_Serve_keywords() {
 	network, campaign, end := openExample()
 	defer end()
@@ -116,7 +116,7 @@ func ExampleAds_Serve_keywords() {
 	// [cheese] Anything you want
 }
 
-// A click is counted once, and a campaign that is stopped is not shown any more.
+// A click counts once, and a stopped campaign is not shown any more.
 func ExampleAds_Stop() {
 	network, campaign, end := openExample()
 	defer end()

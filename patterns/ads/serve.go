@@ -18,22 +18,23 @@ import (
 // Request asks for an advertisement.
 type Request struct {
 	Place Place
-	// User is whom it is shown to. Without one no cap holds.
+	// User identifies the user who sees the advertisement. Without a user, caps do not apply.
 	User string
-	// Keywords are what the user looks for.
+	// Keywords are the words for which the user searches.
 	Keywords []string
 }
 
-// Impression is an advertisement that is shown.
+// Impression is an advertisement to show.
 type Impression struct {
-	// ID names the impression; a click gives it back.
+	// ID identifies the impression. Click uses it.
 	ID bson.ObjectID
 	Ad Ad
 }
 
-// Serve chooses the most profitable advertisement of a place that the user has not seen too often
-// and whose campaign has budget, has it paid, and returns it. Of several that cost the same it
-// takes one with more of the keywords, and then any.
+// Serve returns the most expensive advertisement of a place that matches the keywords, that the
+// user has not seen too often, and that its campaign can pay for. The campaign pays before Serve
+// returns. Of several advertisements with the same cost, Serve prefers the one with more of the
+// keywords, and then chooses at random. It returns ErrNoAd if there is no such advertisement.
 func (a *Ads) Serve(ctx context.Context, r Request) (*Impression, error) {
 	if err := a.ready(ctx); err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func (a *Ads) Serve(ctx context.Context, r Request) (*Impression, error) {
 	return nil, ErrNoAd
 }
 
-// choose returns the advertisements that are for the keywords, the best first.
+// choose returns the advertisements that match the keywords, the best first.
 func choose(all []Ad, keywords []string) []Ad {
 	wanted := map[string]bool{}
 	for _, k := range keywords {
@@ -89,7 +90,7 @@ func choose(all []Ad, keywords []string) []Ad {
 	return out
 }
 
-// running returns those of the campaigns that are served now.
+// running returns the campaigns of the advertisements that may be served now.
 func (a *Ads) running(ctx context.Context, ads []Ad, now time.Time) (map[bson.ObjectID]*Campaign, error) {
 	if len(ads) == 0 {
 		return nil, nil
@@ -120,8 +121,8 @@ func (a *Ads) running(ctx context.Context, ads []Ad, now time.Time) (map[bson.Ob
 	return out, nil
 }
 
-// try notes that the user sees an advertisement, and has it paid. It reports false where the user
-// has seen it often enough, or there is no money for it.
+// try records that the user sees an advertisement, and makes the campaign pay. It returns false if
+// the user has seen the advertisement often enough, or if the campaign has no money.
 func (a *Ads) try(ctx context.Context, i *Impression, c *Campaign, user string, now time.Time) (bool, error) {
 	capped := user != "" && i.Ad.Cap > 0
 	if capped {
@@ -137,8 +138,8 @@ func (a *Ads) try(ctx context.Context, i *Impression, c *Campaign, user string, 
 	return false, a.unsee(ctx, i, user)
 }
 
-// see adds the impression to those of an advertisement that the user has seen, of which the last
-// Cap are kept: the first of them tells whether it may be shown again.
+// see adds an impression to the last Cap impressions of an advertisement in the user's profile. It
+// returns false if the oldest of them is still within the window.
 func (a *Ads) see(ctx context.Context, i *Impression, user string, now time.Time) (bool, error) {
 	field := seenField(i)
 	may := append(byID(user), bson.E{"$or", bson.A{
@@ -150,7 +151,7 @@ func (a *Ads) see(ctx context.Context, i *Impression, user string, now time.Time
 		{"$push", bson.D{{field, bson.D{{"$each", bson.A{entry}}, {"$slice", -i.Ad.Cap}}}}},
 		{"$set", bson.D{{"at", now}}},
 	}
-	for range 2 { // a second time where the profile came to be at the same moment
+	for range 2 { // the second time if the profile was created at the same moment
 		_, err := a.profiles.UpdateOne(ctx, may, note, options.UpdateOne().SetUpsert(true))
 		if err == nil {
 			return true, nil
@@ -164,7 +165,8 @@ func (a *Ads) see(ctx context.Context, i *Impression, user string, now time.Time
 
 func seenField(i *Impression) string { return "seen." + i.Ad.ID.Hex() }
 
-// unsee takes back what see has noted. What see dropped for it was older than the window.
+// unsee removes the impression that see has added. The impression that see dropped was older than
+// the window, so it need not come back.
 func (a *Ads) unsee(ctx context.Context, i *Impression, user string) error {
 	_, err := a.profiles.UpdateOne(ctx, byID(user),
 		bson.D{{"$pull", bson.D{{seenField(i), bson.D{{"id", i.ID}}}}}})
@@ -174,7 +176,8 @@ func (a *Ads) unsee(ctx context.Context, i *Impression, user string) error {
 	return nil
 }
 
-// pay has an impression paid by its campaign, unless there is no money left.
+// pay makes a campaign pay for an impression. It returns false if the campaign has no money left or
+// is stopped.
 func (a *Ads) pay(ctx context.Context, ad *Ad, c *Campaign, now time.Time) (bool, error) {
 	served := append(byID(c.ID), bson.E{"stopped", false})
 	if limit := c.allowed(now); limit < math.MaxInt64 {
@@ -191,7 +194,7 @@ func (a *Ads) pay(ctx context.Context, ad *Ad, c *Campaign, now time.Time) (bool
 	return res.MatchedCount > 0, nil
 }
 
-// allowed returns what may be spent until now.
+// allowed returns the largest amount that may be spent until now.
 func (c *Campaign) allowed(now time.Time) int64 {
 	switch {
 	case c.Budget == 0:
@@ -203,7 +206,7 @@ func (c *Campaign) allowed(now time.Time) int64 {
 	return int64(float64(c.Budget) * min(1, max(0, part)))
 }
 
-// Click notes that an impression was clicked on. A click that was noted before is not noted again.
+// Click records a click on an impression. Repeating it has no effect.
 func (a *Ads) Click(ctx context.Context, i Impression, user string) error {
 	if err := a.ready(ctx); err != nil {
 		return err
@@ -217,7 +220,7 @@ func (a *Ads) Click(ctx context.Context, i Impression, user string) error {
 	return nil
 }
 
-// Clicks returns how often the advertisements of a campaign were clicked on.
+// Clicks returns the number of clicks on each advertisement of a campaign.
 func (a *Ads) Clicks(ctx context.Context, campaign bson.ObjectID) (map[bson.ObjectID]int64, error) {
 	cur, err := a.clicks.Aggregate(ctx, mongo.Pipeline{
 		{{"$match", bson.D{{"campaign", campaign}}}},
@@ -240,8 +243,8 @@ func (a *Ads) Clicks(ctx context.Context, campaign bson.ObjectID) (map[bson.Obje
 	return out, nil
 }
 
-// Repair takes the advertisements of campaigns that are stopped, over or unknown out of their
-// zones, and returns the number of zones.
+// Repair removes the advertisements of campaigns that are stopped, over or unknown from their
+// zones. It returns the number of changed zones.
 func (a *Ads) Repair(ctx context.Context) (int, error) {
 	var ids []bson.ObjectID
 	if err := a.zones.Distinct(ctx, "ads.campaign",
@@ -262,7 +265,7 @@ func (a *Ads) Repair(ctx context.Context) (int, error) {
 	return a.withdraw(ctx, over)
 }
 
-// Run repairs at Config.Sweep's pace until ctx ends, whose error it returns.
+// Run calls Repair in a loop until ctx ends, and returns the error of ctx.
 func (a *Ads) Run(ctx context.Context) error {
 	for {
 		n, err := a.Repair(ctx)

@@ -82,7 +82,6 @@ var notClean = []string{
 	"internal/window",
 	"internal/write",
 	"patterns",
-	"patterns/ads",
 	"patterns/cart",
 	"patterns/category",
 	"patterns/comments",
