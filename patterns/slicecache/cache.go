@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Defaults of caches.
+// The defaults of CacheConfig.
 const (
 	DefaultTTL   = 1000 * time.Second
 	DefaultLease = 30 * time.Second
@@ -24,22 +24,23 @@ const (
 // CacheConfig configures a Cache. The zero value works.
 type CacheConfig struct {
 	patterns.Env
-	// Collection is "cache" if empty.
+	// Collection is the collection of the entries; "cache" if empty.
 	Collection string
-	// TTL is how long a value is fresh; DefaultTTL if zero.
+	// TTL is the time for which a value is fresh; DefaultTTL if zero.
 	TTL time.Duration
-	// Stale is how long after that a value is still returned while somebody loads a new one. With
-	// zero, all wait for that.
+	// Stale is the time after TTL for which Get still returns the old value while another caller
+	// loads a new one. If zero, all callers wait for the new value.
 	Stale time.Duration
-	// Lease is how long loading may take before somebody else tries; DefaultLease if zero.
+	// Lease is the time after which another caller loads a value that is still missing;
+	// DefaultLease if zero.
 	Lease time.Duration
-	// Poll is how often those who wait for a value look; DefaultPoll if zero.
+	// Poll is the interval at which a waiting caller looks for the value; DefaultPoll if zero.
 	Poll time.Duration
 }
 
-// Cache keeps values that are costly to make, for all processes, until they expire. Of those who
-// miss the same value at the same time, one makes it and the others wait. It is safe for concurrent
-// use.
+// Cache stores values that are costly to make. All processes share them until they expire. If
+// several callers miss the same value at the same time, one of them loads it and the others wait.
+// It is safe for concurrent use.
 type Cache[T any] struct {
 	env      patterns.Env
 	coll     *mongo.Collection
@@ -47,7 +48,7 @@ type Cache[T any] struct {
 	prepared patterns.Prepared
 }
 
-// NewCache returns the cache of a database.
+// NewCache returns a cache that stores its entries in db.
 func NewCache[T any](db *mongo.Database, cfg CacheConfig) (*Cache[T], error) {
 	if cfg.TTL < 0 || cfg.Stale < 0 || cfg.Lease < 0 || cfg.Poll < 0 {
 		return nil, fmt.Errorf("slicecache: TTL %v, stale %v, lease %v, poll %v", cfg.TTL,
@@ -67,18 +68,18 @@ func NewCache[T any](db *mongo.Database, cfg CacheConfig) (*Cache[T], error) {
 	return &Cache[T]{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), cfg: cfg}, nil
 }
 
-// slot is an entry of the cache: a value, somebody who loads one, or both.
+// slot is an entry of the cache. It has a value, a caller that loads a value, or both.
 type slot[T any] struct {
 	Value *T        `bson:"value"`
 	Fresh time.Time `bson:"fresh"`
 }
 
-// Load makes a value. The tags, if any, are what it is removed by later.
+// Load makes a value. DeleteTag can later remove the value by one of its tags.
 type Load[T any] func(ctx context.Context) (value T, tags []string, err error)
 
-// Get returns the value of a key. Where there is none, or it is not fresh, one caller of all
-// processes loads it, and the others wait, or get the old one if it is not too old. An error of
-// load is returned to the caller who loads; the next one tries again.
+// Get returns the value of a key. If the value is missing or not fresh, one caller of all processes
+// loads it. The other callers wait, or get the old value for the time Stale. An error of load is
+// returned to the caller that loads; the next caller tries again.
 func (c *Cache[T]) Get(ctx context.Context, key string, load Load[T]) (value T, err error) {
 	if err := c.ready(ctx); err != nil {
 		return value, err
@@ -112,8 +113,8 @@ func (c *Cache[T]) Get(ctx context.Context, key string, load Load[T]) (value T, 
 	}
 }
 
-// lease makes the caller the one who loads a key. The token is zero where another one is, or has
-// just done so.
+// lease makes the caller the one that loads a key. It returns a zero token if another caller is
+// loading the key, or has just loaded it.
 func (c *Cache[T]) lease(ctx context.Context, key string, now time.Time) (token bson.ObjectID, err error) {
 	token = bson.NewObjectID()
 	until := now.Add(c.cfg.Lease)
@@ -126,7 +127,7 @@ func (c *Cache[T]) lease(ctx context.Context, key string, now time.Time) (token 
 		{"$set", bson.D{{"loader", bson.D{{"token", token}, {"until", until}}}}},
 		{"$max", bson.D{{"expires", until}}},
 	}, options.UpdateOne().SetUpsert(true))
-	if mongo.IsDuplicateKeyError(err) { // the key is there, and not free
+	if mongo.IsDuplicateKeyError(err) { // the key exists and is fresh or leased
 		return bson.NilObjectID, nil
 	}
 	if err != nil {
@@ -135,7 +136,8 @@ func (c *Cache[T]) lease(ctx context.Context, key string, now time.Time) (token 
 	return token, nil
 }
 
-// load makes a value and keeps it, unless the key was removed or given to another one meanwhile.
+// load makes a value and stores it, unless the key was removed, set, or leased to another caller
+// meanwhile.
 func (c *Cache[T]) load(ctx context.Context, key string, token bson.ObjectID, load Load[T]) (T, error) {
 	mine := bson.D{{"_id", key}, {"loader.token", token}}
 	started := c.env.Clock.Now()
@@ -154,7 +156,7 @@ func (c *Cache[T]) load(ctx context.Context, key string, token bson.ObjectID, lo
 	return value, nil
 }
 
-// put is the update that gives a key a value.
+// put returns the update that stores a value for a key.
 func (c *Cache[T]) put(value T, tags []string) bson.D {
 	fresh := c.env.Now().Add(c.cfg.TTL)
 	set := bson.D{{"value", value}, {"fresh", fresh}, {"expires", fresh.Add(c.cfg.Stale)}}
@@ -167,7 +169,8 @@ func (c *Cache[T]) put(value T, tags []string) bson.D {
 	return bson.D{{"$set", set}, {"$unset", unset}}
 }
 
-// Set gives a key a value. Who is loading one meanwhile does not replace it.
+// Set stores a value for a key. A caller that is loading the key at this moment does not overwrite
+// it.
 func (c *Cache[T]) Set(ctx context.Context, key string, value T, tags ...string) error {
 	if err := c.ready(ctx); err != nil {
 		return err
@@ -179,12 +182,12 @@ func (c *Cache[T]) Set(ctx context.Context, key string, value T, tags ...string)
 	return nil
 }
 
-// Delete removes keys. Values that are being loaded meanwhile are not kept.
+// Delete removes keys. A value that is being loaded at this moment is not stored.
 func (c *Cache[T]) Delete(ctx context.Context, keys ...string) error {
 	return c.remove(ctx, bson.D{{"_id", bson.D{{"$in", append([]string{}, keys...)}}}})
 }
 
-// DeleteTag removes all keys whose values have a tag.
+// DeleteTag removes all keys whose values have the tag.
 func (c *Cache[T]) DeleteTag(ctx context.Context, tag string) error {
 	return c.remove(ctx, bson.D{{"tags", tag}})
 }
@@ -196,13 +199,13 @@ func (c *Cache[T]) remove(ctx context.Context, filter bson.D) error {
 	return nil
 }
 
-// Rules of Cache.Check.
+// The rules of Cache.Check.
 const (
 	RuleExpires = "an entry expires, and not while its value is fresh"
 	RuleLoader  = "who loads a value has a lease that ends"
 )
 
-// Check lists what contradicts the rules. It reads all entries.
+// Check reads all entries and lists the violations of the rules.
 func (c *Cache[T]) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	isDate := func(field string) bson.D {
 		return bson.D{{"$eq", bson.A{bson.D{{"$type", field}}, "date"}}}
@@ -241,7 +244,7 @@ func (c *Cache[T]) Check(ctx context.Context) (out []patterns.Violation, err err
 	return out, nil
 }
 
-// Indexes returns what removes entries, and what tags are found by.
+// Indexes returns the TTL index that removes entries, and the index of the tags.
 func (c *Cache[T]) Indexes() []patterns.Index {
 	byTag := options.Index().SetSparse(true)
 	return []patterns.Index{
@@ -257,17 +260,18 @@ func (c *Cache[T]) EnsureIndexes(ctx context.Context) error {
 	return c.prepared.Ensure(ctx, c.coll.Database(), c.Indexes())
 }
 
-// ready fails before the first use without EnsureIndexes: entries would never go.
+// ready fails if the indexes were not created before the first use: without them, entries would
+// never be removed.
 func (c *Cache[T]) ready(ctx context.Context) error {
 	return c.prepared.Check(ctx, c.coll.Database(), c.env.Logger, c.Indexes)
 }
 
-// ShardKeys returns how entries are distributed over shards.
+// ShardKeys returns the shard key of the entries.
 func (c *Cache[T]) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: c.coll.Name(), Key: bson.D{{"_id", "hashed"}}}}
 }
 
-// Shard distributes the entries over the shards of a cluster.
+// Shard shards the entries by the key of ShardKeys.
 func (c *Cache[T]) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, c.coll.Database(), c.ShardKeys())
 }

@@ -33,7 +33,7 @@ func counting(n *atomic.Int64) slicecache.Load[string] {
 func TestGet(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
-	clock.Advance(100 * 365 * 24 * time.Hour) // so that the server removes nothing
+	clock.Advance(100 * 365 * 24 * time.Hour) // the clock is far in the future, so the server removes no entry
 	c := newCache(t, patterntest.Open(t), slicecache.CacheConfig{Env: patterns.Env{Clock: clock}, TTL: time.Minute})
 	var n atomic.Int64
 	for _, step := range []struct {
@@ -77,7 +77,7 @@ func TestStampede(t *testing.T) {
 	for range workers {
 		wg.Go(func() {
 			got, err := c.Get(t.Context(), "k", func(context.Context) (string, []string, error) {
-				if n := loads.Add(1); n < 3 { // the first two fail
+				if n := loads.Add(1); n < 3 { // the first two loads fail
 					return "", nil, errors.New("try again")
 				}
 				time.Sleep(20 * time.Millisecond)
@@ -97,7 +97,7 @@ func TestStampede(t *testing.T) {
 	mustHold(t, c)
 }
 
-// TestStale returns the old value while a new one is loaded, for as long as it may.
+// TestStale returns the old value while a new one is being loaded, for the time Stale.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -128,7 +128,7 @@ func TestStale(t *testing.T) {
 	if got := get(); got != "v1" {
 		t.Error(got)
 	}
-	clock.Advance(30 * time.Second) // it is too old now
+	clock.Advance(30 * time.Second) // the time Stale is over
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if got, err := c.Get(ctx, "k", counting(&n)); !errors.Is(err, context.DeadlineExceeded) {
@@ -141,8 +141,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestRemovedWhileLoaded does not keep a value that was made before the key was removed, set, or
-// given to another one.
+// TestRemovedWhileLoaded checks that a value is not stored if its key was removed, set, or leased
+// to another caller during the load.
 func TestRemovedWhileLoaded(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -174,13 +174,13 @@ func TestRemovedWhileLoaded(t *testing.T) {
 	}
 }
 
-// TestCacheTogether gets, sets and deletes at once: what is returned was never removed before the
-// call.
+// TestCacheTogether gets, sets and deletes at once: Get never returns a value that was removed
+// before the call.
 func TestCacheTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 6, 30
 	c := newCache(t, patterntest.Open(t), slicecache.CacheConfig{Poll: time.Millisecond})
-	var version atomic.Int64 // of what the values are made of
+	var version atomic.Int64 // the version from which values are made
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
@@ -201,7 +201,8 @@ func TestCacheTogether(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				// The deletion of the version at may not be over yet; that of the one before it is.
+				// The deletion of version at may still be under way, but the deletion of version
+				// at-1 has ended.
 				if !loaded && got < fmt.Sprintf("%09d", at-1) {
 					t.Errorf("%s at version %d", got, at)
 				}
@@ -212,8 +213,7 @@ func TestCacheTogether(t *testing.T) {
 	mustHold(t, c)
 }
 
-// TestCrashGet lets the process die at every point; another one gets a value when the lease is
-// over.
+// TestCrashGet lets the process die at every point. After the lease, another process gets a value.
 func TestCrashGet(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -253,7 +253,7 @@ func TestCrashGet(t *testing.T) {
 	}
 }
 
-// TestCacheBroken breaks each rule by what others have written.
+// TestCacheBroken breaks each rule with entries that other programs have written.
 func TestCacheBroken(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ change, want string }{
@@ -278,17 +278,17 @@ func TestCacheBroken(t *testing.T) {
 	}
 }
 
-// TestW064 has the server remove what is older than 1000 seconds, and nothing else.
+// TestW064 checks that the server removes entries older than 1000 seconds, and no others.
 func TestW064(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	fast := bson.D{{"setParameter", 1}, {"ttlMonitorSleepSecs", 1}}
 	if err := db.Client().Database("admin").RunCommand(t.Context(), fast).Err(); err != nil {
-		t.Skip(err) // it would take a minute
+		t.Skip(err) // the test would take a minute
 	}
 	clock := patterntest.NewClock()
 	clock.Advance(time.Now().Add(-1001 * time.Second).Sub(clock.Now()))
-	newCache(t, db, slicecache.CacheConfig{}) // whose server's clock is the real one
+	newCache(t, db, slicecache.CacheConfig{}) // this cache uses the real time
 	old, err := slicecache.NewCache[string](db, slicecache.CacheConfig{Env: patterns.Env{Clock: clock}})
 	must(t, err)
 	must(t, old.Set(t.Context(), "old", "v"))

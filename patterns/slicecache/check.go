@@ -10,15 +10,15 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Rules of Latest.Check.
+// The rules of Latest.Check.
 const (
 	RuleSize   = "a parent shows no more than so many items"
 	RuleLatest = "a parent shows its latest items"
 	RuleParent = "an item has a parent"
 )
 
-// Check lists what contradicts the rules. It reads all parents and the latest items of each; while
-// items are added, it also lists parents that do not show one yet.
+// Check reads all parents and the latest items of each, and lists the violations of the rules.
+// While items are being added, it also lists parents that do not show an item yet.
 func (l *Latest[T]) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	err = l.wrong(ctx, func(parent bson.RawValue, shown, latest int, rule string) error {
 		detail := fmt.Sprintf("%d items are shown; %d are the latest", shown, latest)
@@ -38,9 +38,9 @@ func (l *Latest[T]) Check(ctx context.Context) (out []patterns.Violation, err er
 	return out, err
 }
 
-// Repair rebuilds the caches that do not show the latest items, and removes items whose parents do
-// not exist: a process that died has left them. It returns how many it mended, reads what Check
-// reads, and may run at any time.
+// Repair rebuilds caches that do not show the latest items, and removes items whose parents do not
+// exist: a process that died may have left them. It returns the number of corrections. It may run
+// at any time, and reads as much as Check.
 func (l *Latest[T]) Repair(ctx context.Context) (n int, err error) {
 	err = l.wrong(ctx, func(parent bson.RawValue, _, _ int, _ string) error {
 		n++
@@ -65,7 +65,7 @@ func (l *Latest[T]) Repair(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// wrong calls f for the parents that do not show what they should.
+// wrong calls f for each parent whose cache does not have the latest items.
 func (l *Latest[T]) wrong(ctx context.Context,
 	f func(parent bson.RawValue, shown, latest int, rule string) error,
 ) error {
@@ -144,7 +144,7 @@ func (l *Latest[T]) orphans(ctx context.Context) (out []orphan, err error) {
 	return out, nil
 }
 
-// Indexes returns what the items of a parent are found by. Parents need none.
+// Indexes returns the index by which the items of a parent are found. Parents need no index.
 func (l *Latest[T]) Indexes() []patterns.Index {
 	keys := bson.D{{"parent", 1}, {"at", 1}, {"_id", 1}}
 	return []patterns.Index{{Collection: l.items.Name(), Model: mongo.IndexModel{Keys: keys}}}
@@ -155,13 +155,13 @@ func (l *Latest[T]) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, l.items.Database(), l.Indexes())
 }
 
-// ShardKeys returns how items are distributed over shards. Parents are by what else they are used
-// for.
+// ShardKeys returns the shard key of the items. The application chooses the shard key of the
+// parents.
 func (l *Latest[T]) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: l.items.Name(), Key: bson.D{{"parent", 1}, {"_id", 1}}}}
 }
 
-// Shard distributes the items over the shards of a cluster.
+// Shard shards the items by the key of ShardKeys.
 func (l *Latest[T]) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, l.items.Database(), l.ShardKeys())
 }

@@ -51,7 +51,7 @@ func ExampleLatest() {
 	// first
 }
 
-// A page is made once, and again after what it shows has changed.
+// A page is rendered once, and again after its content has changed.
 func ExampleCache() {
 	ctx := context.Background()
 	db, err := sheaf.Open(sheaf.Memory, nil)

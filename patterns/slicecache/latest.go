@@ -14,51 +14,51 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of latest items.
+// Errors of Latest.
 var (
 	// ErrNoParent is returned for a parent that does not exist.
 	ErrNoParent = errors.New("slicecache: there is no such parent")
 	// ErrNoItem is returned for an item that does not exist.
 	ErrNoItem = errors.New("slicecache: there is no such item")
-	// ErrBusy is returned where a parent changed each time that its cache was about to be replaced.
+	// ErrBusy is returned if a parent changed during every attempt to replace its cache.
 	ErrBusy = errors.New("slicecache: the parent changes all the time")
 )
 
-// DefaultMax is how many items a parent shows.
+// DefaultMax is the default number of items that a parent shows.
 const DefaultMax = 10
 
 // LatestConfig configures Latest. The zero value works.
 type LatestConfig[T any] struct {
 	patterns.Env
-	// Parents and Items are collections: "posts" and "comments" if empty.
+	// Parents and Items are the names of the collections; "posts" and "comments" if empty.
 	Parents, Items string
-	// Field is where a parent has its latest items: "latest" if empty.
+	// Field is the field of a parent that holds its latest items; "latest" if empty.
 	Field string
-	// Max is how many it has; DefaultMax if zero.
+	// Max is the number of items that a parent shows; DefaultMax if zero.
 	Max int
-	// Preallocate fills the cache with copies of Template before there are items, so that a parent
-	// keeps its size.
+	// Preallocate fills the cache with copies of Template before there are items, so that the size
+	// of a parent hardly changes.
 	Preallocate bool
 	Template    T
 }
 
-// Item belongs to a parent.
+// Item is an item of a parent.
 type Item[T any] struct {
-	// ID makes an item that is added again the same one.
+	// ID identifies the item: an item that is added again with the same ID is the same item.
 	ID any `bson:"_id"`
-	// At is its place in the order.
+	// At is the time by which items are ordered.
 	At   time.Time `bson:"at"`
 	Body T         `bson:"body"`
 }
 
-// stored is an item in its own collection.
+// stored is an item in the collection of items.
 type stored[T any] struct {
 	Item   Item[T] `bson:",inline"`
 	Parent any     `bson:"parent"`
 }
 
-// Latest keeps the latest items of each parent inside the parent's document, beside the collection
-// that has all of them. It is safe for concurrent use.
+// Latest stores copies of the latest items of each parent in the parent's document. A collection of
+// its own holds all items. It is safe for concurrent use.
 type Latest[T any] struct {
 	env            patterns.Env
 	parents, items *mongo.Collection
@@ -66,7 +66,7 @@ type Latest[T any] struct {
 	rev            string // the field that counts changes of the cache
 }
 
-// NewLatest returns the latest items of a database's parents.
+// NewLatest returns a Latest for the parents and items in db.
 func NewLatest[T any](db *mongo.Database, cfg LatestConfig[T]) (*Latest[T], error) {
 	if cfg.Max < 0 {
 		return nil, fmt.Errorf("slicecache: %d items", cfg.Max)
@@ -89,11 +89,11 @@ func NewLatest[T any](db *mongo.Database, cfg LatestConfig[T]) (*Latest[T], erro
 	}, nil
 }
 
-// order is that of items in a cache: the oldest first.
+// order is the order of items in a cache: the oldest first.
 var order = bson.D{{"at", 1}, {"_id", 1}}
 
-// Add adds an item to a parent. It gives it an ID and the present time where it has none; after an
-// error the same item may be added again.
+// Add adds an item to a parent. It sets ID and At if they are empty. After an error the same item
+// may be added again. Add returns ErrNoParent if the parent does not exist.
 func (l *Latest[T]) Add(ctx context.Context, parent any, item *Item[T]) error {
 	if item.ID == nil {
 		item.ID = bson.NewObjectID()
@@ -118,7 +118,7 @@ func (l *Latest[T]) Add(ctx context.Context, parent any, item *Item[T]) error {
 	}
 	err = l.parents.FindOne(ctx, bson.D{{"_id", parent}}, options.FindOne().SetProjection(bson.D{{"_id", 1}})).Err()
 	if !errors.Is(err, mongo.ErrNoDocuments) {
-		return err // nil: it is there already
+		return err // nil: the parent already shows the item
 	}
 	if _, err := l.items.DeleteOne(ctx, bson.D{{"_id", item.ID}}); err != nil {
 		return fmt.Errorf("slicecache: remove an item without a parent: %w", err)
@@ -126,7 +126,7 @@ func (l *Latest[T]) Add(ctx context.Context, parent any, item *Item[T]) error {
 	return ErrNoParent
 }
 
-// Prepare fills the cache of a parent that has none with templates.
+// Prepare fills the cache of a parent with templates, if the parent has no cache yet.
 func (l *Latest[T]) Prepare(ctx context.Context, parent any) error {
 	without := bson.D{{"_id", parent}, {l.cfg.Field, bson.D{{"$exists", false}}}}
 	_, err := l.parents.UpdateOne(ctx, without, bson.D{
@@ -139,8 +139,8 @@ func (l *Latest[T]) Prepare(ctx context.Context, parent any) error {
 	return nil
 }
 
-// padded puts templates in front of items. They are older than all of them, and so are the first to
-// go.
+// padded prepends templates to items. Templates are older than all items, so they are dropped
+// first.
 func (l *Latest[T]) padded(items []Item[T]) []Item[T] {
 	if !l.cfg.Preallocate {
 		return append([]Item[T]{}, items...)
@@ -163,7 +163,7 @@ func (l *Latest[T]) Show(ctx context.Context, parent any) ([]Item[T], error) {
 	return items, nil
 }
 
-// cache is what a parent has.
+// cache is the cache of a parent, and the number of its changes.
 type cache[T any] struct {
 	items []Item[T]
 	rev   int64
@@ -204,11 +204,11 @@ func (l *Latest[T]) newest(ctx context.Context, parent any) ([]Item[T], error) {
 	return items, nil
 }
 
-// rebuildTries bounds how often a cache is read again as others change it.
+// rebuildTries is the number of attempts of Rebuild.
 const rebuildTries = 100
 
-// Rebuild makes the cache of a parent anew from all items. It may run at any time: where the cache
-// changes meanwhile, it begins again.
+// Rebuild builds the cache of a parent again from all its items. It may run at any time: if the
+// cache changes meanwhile, Rebuild starts again.
 func (l *Latest[T]) Rebuild(ctx context.Context, parent any) error {
 	for range rebuildTries {
 		before, err := l.read(ctx, parent)
@@ -220,7 +220,7 @@ func (l *Latest[T]) Rebuild(ctx context.Context, parent any) error {
 			return err
 		}
 		same := bson.D{{"_id", parent}, {l.rev, before.rev}}
-		if before.rev == 0 { // there is none, or it was never changed
+		if before.rev == 0 { // the parent has no cache, or the cache was never changed
 			same[1].Value = bson.D{{"$in", bson.A{nil, 0}}}
 		}
 		res, err := l.parents.UpdateOne(ctx, same, bson.D{{"$set", bson.D{
@@ -236,14 +236,14 @@ func (l *Latest[T]) Rebuild(ctx context.Context, parent any) error {
 	return ErrBusy
 }
 
-// Edit changes the body of an item, and the cache of its parent if it is there.
+// Edit changes the body of an item, and rebuilds the cache of its parent.
 func (l *Latest[T]) Edit(ctx context.Context, id any, body T) error {
 	set := bson.D{{"$set", bson.D{{"body", body}}}}
 	return l.rebuilt(ctx, l.items.FindOneAndUpdate(ctx, bson.D{{"_id", id}}, set,
 		options.FindOneAndUpdate().SetProjection(parentOnly)))
 }
 
-// Delete removes an item; the cache of its parent shows the next older one instead.
+// Delete removes an item. The cache of its parent then shows the next older item.
 func (l *Latest[T]) Delete(ctx context.Context, id any) error {
 	return l.rebuilt(ctx, l.items.FindOneAndDelete(ctx, bson.D{{"_id", id}},
 		options.FindOneAndDelete().SetProjection(parentOnly)))
@@ -251,7 +251,7 @@ func (l *Latest[T]) Delete(ctx context.Context, id any) error {
 
 var parentOnly = bson.D{{"parent", 1}}
 
-// rebuilt rebuilds the cache of the parent of an item that was changed.
+// rebuilt rebuilds the cache of the parent of a changed item.
 func (l *Latest[T]) rebuilt(ctx context.Context, changed *mongo.SingleResult) error {
 	var item struct {
 		Parent any `bson:"parent"`

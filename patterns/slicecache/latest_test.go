@@ -49,7 +49,7 @@ func insertParents(t testing.TB, db *mongo.Database, n int) {
 	}
 }
 
-// checker is what both caches have.
+// checker is the interface that both caches have.
 type checker interface {
 	Check(ctx context.Context) ([]patterns.Violation, error)
 }
@@ -62,7 +62,7 @@ func mustHold(t testing.TB, c checker) {
 	}
 }
 
-// bodies returns what a parent shows.
+// bodies returns the items that a parent shows.
 func bodies(t testing.TB, l *latest, parent any) (out []string) {
 	t.Helper()
 	items, err := l.Show(context.Background(), parent)
@@ -73,7 +73,7 @@ func bodies(t testing.TB, l *latest, parent any) (out []string) {
 	return out
 }
 
-// TestW033 adds an eleventh comment to ten.
+// TestW033 adds an eleventh comment to ten comments.
 func TestW033(t *testing.T) {
 	t.Parallel()
 	for _, preallocate := range []bool{false, true} {
@@ -86,7 +86,7 @@ func TestW033(t *testing.T) {
 			if n := len(bodies(t, l, 0)); n != min(i+1, 10) {
 				t.Errorf("%d are shown", n)
 			}
-			must(t, l.Prepare(t.Context(), 0)) // has no effect any more
+			must(t, l.Prepare(t.Context(), 0)) // the second call has no effect
 			var doc struct{ Latest []bson.Raw }
 			must(t, db.Collection("posts").FindOne(t.Context(), bson.D{}).Decode(&doc))
 			if preallocate && len(doc.Latest) != 10 {
@@ -188,13 +188,13 @@ func TestRefused(t *testing.T) {
 	must(t, l.Add(ctx, 0, &item{ID: 1, Body: "x"}))
 	_, err := db.Collection("posts").DeleteMany(ctx, bson.D{})
 	must(t, err)
-	must(t, l.Delete(ctx, 1)) // its parent is gone
+	must(t, l.Delete(ctx, 1)) // the parent does not exist any more
 	if _, err := slicecache.NewLatest(db, config{Max: -1}); err == nil {
 		t.Error("a negative number is taken")
 	}
 }
 
-// TestTogether adds, adds again, edits, deletes and rebuilds at once.
+// TestTogether adds, repeats, edits, deletes and rebuilds at once.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds, parents = 6, 25, 2
@@ -231,14 +231,14 @@ func TestTogether(t *testing.T) {
 	mustHold(t, l)
 }
 
-// TestCrash lets the process die at every point of every operation; Repair mends what is left, and
+// TestCrash lets the process die at every point of every operation. Repair corrects the caches, and
 // the operation can be repeated.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		do     func(ctx context.Context, l *latest) error
-		before string // shown if the operation had no effect
+		before string // the items shown if the operation had no effect
 		after  string
 		points int
 	}{
@@ -311,7 +311,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestBroken breaks each rule by what others have written, and mends it.
+// TestBroken breaks each rule with documents that other programs have written, and repairs them.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ coll, change, want string }{
@@ -372,7 +372,7 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestCrashRepair lets the process die while it repairs; the next one goes on.
+// TestCrashRepair lets the process die during Repair. The next Repair continues.
 func TestCrashRepair(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{

@@ -100,7 +100,6 @@ var notClean = []string{
 	"patterns/relation",
 	"patterns/rollup",
 	"patterns/seating",
-	"patterns/slicecache",
 	"patterns/social",
 	"patterns/timeseries",
 	"patterns/topic",
