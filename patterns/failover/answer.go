@@ -16,10 +16,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Store remembers answers, outside of the deployment that they are from. It is safe for concurrent
-// use.
+// Store stores answers outside of the deployment from which they were read. It is safe for
+// concurrent use.
 type Store interface {
-	// Load returns nil where it remembers nothing.
+	// Load returns the answer of a key, or nil if the store has none.
 	Load(key string) ([]byte, error)
 	Save(key string, answer []byte) error
 }
@@ -27,15 +27,15 @@ type Store interface {
 // Cached is an answer.
 type Cached[T any] struct {
 	Value T `bson:"value"`
-	// At is when it was read.
+	// At is the time at which the value was read.
 	At time.Time `bson:"at"`
-	// Stale says that it was not read now: the deployment does not answer.
+	// Stale marks a value from the store: the deployment did not answer now.
 	Stale bool `bson:"-"`
 }
 
-// Answer reads a value, and remembers it by its key. Where no member of the deployment answers it
-// returns what it remembers, of whatever age, and ErrEmergency where that is nothing. Values are
-// stored as BSON.
+// Answer reads a value and stores it under the key. If no member of the deployment answers, it
+// returns the stored value, however old it is. It returns ErrEmergency if there is no stored value.
+// Values are stored as BSON.
 func Answer[T any](ctx context.Context, f *Failover, key string,
 	read func(ctx context.Context, db *mongo.Database) (T, error),
 ) (Cached[T], error) {
@@ -46,7 +46,7 @@ func Answer[T any](ctx context.Context, f *Failover, key string,
 	})
 	if failed == nil {
 		if f.due(key, answer.At) {
-			if err := save(f, key, answer); err != nil { // the answer is right all the same
+			if err := save(f, key, answer); err != nil { // the answer is valid even if it could not be stored
 				f.env.Logger.Error("an answer could not be remembered", "key", key, "error", err)
 			}
 		}
@@ -79,10 +79,10 @@ func save[T any](f *Failover, key string, answer Cached[T]) error {
 	return f.cfg.Store.Save(key, data)
 }
 
-// maxDue bounds how many times Failover notes.
+// maxDue is the largest number of keys whose save times Failover remembers.
 const maxDue = 10_000
 
-// due reports whether an answer is to be remembered anew.
+// due reports whether the answer of a key should be stored again.
 func (f *Failover) due(key string, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,17 +96,17 @@ func (f *Failover) due(key string, now time.Time) bool {
 	return true
 }
 
-// Memory is a Store of the process: it forgets when the process ends, and the oldest where it is
-// full.
+// Memory is a Store in the memory of the process. When it is full it drops the answer whose key was
+// saved first. When the process ends, all answers are lost.
 type Memory struct {
 	max int
 
 	mu      sync.Mutex
 	answers map[string][]byte
-	order   []string // in which they were first saved
+	order   []string // the keys in the order in which they were first saved
 }
 
-// NewMemory returns a store of up to max answers, 1,000 if zero.
+// NewMemory returns a store for up to limit answers; 1,000 if limit is zero.
 func NewMemory(limit int) *Memory {
 	if limit <= 0 {
 		limit = 1000
@@ -136,8 +136,8 @@ func (m *Memory) Save(key string, answer []byte) error {
 	return nil
 }
 
-// Dir is a Store that outlasts the process: a directory with a file for each answer, which others
-// may serve as it is.
+// Dir is a Store that survives the process: a directory with one file for each answer. Other
+// programs may serve these files.
 type Dir string
 
 func (d Dir) path(key string) string {
@@ -157,7 +157,7 @@ func (d Dir) Load(key string) ([]byte, error) {
 	return data, nil
 }
 
-// Save implements Store. Whoever loads it meanwhile sees the old answer or the new one.
+// Save implements Store. A concurrent Load sees the old answer or the new one.
 func (d Dir) Save(key string, answer []byte) (err error) {
 	file, err := os.CreateTemp(string(d), "new-*")
 	if err != nil {

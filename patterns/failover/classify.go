@@ -10,21 +10,22 @@ import (
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 )
 
-// outcome is what an error says about the operation.
+// outcome is the meaning of an error for the operation.
 type outcome int
 
 const (
-	// answered: the server has executed or refused it; to ask again would give the same.
+	// answered: the server has executed or refused the operation; another attempt would give the
+	// same result.
 	answered outcome = iota
-	// unsent: it was certainly not executed.
+	// unsent: the operation was certainly not executed.
 	unsent
-	// unknown: it was executed or not.
+	// unknown: the operation may or may not have been executed.
 	unknown
 )
 
-// away are the codes of errors by which a member says that it is not, or not any more, the one to
-// ask. One that arrives may be the answer to the driver's own second attempt, so that alone it does
-// not say that the first one was not executed.
+// away lists the error codes with which a member says that it cannot serve the operation, or cannot
+// serve it any more. Such an error may be the answer to the driver's own second attempt. Therefore
+// it does not prove that the first attempt was not executed.
 var away = []int{
 	6,     // HostUnreachable
 	7,     // HostNotFound
@@ -42,12 +43,12 @@ var away = []int{
 	13436, // NotPrimaryOrSecondary
 }
 
-// classify says what is known after an error.
+// classify returns the meaning of an error.
 func classify(err error) outcome {
 	if err == nil {
 		return answered
 	}
-	// The driver returns it only where nothing was sent before.
+	// The driver returns this error only if it has sent nothing before.
 	if selection := (topology.ServerSelectionError{}); errors.As(err, &selection) {
 		return unsent
 	}
@@ -59,8 +60,8 @@ func classify(err error) outcome {
 			return unknown
 		}
 	}
-	// Of a connection that was not to be had any more. It may hide the error of the driver's
-	// attempt before.
+	// No connection was available. This error may hide the error of an earlier attempt of the
+	// driver.
 	if pool := driver.RetryablePoolError(nil); errors.As(err, &pool) {
 		return unknown
 	}
@@ -73,8 +74,8 @@ func classify(err error) outcome {
 	return answered
 }
 
-// unreplicated reports whether a write was executed, but perhaps not by enough members to survive a
-// fail-over.
+// unreplicated reports whether a write was executed, but perhaps not on enough members to survive a
+// failover.
 func unreplicated(err error) bool {
 	if one := (mongo.WriteException{}); errors.As(err, &one) {
 		return one.WriteConcernError != nil

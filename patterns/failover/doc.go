@@ -23,85 +23,91 @@
 //
 // # The problem
 //
-// A connection breaks before the answer to a write arrives. Was it executed? To repeat it may be to
-// charge a customer twice, not to repeat it may be to lose an order; the driver repeats a command
-// once, and cannot know the rest. An election takes some seconds, in which there is no primary, but
-// members who can be read; a network that is cut takes hours, in which each request waits until its
-// time is over, and the program with it. And when nothing answers, a site may still show its front
-// page of a minute ago.
+// A connection breaks before the reply to a write arrives. Was the write executed? If the program
+// repeats it, it may charge a customer twice. If it does not, it may lose an order. The driver
+// repeats a command once and cannot know more. An election takes some seconds. During this time
+// there is no primary, but other members can be read. A cut network takes hours, and every request
+// waits until its timeout, and the program with it. And when no member answers, a site may still
+// show its front page of a minute ago.
 //
-// When not to use it: for commands that the driver's own repetition is enough for, in programs that
-// people start by hand. It is no cache: Answer asks the deployment each time, as long as there is
-// one.
+// When not to use it: for commands for which the driver's own retry is enough, in programs that
+// people start by hand. The package is not a cache: Answer asks the deployment each time, as long
+// as the deployment answers.
 //
 // # The documents
 //
-// None in the database: what is remembered is outside of the deployment, in a Store, by a key that
-// the program chooses:
+// The package stores no documents in the database. It stores answers outside of the deployment, in
+// a Store, under keys that the program chooses:
 //
 //	"front-page": {value: "<html>…", at: ISODate("2026-05-01T12:00:00Z")}
 //
-// A Store is in memory, or a directory (Dir) that another server can serve while this one is down.
+// A Store is in memory, or a directory (Dir) that another server can serve while this program is
+// down.
 //
 // # The modes
 //
-//	Normal       everything is asked of the primary
-//	Searching    it does not answer: reads are from any member, writes wait for the next one, up to Config.Patience
-//	ReadOnly     that was not enough: writes fail at once, with ErrReadOnly
-//	Emergency    no member answers: reads fail at once, with ErrEmergency; Answer returns what it remembers, marked as stale
+//	Normal       all operations go to the primary
+//	Searching    the primary does not answer: reads go to any member, writes wait up to Config.Patience
+//	             for a new primary
+//	ReadOnly     there was no primary for that time: writes fail at once with ErrReadOnly
+//	Emergency    no member answers: reads fail at once with ErrEmergency; Answer returns stored answers,
+//	             marked as stale
 //
-// Every Config.Probe one operation is tried nevertheless; when the primary answers it, the mode is
-// Normal again. That operation waits up to Config.Attempt. Switch sets a mode by hand, for
-// maintenance. A slow operation, or one connection that breaks, is no change of mode: a ping is
-// asked first.
+// Every Config.Probe, one operation is tried in spite of the mode. If the primary answers it, the
+// mode becomes Normal again. This operation waits up to Config.Attempt. Switch sets a mode by hand,
+// for maintenance. A slow operation or a single broken connection does not change the mode: the
+// package first sends a ping.
 //
 // # Operations
 //
-//	Read            1 attempt with the primary, or with any member; more where they do not answer
-//	Write, Never    1 attempt; more only while it is certain that nothing was sent, or that the server has written nothing
+//	Read            1 attempt with the primary or with any member; more if it does not answer
+//	Write, Never    1 attempt; more only if nothing was sent, or if the server has written nothing
 //	Write, Always   attempts until there is an answer
-//	Write, Ask      the same, and Done is asked before each attempt that follows a lost answer, and after one that is refused
-//	Answer          Read, and 1 Save at most every Config.Refresh
+//	Write, Ask      the same; also calls Done before each attempt that follows a lost reply, and after a
+//	                refused attempt
+//	Answer          a Read, and at most 1 Save every Config.Refresh
 //	Session         none; Token none
 //
 // # Guarantees
 //
-//   - Nothing is repeated that may have been executed, unless the caller says that it may be. The
-//     caller is told ErrUncertain where that is not known, ErrReadOnly where it was certainly not
-//     executed. A server that steps down is believed to have written nothing only where it says so
-//     (NoWritesPerformed): its answer may be to the driver's second attempt.
-//   - Ask cannot see a write that is still on its way. It needs a write that cannot be done twice,
-//     such as an insert with a given _id; then the second one is refused, Done is asked once more,
-//     and the caller hears the truth.
-//   - A session reads what it has written, from whichever member, in whichever process goes on with
-//     its token, also across a fail-over: all is with read and write concern majority. A member
-//     that has not come so far makes the read wait. A server without sessions is told by the
-//     driver's error of the first operation.
-//   - An answer that is Stale may be of any age, which it tells (At). Nothing else is ever older
-//     than the member that was read.
-//   - Without sessions a read from any member may be older than the one before.
+//   - The package never repeats a write that may have been executed, unless the caller allows it.
+//     The caller gets ErrUncertain if the result is unknown, and ErrReadOnly if the write was
+//     certainly not executed. If a server steps down, its error means that nothing was written only
+//     if it says so (NoWritesPerformed): the error may be the reply to the driver's second attempt.
+//   - Done cannot see a write that is still on its way. Ask therefore needs a write that cannot be
+//     executed twice, such as an insert with a given _id. The second attempt is then refused, Done
+//     is called once more, and the caller gets the correct result.
+//   - A session reads its own writes, from any member and in any process that continues with its
+//     token, and also after a failover: all operations use read and write concern majority. A read
+//     waits if the member has not replicated the session's writes yet. On a server without
+//     sessions, the first operation returns the driver's error.
+//   - A Stale answer may have any age; the field At tells it. All other results are as new as the
+//     member that was read.
+//   - Without a session, a read from any member may return older data than the read before it.
 //
 // # After a crash
 //
-//	Write, in an attempt   it was executed or not; for Ask, whoever goes on can ask Done
-//	Answer, in a Save      Dir has the old answer or the new one of the key, and perhaps a file "new-…" that may be deleted
-//	Session                its token still names what was written, in whichever process goes on with it
+//	Write, in an attempt   it was executed or not; with Ask, another process can call Done
+//	Answer, in a Save      Dir has the old or the new answer of the key, and perhaps a file "new-…",
+//	                       which may be deleted
+//	Session                its token still includes its writes, in any process that continues with it
 //
-// Nothing is left in the database. A process that begins is Normal, and finds out.
+// Nothing is left in the database. A new process starts in the mode Normal, and detects the actual
+// mode.
 //
 // # Scaling
 //
-// Each process keeps its own mode, and its own probes. Reads from any member spread over the
-// members, those in read-only mode too. With a mongos the modes are of what it reaches: a shard
-// without a primary is seen by the operations that need it, so use one Failover for what lives and
-// dies together.
+// Each process has its own mode and sends its own probes. Reads from any member, including the
+// reads in read-only mode, are spread over the members. With a mongos, the modes describe
+// everything that the mongos reaches: only the operations that need a shard notice that it has no
+// primary. So use a separate Failover for each set of data that fails together.
 //
 // # Source
 //
-// "50 Tips and Tricks for MongoDB Developers", tips 19 (drivers do not repeat: the application
-// decides by operation), 20 (no primary: go on with reads from any member that answers) and 50
-// (what one connection has written, it reads). Since then drivers repeat once, by a number by which
-// servers recognise a write, and sessions have replaced the connection, which was lost at every
-// fail-over. "Scaling MongoDB", chapter 5: the emergency site, which does not depend on the
-// deployment. They are silent about how long to wait, and how to come back.
+// The pattern is in "50 Tips and Tricks for MongoDB Developers", tips 19 (drivers do not retry: the
+// application decides for each operation), 20 (without a primary, continue with reads from any
+// member that answers) and 50 (a connection reads its own writes). Since then, drivers retry once,
+// with a number by which servers recognize a write. Sessions have replaced the connection, which
+// was lost at every failover. "Scaling MongoDB", chapter 5, has the emergency site, which does not
+// depend on the deployment. The books do not say how long to wait, or how to return to normal.
 package failover

@@ -25,8 +25,8 @@ func shop() (*failover.Failover, func()) {
 	return f, func() { _ = db.Close() }
 }
 
-// An order that must not be placed twice, and that tells whether it was placed: by its _id, which
-// is made before.
+// An order that must not be placed twice. Its _id is generated in advance, so Done can tell whether
+// it was placed.
 func ExampleFailover_Write() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -61,7 +61,7 @@ func ExampleFailover_Write() {
 	// Output: refused: true
 }
 
-// A front page that is shown even where the deployment does not answer.
+// A front page that is shown even if the deployment does not answer.
 func ExampleAnswer() {
 	f, end := shop()
 	defer end()
@@ -81,7 +81,7 @@ func ExampleAnswer() {
 	// emergency 0 stale: true
 }
 
-// Two requests of one user, to two processes; the token is in a cookie.
+// Two requests of one user go to two processes. The token is in a cookie.
 func ExampleFailover_Session() {
 	f, end := shop()
 	defer end()

@@ -17,33 +17,34 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of operations. Each wraps what the driver said last, if it was asked.
+// Errors of operations. Each wraps the last error of the driver, if an attempt was made.
 var (
-	// ErrReadOnly is returned by Write while there is no primary. Nothing was written.
+	// ErrReadOnly is returned by Write if there is no primary. Nothing was written.
 	ErrReadOnly = errors.New("failover: there is no primary, or none that answers: nothing can be written at the moment")
-	// ErrEmergency is returned by Read while no member of the deployment answers.
+	// ErrEmergency is returned by Read if no member of the deployment answers.
 	ErrEmergency = errors.New("failover: no member of the deployment answers")
-	// ErrUncertain is returned by Write where the answer was lost: it was executed or not.
+	// ErrUncertain is returned by Write if the reply was lost: the write may or may not have been
+	// executed.
 	ErrUncertain = errors.New("failover: it is not known whether the write was executed")
 )
 
-// Mode is what a deployment is good for.
+// Mode says which operations a deployment can currently serve.
 type Mode int
 
 // The modes, from the best to the worst.
 const (
-	// Normal: everything is asked of the primary.
+	// Normal: all operations go to the primary.
 	Normal Mode = iota
-	// Searching: the primary does not answer. Reads are from any member, writes wait for the next
+	// Searching: the primary does not answer. Reads go to any member, writes wait for the next
 	// primary.
 	Searching
-	// ReadOnly: that has taken too long. Writes fail at once.
+	// ReadOnly: the search for a primary has taken too long. Writes fail at once.
 	ReadOnly
-	// Emergency: no member answers. Reads fail at once; Answer returns what it remembers.
+	// Emergency: no member answers. Reads fail at once; Answer returns stored answers.
 	Emergency
 )
 
-// String names the mode.
+// String returns the name of the mode.
 func (m Mode) String() string {
 	switch m {
 	case Normal:
@@ -62,28 +63,30 @@ func (m Mode) String() string {
 // Config configures Failover. The zero value works.
 type Config struct {
 	patterns.Env
-	// Patience is how long an operation is tried, 15 seconds if zero: longer than most elections.
+	// Patience is the longest time for all attempts of an operation; 15 seconds if zero, which is
+	// longer than most elections.
 	Patience time.Duration
-	// Attempt is how long one attempt may take, 5 seconds if zero.
+	// Attempt is the longest time for one attempt; 5 seconds if zero.
 	Attempt time.Duration
-	// Pause is the first one between attempts, 50 milliseconds if zero; each is up to twice as long
-	// as the one before, to a second.
+	// Pause is the first wait between two attempts; 50 milliseconds if zero. Each wait is up to
+	// twice as long as the preceding one, at most a second.
 	Pause time.Duration
-	// Probe is how often a deployment that is away is asked whether it is back, a second if zero.
+	// Probe is the interval at which an operation tests whether an unavailable deployment is back;
+	// a second if zero.
 	Probe time.Duration
-	// Store is where Answer remembers what it has read: 1,000 answers in memory if nil.
+	// Store is the store of Answer; 1,000 answers in memory if nil.
 	Store Store
-	// Refresh is how often an answer is remembered anew, a minute if zero.
+	// Refresh is the interval at which Answer stores an answer again; a minute if zero.
 	Refresh time.Duration
-	// OnMode, if not nil, is told when the mode has changed, by the goroutines of operations,
-	// perhaps by several at once. It returns at once; Mode tells what holds now.
+	// OnMode, if not nil, is called when the mode has changed. Goroutines of operations call it,
+	// perhaps several at once. It must return quickly; Mode returns the current mode.
 	OnMode func(from, to Mode)
 }
 
-// longestPause is between two attempts.
+// longestPause is the longest wait between two attempts.
 const longestPause = time.Second
 
-// Failover executes operations of a database as the state of its deployment allows. It is safe for
+// Failover executes operations of a database as the mode of its deployment allows. It is safe for
 // concurrent use.
 type Failover struct {
 	env     patterns.Env
@@ -94,12 +97,12 @@ type Failover struct {
 	mu     sync.Mutex
 	mode   Mode
 	forced Mode
-	probe  time.Time // when the deployment is asked next
+	probe  time.Time // when the deployment is probed next
 	kept   map[string]time.Time
 }
 
-// New returns the operations of a database. They are with read and write concern majority, so that
-// a fail-over takes nothing back.
+// New returns a Failover for db. Its operations use read and write concern majority, so that a
+// failover rolls nothing back.
 func New(db *mongo.Database, cfg Config) (*Failover, error) {
 	for _, d := range []struct {
 		of *time.Duration
@@ -132,20 +135,20 @@ func New(db *mongo.Database, cfg Config) (*Failover, error) {
 	}, nil
 }
 
-// Mode returns what the deployment is good for, as far as is known.
+// Mode returns the current mode of the deployment, as far as this process knows.
 func (f *Failover) Mode() Mode {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return max(f.mode, f.forced)
 }
 
-// Switch makes the mode at least m until it is switched again, for instance to ReadOnly or
-// Emergency during maintenance. Normal leaves it to what is seen.
+// Switch makes the mode at least m until the next Switch, for example ReadOnly or Emergency during
+// maintenance. Switch(Normal) returns to the detected mode.
 func (f *Failover) Switch(m Mode) {
 	f.change(func() { f.forced = m })
 }
 
-// change changes the mode, and tells.
+// change changes the mode, and logs and reports the change.
 func (f *Failover) change(set func()) {
 	f.mu.Lock()
 	from := max(f.mode, f.forced)
@@ -163,7 +166,7 @@ func (f *Failover) change(set func()) {
 	}
 }
 
-// seen notes that a member has answered.
+// seen records that a member has answered.
 func (f *Failover) seen(at *mongo.Database) {
 	f.change(func() {
 		switch {
@@ -175,7 +178,7 @@ func (f *Failover) seen(at *mongo.Database) {
 	})
 }
 
-// missed notes that the deployment has not answered; it is at least as bad as that.
+// missed records that the deployment has not answered: its mode is at least the given one.
 func (f *Failover) missed(mode Mode) {
 	f.change(func() {
 		f.mode = max(f.mode, mode)
@@ -183,7 +186,7 @@ func (f *Failover) missed(mode Mode) {
 	})
 }
 
-// turn returns the mode, and whether the caller is the one to ask whether it has become better.
+// turn returns the mode, and whether the caller shall probe the deployment.
 func (f *Failover) turn() (mode Mode, probe bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -195,14 +198,14 @@ func (f *Failover) turn() (mode Mode, probe bool) {
 	return mode, true
 }
 
-// refused reports whether writes are refused whatever the deployment is good for.
+// refused reports whether Switch forbids writes, whatever the state of the deployment is.
 func (f *Failover) refused() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.forced >= ReadOnly
 }
 
-// attempts calls fn until it is done or leads nowhere, ctx ends or the patience does.
+// attempts calls fn until it reports done or stop, ctx ends, or Config.Patience is over.
 func (f *Failover) attempts(ctx context.Context, fn func() (done, stop bool, err error)) (done bool, err error) {
 	until := f.env.Now().Add(f.cfg.Patience)
 	for pause := f.cfg.Pause; ; pause = min(2*pause, longestPause) {
@@ -210,7 +213,8 @@ func (f *Failover) attempts(ctx context.Context, fn func() (done, stop bool, err
 		if done, stop, err = fn(); done || stop || ctx.Err() != nil {
 			return done, err
 		}
-		// Between half of it and all: those who failed together do not come back together.
+		// The wait is random, between half of the pause and all of it, so that operations that
+		// failed together are not repeated together.
 		wait := pause/2 + rand.N(pause/2+1) //nolint:gosec // no secret
 		if f.env.Now().Add(wait).After(until) {
 			return false, err

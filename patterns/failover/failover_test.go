@@ -23,7 +23,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// clock is one on which to sleep is to be later.
+// clock is a clock on which Sleep advances the time.
 type clock struct{ *patterntest.Clock }
 
 func (c clock) Sleep(ctx context.Context, d time.Duration) error {
@@ -31,13 +31,13 @@ func (c clock) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// gate is between a client and its server.
+// gate is a connection to a server that the test can close.
 type gate struct {
 	dialer options.ContextDialer
 
 	mu     sync.Mutex
 	closed bool
-	lose   []byte // the answer to the next message with this in it is lost
+	lose   []byte // the next reply to a message that contains these bytes is lost
 	conns  []net.Conn
 }
 
@@ -105,7 +105,7 @@ type site struct {
 	t     testing.TB
 	gate  *gate
 	clock clock
-	db    *mongo.Database // as others see it
+	db    *mongo.Database // the database without the gate
 
 	mu    sync.Mutex
 	modes []string
@@ -116,7 +116,7 @@ func open(t testing.TB, cfg failover.Config) *site {
 	return openFor(t, 50*time.Millisecond, cfg)
 }
 
-// openFor lets the driver look for a server for as long as selection.
+// openFor opens a site whose driver searches for a server for the time selection.
 func openFor(t testing.TB, selection time.Duration, cfg failover.Config) *site {
 	t.Helper()
 	server := patterntest.Start(t)
@@ -125,7 +125,8 @@ func openFor(t testing.TB, selection time.Duration, cfg failover.Config) *site {
 		if s.gate.dialer = o.Dialer; s.gate.dialer == nil {
 			s.gate.dialer = &net.Dialer{}
 		}
-		// Without the driver's own second attempt, which hides most of what is to be seen here.
+		// Turn off the driver's own retries, which would hide most of the effects that this file
+		// tests.
 		o.SetDialer(s.gate).SetServerSelectionTimeout(selection).SetRetryWrites(false).SetRetryReads(false)
 	})
 	s.await(client)
@@ -168,7 +169,7 @@ func (s *site) mode(want failover.Mode) {
 	}
 }
 
-// primary returns what reads are from as long as all is well.
+// primary returns the database from which reads come in the mode Normal.
 func (s *site) primary() (primary *mongo.Database) {
 	s.t.Helper()
 	s.must(s.Read(s.t.Context(), func(_ context.Context, db *mongo.Database) error {
@@ -208,7 +209,7 @@ func increase(ctx context.Context, db *mongo.Database) error {
 	return err
 }
 
-// count returns how often increase was executed.
+// count returns the number of executions of increase.
 func (s *site) count() (doc struct{ N int64 }) {
 	s.t.Helper()
 	err := s.db.Collection("counters").FindOne(s.t.Context(), bson.D{}).Decode(&doc)
@@ -218,7 +219,7 @@ func (s *site) count() (doc struct{ N int64 }) {
 	return doc
 }
 
-// TestModes takes the deployment away and brings it back.
+// TestModes makes the deployment unavailable and available again.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	s := open(t, failover.Config{Patience: time.Second})
@@ -230,7 +231,7 @@ func TestModes(t *testing.T) {
 		t.Errorf("%+v %v", fresh, err)
 	}
 	s.gate.set(true)
-	// It depends on who notices first.
+	// The error depends on which goroutine notices the outage first.
 	if err := s.Write(ctx, failover.Write{Do: insert(2)}); !errors.Is(err, failover.ErrUncertain) &&
 		!errors.Is(err, failover.ErrReadOnly) {
 		t.Errorf("a write when it broke: %v", err)
@@ -258,7 +259,7 @@ func TestModes(t *testing.T) {
 	s.clock.Advance(time.Hour)
 	s.is("a probe", s.Read(ctx, read), failover.ErrEmergency)
 	s.gate.set(false)
-	for s.Mode() != failover.Normal && ctx.Err() == nil { // as long as the driver takes to find it
+	for s.Mode() != failover.Normal && ctx.Err() == nil { // until the driver has found the server again
 		s.clock.Advance(time.Hour)
 		_ = s.Read(ctx, read)
 	}
@@ -298,10 +299,10 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// TestLostAnswer executes writes whose answers do not arrive.
+// TestLostAnswer executes writes whose replies are lost.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
-	// The driver looks for a server that it has lost a connection to every half a second.
+	// After a lost connection, the driver looks for the server every half second.
 	s := openFor(t, 20*time.Second, failover.Config{Attempt: 20 * time.Second})
 	ctx := t.Context()
 	s.gate.loseAnswer("update")
@@ -309,7 +310,7 @@ func TestLostAnswer(t *testing.T) {
 	if n := s.count().N; n != 1 {
 		t.Errorf("it was executed %d times", n)
 	}
-	s.mode(failover.Normal) // a connection that breaks is no fail-over
+	s.mode(failover.Normal) // a broken connection is not a failover
 	s.gate.loseAnswer("insert")
 	s.must(s.Write(ctx, failover.Write{Do: insert("asked"), Repeat: failover.Ask, Done: inserted("asked")}))
 	s.gate.loseAnswer("update")
@@ -332,7 +333,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// script returns errors, one after another, and then nil.
+// script returns the given errors, one after another, and then nil.
 func script(calls *int, errs ...error) failover.Func {
 	return func(context.Context, *mongo.Database) error {
 		*calls++
@@ -343,7 +344,7 @@ func script(calls *int, errs ...error) failover.Func {
 	}
 }
 
-// TestPolicy is what is done after each kind of error.
+// TestPolicy tests the reaction to each kind of error.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	stepped := mongo.CommandError{Code: 10107, Name: "NotWritablePrimary"}
@@ -394,7 +395,7 @@ func TestPolicy(t *testing.T) {
 			c.w.Do = script(&calls, c.errs...)
 			err := s.Write(t.Context(), c.w)
 			same := errors.Is(err, c.want)
-			if want := (mongo.CommandError{}); errors.As(c.want, &want) { // they are not comparable
+			if want := (mongo.CommandError{}); errors.As(c.want, &want) { // these errors are not comparable
 				same = err != nil && err.Error() == want.Error()
 			}
 			if !same || c.calls > 0 && calls != c.calls {
@@ -404,7 +405,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// after answers as first does, and then as second.
+// after calls first once, and then second.
 func after(first, second func(context.Context, *mongo.Database) (bool, error)) func(context.Context,
 	*mongo.Database) (bool, error) {
 	asked := false
@@ -417,8 +418,8 @@ func after(first, second func(context.Context, *mongo.Database) (bool, error)) f
 	}
 }
 
-// TestAnyMember reads while there is no primary: from the others, with one that asks for the
-// primary now and then.
+// TestAnyMember reads while there is no primary: from other members, and sometimes with a probe of
+// the primary.
 func TestAnyMember(t *testing.T) {
 	t.Parallel()
 	s := open(t, failover.Config{})
@@ -457,7 +458,7 @@ func TestAnyMember(t *testing.T) {
 	s.mode(failover.Normal)
 }
 
-// TestSession follows a user from one process to another.
+// TestSession continues a user's session in another process.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	s := open(t, failover.Config{})
@@ -471,7 +472,7 @@ func TestSession(t *testing.T) {
 			t.Skip(err)
 		}
 		s.must(err)
-		s.Switch(failover.ReadOnly) // reads are from any member
+		s.Switch(failover.ReadOnly) // reads go to any member
 		s.must(s.Read(ctx, func(ctx context.Context, db *mongo.Database) error {
 			if n, err := get(ctx, db); err != nil || n != i+1 {
 				t.Errorf("%d documents after %d writes: %v", n, i+1, err)
@@ -491,12 +492,13 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// TestW140 has two users write at the same time: their writes mix, but those of each keep their
-// order.
+// TestW140 has two users write at the same time: their writes mix, but each user's writes keep
+// their order.
 func TestW140(t *testing.T) {
 	t.Parallel()
-	s := openFor(t, 20*time.Second, failover.Config{Attempt: 20 * time.Second}) // nothing is away, but all may be slow
-	// it has an order
+	// no member is away, but all may be slow
+	s := openFor(t, 20*time.Second, failover.Config{Attempt: 20 * time.Second})
+	// a capped collection keeps the order of its documents
 	s.must(s.db.CreateCollection(t.Context(), "c", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<16)))
 	users := []string{"ABC", "DEF"}
 	var wg sync.WaitGroup
@@ -569,7 +571,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestAnswerOutlasts has a process that begins while the deployment is away.
+// TestAnswerOutlasts has a process that starts while the deployment is away.
 func TestAnswerOutlasts(t *testing.T) {
 	t.Parallel()
 	dir := failover.Dir(t.TempDir())
@@ -593,7 +595,7 @@ func TestAnswerOutlasts(t *testing.T) {
 	s.is("what is not there", err, mongo.ErrNoDocuments)
 }
 
-// TestCrash lets a process die in a write that asks: it is there once or not at all.
+// TestCrash lets a process die in a write with Ask: the write is executed once or not at all.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -624,7 +626,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// flaky executes an operation, or not, and loses its answer, or not.
+// flaky executes an operation or not, and loses its reply or not.
 func (s *site) flaky(r *atomic.Int64, fn failover.Func) failover.Func {
 	return func(ctx context.Context, db *mongo.Database) error {
 		switch n := r.Add(1); {
@@ -640,7 +642,7 @@ func (s *site) flaky(r *atomic.Int64, fn failover.Func) failover.Func {
 	}
 }
 
-// TestTogether writes from many goroutines while answers are lost and the primary steps down.
+// TestTogether writes from many goroutines while replies are lost and the primary steps down.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const writers, writes = 8, 40

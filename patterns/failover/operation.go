@@ -9,11 +9,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Func is an operation: one or several commands on db, with ctx. What it reads it reads to the end:
-// ctx ends when it returns.
+// Func is an operation: one or several commands on db with ctx. It must read its results
+// completely, because ctx ends when it returns.
 type Func func(ctx context.Context, db *mongo.Database) error
 
-// attempt executes fn once. missing says that the member that it was for does not answer at all.
+// attempt executes fn once. missing reports that the member did not answer at all.
 func (f *Failover) attempt(ctx context.Context, db *mongo.Database, fn Func) (out outcome, missing bool, err error) {
 	err = f.once(ctx, db, fn)
 	out = classify(err)
@@ -21,10 +21,10 @@ func (f *Failover) attempt(ctx context.Context, db *mongo.Database, fn Func) (ou
 	case out == answered:
 		f.seen(db)
 		return out, false, err
-	case ctx.Err() != nil: // of the caller
+	case ctx.Err() != nil: // the caller's context has ended
 		return out, false, err
 	case out == unknown:
-		// A slow operation, or a connection that broke, says nothing of the deployment.
+		// A slow operation or a broken connection says nothing about the deployment: send a ping.
 		missing = classify(f.once(ctx, db, hello)) != answered && ctx.Err() == nil
 	default:
 		missing = true
@@ -35,26 +35,26 @@ func (f *Failover) attempt(ctx context.Context, db *mongo.Database, fn Func) (ou
 	return out, missing, err
 }
 
-// once calls fn with the time of one attempt.
+// once calls fn with the timeout of one attempt.
 func (f *Failover) once(ctx context.Context, db *mongo.Database, fn Func) error {
 	one, cancel := context.WithTimeout(ctx, f.cfg.Attempt)
 	defer cancel()
 	return fn(one, db)
 }
 
-// hello asks a member whether it is there.
+// hello checks whether a member answers.
 func hello(ctx context.Context, db *mongo.Database) error {
 	return db.RunCommand(ctx, bson.D{{"ping", 1}}).Err()
 }
 
-// Read executes a read. fn may be called several times, with the primary or with any member; in a
-// session (Session.Context) it sees what the session has written in either case.
+// Read executes a read. It may call fn several times, with the primary or with any member. In a
+// session (Session.Context), fn always sees the session's own writes.
 func (f *Failover) Read(ctx context.Context, fn Func) error {
 	mode, probe := f.turn()
 	if mode == Emergency && !probe {
 		return ErrEmergency
 	}
-	lost := false // no member answers at all
+	lost := false // no member answers
 	done, err := f.attempts(ctx, func() (done, stop bool, err error) {
 		if mode == Normal || probe {
 			out, missing, err := f.attempt(ctx, f.primary, fn)
@@ -76,30 +76,31 @@ func (f *Failover) Read(ctx context.Context, fn Func) error {
 	return fmt.Errorf("%w: %w", ErrEmergency, err)
 }
 
-// Repeat is what may be done with a write whose answer was lost.
+// Repeat says whether a write may be repeated after its reply was lost.
 type Repeat int
 
-// What may be done.
+// The values of Repeat.
 const (
-	// Never: the caller is told, by ErrUncertain.
+	// Never: the write is not repeated, and Write returns ErrUncertain.
 	Never Repeat = iota
-	// Always: to execute it twice is to execute it once, as with $set, upserts by _id, deletes.
+	// Always: executing the write twice has the same effect as once, as with $set, upserts by _id
+	// and deletes.
 	Always
-	// Ask: Write.Done tells whether it was executed, as for inserts with a given _id.
+	// Ask: Write.Done tells whether the write was executed, as for inserts with a given _id.
 	Ask
 )
 
-// Write is a write, and what may be done with it.
+// Write describes a write, and whether it may be repeated.
 type Write struct {
 	Do     Func
 	Repeat Repeat
-	// Done says whether Do was executed, for Ask. It reads from the primary.
+	// Done reports whether Do was executed. It is required for Ask, and reads from the primary.
 	Done func(ctx context.Context, db *mongo.Database) (bool, error)
 }
 
-// Write executes a write, until it is done or the patience ends. ErrReadOnly says that it was not
-// executed, ErrUncertain that this is not known; other errors are the server's, about the write
-// itself.
+// Write executes a write until its result is known or Config.Patience is over. It returns
+// ErrReadOnly if the write was not executed, and ErrUncertain if the result is unknown. Other
+// errors are from the server and concern the write itself.
 func (f *Failover) Write(ctx context.Context, w Write) error {
 	if w.Repeat == Ask && w.Done == nil {
 		return errors.New("failover: a write to ask for, without Done")
@@ -123,7 +124,7 @@ func (f *Failover) Write(ctx context.Context, w Write) error {
 		f.missed(ReadOnly)
 	}
 	switch {
-	case t.ever: // even where Done has said no since: it may still be under way
+	case t.ever: // even if Done has said no: the write may still be on its way
 		return fmt.Errorf("%w: %w", ErrUncertain, err)
 	case ctx.Err() != nil:
 		return err
@@ -136,20 +137,20 @@ func (f *Failover) Write(ctx context.Context, w Write) error {
 type writing struct {
 	f         *Failover
 	w         Write
-	single    bool // only to see whether there is a primary again
-	ever      bool // an answer was lost
-	uncertain bool // and it is not known what it was
-	missing   bool // the primary was not there at the last attempt
+	single    bool // a single attempt that tests whether there is a primary again
+	ever      bool // a reply was lost at some time
+	uncertain bool // the result of the lost reply is still unknown
+	missing   bool // the primary did not answer the last attempt
 	stopped   bool
 }
 
-// stop ends attempts that lead nowhere.
+// stop ends the attempts, because another attempt would be useless.
 func (t *writing) stop(err error) (bool, error) {
 	t.stopped = true
 	return false, err
 }
 
-// try makes one attempt. done says that the outcome is known.
+// try makes one attempt. done reports that the result is known.
 func (t *writing) try(ctx context.Context) (done bool, err error) {
 	if t.uncertain && t.w.Repeat == Ask {
 		if executed, err := t.ask(ctx); executed || err != nil {
@@ -160,7 +161,7 @@ func (t *writing) try(ctx context.Context) (done bool, err error) {
 	out, t.missing, err = t.f.attempt(ctx, t.f.primary, t.w.Do)
 	switch {
 	case out == answered && err != nil && t.ever && t.w.Repeat == Ask:
-		// It may be refused because the one whose answer was lost was executed after all.
+		// The write may be refused because the attempt whose reply was lost was executed after all.
 		t.uncertain = true
 		executed, asked := t.ask(ctx)
 		if asked != nil {
@@ -184,7 +185,7 @@ func (t *writing) try(ctx context.Context) (done bool, err error) {
 	return false, err
 }
 
-// ask asks whether the write was executed.
+// ask calls Done to find out whether the write was executed.
 func (t *writing) ask(ctx context.Context) (executed bool, err error) {
 	out, missing, err := t.f.attempt(ctx, t.f.primary, func(ctx context.Context, db *mongo.Database) (err error) {
 		executed, err = t.w.Done(ctx, db)

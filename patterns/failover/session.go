@@ -9,20 +9,20 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Session is a series of operations of which each sees the effects of those before, whichever
-// members execute them. It is not for use by several goroutines at once.
+// Session is a series of operations of which each sees the effects of the preceding ones, whichever
+// members execute them. Do not use it from several goroutines at once.
 type Session struct {
 	session *mongo.Session
 }
 
-// token is how far a session has come.
+// token holds the times that a session has reached.
 type token struct {
 	Cluster   bson.Raw        `bson:"cluster,omitempty"`
 	Operation *bson.Timestamp `bson:"operation,omitempty"`
 }
 
-// Session begins a session, or goes on with one of another process, or of an earlier request, by
-// its token; nil begins a new one.
+// Session starts a session, or continues a session of another process or of an earlier request by
+// its token. With a nil token it starts a new session.
 func (f *Failover) Session(from []byte) (*Session, error) {
 	session, err := f.primary.Client().StartSession(options.Session().SetCausalConsistency(true))
 	if err != nil {
@@ -60,8 +60,9 @@ func (s *Session) Context(ctx context.Context) context.Context {
 	return mongo.NewSessionContext(ctx, s.session)
 }
 
-// Token tells how far the session has come. It is not secret, but who can change it can make the
-// reads of the session wait: sign it where it passes through the hands of users.
+// Token returns a token with which another process can continue the session. The token is not
+// secret. But a client that changes it can make the session's reads wait: sign it if it passes
+// through the hands of users.
 func (s *Session) Token() ([]byte, error) {
 	data, err := bson.Marshal(token{Cluster: s.session.ClusterTime(), Operation: s.session.OperationTime()})
 	if err != nil {

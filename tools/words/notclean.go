@@ -86,7 +86,6 @@ var notClean = []string{
 	"patterns/category",
 	"patterns/comments",
 	"patterns/eventlog",
-	"patterns/failover",
 	"patterns/game",
 	"patterns/hits",
 	"patterns/i18n",
