@@ -12,15 +12,15 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Rules of Check.
+// The rules of Check.
 const (
 	RuleTime  = "an event has a time"
 	RulePlace = "an event is in the collection of its time"
 	RuleGone  = "what is too old is removed"
 )
 
-// Check lists what contradicts the rules, at most a hundred events of each collection for each
-// rule. It reads all events.
+// Check reads all events and lists the violations of the rules: for each rule at most 100 events of
+// each collection.
 func (l *Log) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	places, err := l.keeps.places(ctx, l, time.Time{}, time.Time{})
 	if err != nil {
@@ -46,7 +46,7 @@ func (l *Log) Check(ctx context.Context) (out []patterns.Violation, err error) {
 		if out, err = list(ctx, coll, RulePlace, bson.D{{"$or", other}}, out); err != nil {
 			return nil, err
 		}
-		if start.Add(c.Period).Before(c.over(l)) { // Maintain has had a period's time
+		if start.Add(c.Period).Before(c.over(l)) { // Maintain has had a whole period to drop it
 			detail := fmt.Sprintf("it begins at %v", start)
 			out = append(out, patterns.Violation{
 				Rule: RuleGone, Collection: coll.Name(),
@@ -57,7 +57,7 @@ func (l *Log) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	return out, nil
 }
 
-// rotation returns the periods of a retention that has some.
+// rotation returns the periods of a retention, if it has periods.
 func rotation(r Retention) (c Collections, ok bool) {
 	switch r := r.(type) {
 	case Collections:
@@ -69,7 +69,8 @@ func rotation(r Retention) (c Collections, ok bool) {
 	}
 }
 
-// startOf reads from a collection's name, or its database's, when its period begins.
+// startOf returns the start of a collection's period, which is part of its name or of its
+// database's name.
 func (l *Log) startOf(coll *mongo.Collection) (time.Time, error) {
 	name := coll.Name()
 	if _, ok := l.keeps.(Databases); ok {
@@ -82,7 +83,7 @@ func (l *Log) startOf(coll *mongo.Collection) (time.Time, error) {
 	return start, nil
 }
 
-// listed bounds how many events Check lists of a collection.
+// listed is the largest number of events that Check lists for each collection and rule.
 const listed = 100
 
 func list(ctx context.Context, coll *mongo.Collection, rule string, filter bson.D,

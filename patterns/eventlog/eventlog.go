@@ -16,30 +16,32 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of logs.
+// Errors of the package.
 var (
-	// ErrDuplicate is the error of an event whose ID is there already: one that is appended again
-	// after an error.
+	// ErrDuplicate is the error of an event whose ID is already stored, for example if it is
+	// appended again after an error.
 	ErrDuplicate = errors.New("eventlog: the event is there already")
 	// ErrTooOld is the error of an event that the retention would remove at once.
 	ErrTooOld = errors.New("eventlog: the event is older than what is kept")
-	// ErrCapped is returned by Shard: capped collections cannot be distributed.
+	// ErrCapped is returned by Shard: a capped collection cannot be sharded.
 	ErrCapped = errors.New("eventlog: a capped collection cannot be sharded")
 )
 
-// Class is how much an event is worth: what has to be true of it when Append returns.
+// Class is the durability that an event must have when Append returns.
 type Class int
 
-// Classes of events.
+// The classes of events.
 const (
-	// Acknowledged events are stored by one server. A crash of it may lose those of the last
-	// moments.
+	// Acknowledged events are stored by one server. A crash of this server may lose the events of
+	// the last moments.
 	Acknowledged Class = iota
-	// Sent events are on their way. Nobody says when one is lost; Losses counts them afterwards.
+	// Sent events are sent without waiting for a reply. A loss is not reported; Losses counts lost
+	// events afterwards.
 	Sent
 	// Journaled events survive a crash of the server.
 	Journaled
-	// Replicated events survive the loss of the server, if most members of its replica set live.
+	// Replicated events survive the loss of a server, as long as most members of its replica set
+	// survive.
 	Replicated
 	// ReplicatedJournaled events survive a crash of all servers.
 	ReplicatedJournaled
@@ -62,7 +64,7 @@ func (c Class) concern() *writeconcern.WriteConcern {
 	}
 }
 
-// Event is a request of a web server, or whatever fits its fields.
+// Event is a request to a web server, or another event that fits these fields.
 type Event struct {
 	ID        bson.ObjectID `bson:"_id"`
 	Time      time.Time     `bson:"time"`
@@ -75,10 +77,10 @@ type Event struct {
 	Size      int64         `bson:"size,omitempty"`
 	Referrer  string        `bson:"referrer,omitempty"`
 	UserAgent string        `bson:"user_agent,omitempty"`
-	// Fields are further ones.
+	// Fields holds further fields.
 	Fields bson.M `bson:"fields,omitempty"`
-	// Source and Number are given to events that are merely Sent: which Log they come from, and
-	// which of its events they are.
+	// Source and Number are set for events of class Sent: Source identifies the Log that sent the
+	// event, and Number counts the events of this Log.
 	Source string `bson:"source,omitempty"`
 	Number int64  `bson:"number,omitempty"`
 }
@@ -86,14 +88,15 @@ type Event struct {
 // Config configures a Log. The zero value works.
 type Config struct {
 	patterns.Env
-	// Collection is "events" if empty; rotated ones begin with it.
+	// Collection is the name of the collection; "events" if empty. It is a prefix of the names of
+	// rotated collections.
 	Collection string
-	// Retention is how events are removed: Capped, TTL, Collections or Databases. Without one they
-	// are kept.
+	// Retention says how events are removed: Capped, TTL, Collections or Databases. If nil, events
+	// are kept for ever.
 	Retention Retention
 }
 
-// Log is a log of events. It is safe for concurrent use.
+// Log stores events. It is safe for concurrent use.
 type Log struct {
 	env    patterns.Env
 	db     *mongo.Database
@@ -103,10 +106,10 @@ type Log struct {
 	number atomic.Int64
 
 	mu    sync.Mutex
-	ready map[string]bool // collections that have their indexes
+	ready map[string]bool // the collections that have their indexes
 }
 
-// New returns a log of a database.
+// New returns a log that stores its events in db.
 func New(db *mongo.Database, cfg Config) (*Log, error) {
 	if cfg.Collection == "" {
 		cfg.Collection = "events"
@@ -123,13 +126,13 @@ func New(db *mongo.Database, cfg Config) (*Log, error) {
 	}, nil
 }
 
-// Failure is an event that was not stored.
+// Failure is an event that was not stored, with the reason.
 type Failure struct {
 	Event *Event
 	Err   error
 }
 
-// AppendError lists the events that were not stored; the others were.
+// AppendError lists the events that were not stored. All other events were stored.
 type AppendError struct{ Failures []Failure }
 
 // Error implements error.
@@ -137,7 +140,7 @@ func (e *AppendError) Error() string {
 	return fmt.Sprintf("eventlog: %d events were not stored; of the first: %v", len(e.Failures), e.Failures[0].Err)
 }
 
-// Unwrap returns the events' errors.
+// Unwrap returns the errors of the failed events.
 func (e *AppendError) Unwrap() []error {
 	out := make([]error, len(e.Failures))
 	for i := range e.Failures {
@@ -146,16 +149,15 @@ func (e *AppendError) Unwrap() []error {
 	return out
 }
 
-// part is events that go to the same collection.
+// part is a set of events for the same collection.
 type part struct {
 	coll   *mongo.Collection
 	events []*Event
 }
 
-// Append stores events, all together. It gives them an ID and the present time where they have
-// none. Where single events cannot be stored, the others are, and the error is an *AppendError.
-// After any other error the same events may be appended again: those that are there already then
-// fail with ErrDuplicate.
+// Append stores events. It sets ID and Time if they are empty. If single events cannot be stored,
+// it stores the others and returns an *AppendError. After any other error the same events may be
+// appended again; events that are already stored then fail with ErrDuplicate.
 func (l *Log) Append(ctx context.Context, class Class, events ...*Event) error {
 	var parts []*part
 	byName := map[string]*part{}
@@ -187,7 +189,7 @@ func (l *Log) Append(ctx context.Context, class Class, events ...*Event) error {
 	return nil
 }
 
-// complete gives an event what it lacks.
+// complete sets the empty fields of an event.
 func (l *Log) complete(class Class, e *Event) {
 	if e.ID.IsZero() {
 		e.ID = bson.NewObjectID()
@@ -221,10 +223,10 @@ func (l *Log) insert(ctx context.Context, class Class, p *part, failed *AppendEr
 	return nil
 }
 
-// namespaceExists is the code of the error for a collection that is there already.
+// namespaceExists is the error code of create for a collection that already exists.
 const namespaceExists = 48
 
-// ensure makes a collection with its indexes, once for each process.
+// ensure creates a collection and its indexes, once in each process.
 func (l *Log) ensure(ctx context.Context, coll *mongo.Collection) error {
 	name := coll.Database().Name() + "." + coll.Name()
 	l.mu.Lock()
@@ -239,7 +241,7 @@ func (l *Log) ensure(ctx context.Context, coll *mongo.Collection) error {
 		return fmt.Errorf("eventlog: create %s: %w", name, err)
 	}
 	if _, capped := l.keeps.(Capped); capped && err != nil {
-		// It was there: an ordinary collection would keep all events.
+		// The collection exists. If it were not capped, it would keep all events.
 		if err := new(patterns.Prepared).CheckKind(ctx, coll, patterns.Capped); err != nil {
 			return err
 		}
@@ -253,14 +255,14 @@ func (l *Log) ensure(ctx context.Context, coll *mongo.Collection) error {
 	return nil
 }
 
-// forget makes ensure look again.
+// forget makes ensure check a collection again.
 func (l *Log) forget(database, coll string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.ready, database+"."+coll)
 }
 
-// indexes returns what events of a collection are found by.
+// indexes returns the indexes of a collection.
 func (l *Log) indexes(coll *mongo.Collection) []patterns.Index {
 	model := func(opts *options.IndexOptionsBuilder, keys ...bson.E) patterns.Index {
 		return patterns.Index{Collection: coll.Name(), Model: mongo.IndexModel{Keys: bson.D(keys), Options: opts}}
@@ -272,14 +274,14 @@ func (l *Log) indexes(coll *mongo.Collection) []patterns.Index {
 	}
 }
 
-// Indexes returns the indexes of the collection for events of now. Others have the same.
+// Indexes returns the indexes of the current collection. The collections of other periods have the
+// same indexes.
 func (l *Log) Indexes() []patterns.Index {
-	coll, _ := l.keeps.place(l, l.env.Now()) // now is never too old
+	coll, _ := l.keeps.place(l, l.env.Now()) // the present is never too old
 	return l.indexes(coll)
 }
 
-// EnsureIndexes makes the collections for events of now, and of the next period, with their
-// indexes.
+// EnsureIndexes creates the collections of the current and the next period, with their indexes.
 func (l *Log) EnsureIndexes(ctx context.Context) error {
 	for _, at := range []time.Time{l.env.Now(), l.env.Now().Add(l.keeps.period())} {
 		coll, err := l.keeps.place(l, at)
@@ -293,8 +295,8 @@ func (l *Log) EnsureIndexes(ctx context.Context) error {
 	return nil
 }
 
-// Maintain makes the collections of the next period, and removes those whose time is over. It
-// returns how many it has removed.
+// Maintain creates the collections of the next period, and drops the collections or databases that
+// are too old. It returns the number that it has dropped.
 func (l *Log) Maintain(ctx context.Context) (removed int, err error) {
 	if err := l.EnsureIndexes(ctx); err != nil {
 		return 0, err
@@ -302,8 +304,8 @@ func (l *Log) Maintain(ctx context.Context) (removed int, err error) {
 	return l.keeps.expire(ctx, l)
 }
 
-// Run maintains four times in each period, and every hour where there are none, until ctx ends.
-// Several processes may do so.
+// Run calls Maintain four times in each period, or every hour if the retention has no periods,
+// until ctx ends. Several processes may do so.
 func (l *Log) Run(ctx context.Context) error {
 	every := time.Hour
 	if p := l.keeps.period(); p > 0 {
@@ -321,8 +323,8 @@ func (l *Log) Run(ctx context.Context) error {
 	}
 }
 
-// ShardKeys returns how events are distributed over shards: by their paths, and those of one path,
-// which may be many, by a hash.
+// ShardKeys returns the shard key of the events: the path first, and then a hash, because a path
+// may have many events. It returns nil for Capped.
 func (l *Log) ShardKeys() []patterns.ShardKey {
 	if _, capped := l.keeps.(Capped); capped {
 		return nil
@@ -331,8 +333,8 @@ func (l *Log) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: coll.Name(), Key: bson.D{{"path", 1}, {"_id", "hashed"}}}}
 }
 
-// Shard distributes the collections for events of now and of the next period over the shards of a
-// cluster. It is called in each period.
+// Shard shards the collections of the current and the next period. Call it in each period. It
+// returns ErrCapped for Capped.
 func (l *Log) Shard(ctx context.Context) error {
 	keys := l.ShardKeys()
 	if keys == nil {

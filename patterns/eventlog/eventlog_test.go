@@ -26,7 +26,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// retentions are all of them, such that nothing of the last twelve hours is removed.
+// retentions has one retention of each kind. None removes events of the last twelve hours.
 var retentions = map[string]eventlog.Retention{
 	"forever":     nil,
 	"capped":      eventlog.Capped{Bytes: 16 << 20},
@@ -58,7 +58,7 @@ func open(t testing.TB, db *mongo.Database, keep eventlog.Retention) (*eventlog.
 	return l, clock
 }
 
-// dropPeriods removes the databases that a test has made beside its own.
+// dropPeriods drops the databases of the periods that a test has created.
 func dropPeriods(t testing.TB, db *mongo.Database) {
 	t.Helper()
 	ctx := context.Background()
@@ -88,7 +88,7 @@ func mustHold(t testing.TB, l *eventlog.Log) {
 	}
 }
 
-// TestQueries compares with the events in memory, whatever the retention.
+// TestQueries compares queries with the events in memory, for every retention.
 func TestQueries(t *testing.T) {
 	each(t, func(t *testing.T, keep eventlog.Retention) {
 		l, clock := open(t, patterntest.Open(t), keep)
@@ -97,7 +97,7 @@ func TestQueries(t *testing.T) {
 		for range 200 {
 			at := now.Add(-time.Duration(rand.Int64N(int64(12*time.Hour) - 1))).Truncate(time.Millisecond)
 			if rand.IntN(9) == 0 {
-				at = at.Truncate(time.Hour) // where periods meet
+				at = at.Truncate(time.Hour) // at the border of two periods
 			}
 			all = append(all, &eventlog.Event{
 				Time: at, Host: string(rune('a' + rand.IntN(3))),
@@ -129,7 +129,7 @@ func TestQueries(t *testing.T) {
 			compare(t, l, q, all)
 		}
 		sizes, err := l.IndexSizes(t.Context())
-		if err != nil || len(sizes) != 4 { // what was just written may not count yet
+		if err != nil || len(sizes) != 4 { // the last insert may not be included yet
 			t.Errorf("%v %v", sizes, err)
 		}
 	})
@@ -167,7 +167,7 @@ func compare(t *testing.T, l *eventlog.Log, q eventlog.Query, all []*eventlog.Ev
 	}
 }
 
-// TestW066 finds the events of one host on one day: 11 of 1296.
+// TestW066 finds the events of one host on one day: 11 of 1296 events.
 func TestW066(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -196,8 +196,8 @@ func TestW066(t *testing.T) {
 		must(t, db.RunCommand(t.Context(), bson.D{{"explain", find}, {"verbosity", "executionStats"}}).Decode(&out))
 		return out.Lookup("executionStats", "totalKeysExamined").Int32()
 	}
-	// The one behind the last is looked at too; and skipping to the next host of a minute costs a
-	// step each.
+	// The query also reads the key after the last one. Skipping to the next host of a minute costs
+	// another key.
 	if n := keys(bson.D{{"host", 1}, {"time", 1}}); n != 11 && n != 12 {
 		t.Errorf("by host and time %d keys are looked at", n)
 	}
@@ -206,8 +206,8 @@ func TestW066(t *testing.T) {
 	}
 }
 
-// TestW144 has a duplicate in a batch: in order, what comes behind it is not stored; Append stores
-// it and tells which one failed.
+// TestW144 has a duplicate in a batch. An ordered insert stores nothing after the duplicate. Append
+// stores the other events and lists the failed one.
 func TestW144(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -237,7 +237,7 @@ func TestW144(t *testing.T) {
 	}
 }
 
-// TestClasses stores events of all classes, and counts what is lost of those that are sent.
+// TestClasses stores events of all classes, and counts lost events of class Sent.
 func TestClasses(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -255,7 +255,7 @@ func TestClasses(t *testing.T) {
 	for end := time.Now().Add(20 * time.Second); len(find(t, l, eventlog.Query{})) < 4+
 		sent; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("events were lost") // on a server that lives
+			t.Fatal("events were lost") // the server is up
 		}
 	}
 	if got, err := l.Losses(t.Context(), eventlog.Query{}); err != nil || len(got) != 1 ||
@@ -270,7 +270,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestRotate lets hours pass: what is too old is refused and removed, and nothing else.
+// TestRotate lets hours pass: events that are too old are refused and removed, and no others.
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"collections", "databases"} {
@@ -307,7 +307,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestCapped writes more than there is room for.
+// TestCapped writes more events than fit.
 func TestCapped(t *testing.T) {
 	t.Parallel()
 	l, clock := open(t, patterntest.Open(t), eventlog.Capped{Bytes: 1 << 20, Documents: 10})
@@ -383,8 +383,8 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// TestCrashAppend lets the process die at every point; the same events are appended again, and each
-// is there once.
+// TestCrashAppend lets the process die at every point. Then it appends the same events again, and
+// each is stored once.
 func TestCrashAppend(t *testing.T) {
 	t.Parallel()
 	for name, keep := range retentions {
@@ -439,7 +439,7 @@ func TestCrashAppend(t *testing.T) {
 	}
 }
 
-// TestCrashMaintain lets the process die at every point; the next one goes on.
+// TestCrashMaintain lets the process die at every point. The next Maintain continues.
 func TestCrashMaintain(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"collections", "databases"} {
@@ -468,7 +468,7 @@ func TestCrashMaintain(t *testing.T) {
 					return err
 				},
 				After: func(t *testing.T, db *mongo.Database, _ patterntest.Death) {
-					open(t, db, keep) // drops its databases
+					open(t, db, keep) // so that the databases are dropped at the end
 					l, err := later(db)
 					must(t, err)
 					for i := range 2 {
@@ -491,7 +491,7 @@ func TestCrashMaintain(t *testing.T) {
 	}
 }
 
-// TestBroken breaks each rule by what others have written.
+// TestBroken breaks each rule with events that other programs have written.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -572,7 +572,7 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestStops ends a walk in the middle.
+// TestStops stops the iteration of a query in the middle.
 func TestStops(t *testing.T) {
 	t.Parallel()
 	l, clock := open(t, patterntest.Open(t), retentions["collections"])

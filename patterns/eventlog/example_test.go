@@ -18,7 +18,7 @@ not a line of a log
 10.1.2.3 - - [11/Oct/2000:08:00:00 +0200] "GET /apache_pb.gif HTTP/1.1" 304 0 "-" "curl/8.5.0"
 `
 
-// An access log is read into the database, and asked for the requests of each day.
+// An access log is read into the database, and its requests are counted for each day.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -64,7 +64,7 @@ func Example() {
 	// frank 20:55:36 200 2326
 }
 
-// Events are kept for a week, in a collection for each day.
+// Events are kept for a week, in one collection for each day.
 func ExampleCollections() {
 	ctx := context.Background()
 	db, err := sheaf.Open(sheaf.Memory, nil)

@@ -17,22 +17,22 @@ var ErrLine = errors.New("eventlog: this is no line of an access log")
 // clf is the layout of times in access logs.
 const clf = "02/Jan/2006:15:04:05 -0700"
 
-// maxLine is how long a line may be.
+// maxLine is the largest length of a line in bytes.
 const maxLine = 1 << 20
 
-// ParseLine reads a line of an access log of Apache or nginx, in the common log format or the
-// combined one:
+// ParseLine parses a line of an access log of Apache or nginx, in the common or the combined log
+// format:
 //
 //	127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326 "http://example.com/start.html" "Mozilla/4.08"
 //
-// Fields that are "-" are left empty. A request that is not one, such as the bytes of a port scan,
-// is in Fields, by the name "request".
+// A field "-" stays empty. If the request is not an HTTP request line, for example bytes of a port
+// scan, it is stored in Fields under the name "request".
 func ParseLine(line string) (*Event, error) {
 	p := &parser{rest: strings.ToValidUTF8(strings.TrimRight(line, " \r\n"), "\uFFFD")}
 	e := &Event{}
 	e.Host = p.word()
-	p.word()               // of identd
-	e.User = p.until(" [") // may have spaces
+	p.word()               // the identity from identd
+	e.User = p.until(" [") // a user name may contain spaces
 	e.Time = p.time(p.until("] "))
 	e.request(p.quoted())
 	status, size := p.word(), p.word()
@@ -55,7 +55,7 @@ func ParseLine(line string) (*Event, error) {
 	return e, nil
 }
 
-// request takes a request line apart.
+// request splits a request line.
 func (e *Event) request(line string) {
 	parts := strings.Split(line, " ")
 	switch {
@@ -68,14 +68,14 @@ func (e *Event) request(line string) {
 	}
 }
 
-// parser walks through a line.
+// parser reads a line from left to right.
 type parser struct {
 	rest   string
-	more   bool // something was cut off before rest
+	more   bool // a separator precedes rest
 	failed bool
 }
 
-// until returns what stands before the first end, "" for "-".
+// until returns the text before the first occurrence of end; "" for "-".
 func (p *parser) until(end string) string {
 	word, rest, ok := strings.Cut(p.rest, end)
 	if !ok {
@@ -99,7 +99,7 @@ func (p *parser) time(s string) time.Time {
 	return t.UTC()
 }
 
-// quoted returns what stands between quotes, and steps over the space behind them.
+// quoted returns the text between quotes, and skips the space that follows.
 func (p *parser) quoted() string {
 	if !strings.HasPrefix(p.rest, `"`) {
 		p.failed = true
@@ -123,7 +123,8 @@ func (p *parser) quoted() string {
 	return ""
 }
 
-// escaped reads what begins with a backslash: \" and \\, \n and the like, and \x with two digits.
+// escaped reads an escape sequence: \" and \\, control characters such as \n, and \x with two
+// digits.
 func escaped(s string) (c byte, n int) {
 	if len(s) >= 4 && s[1] == 'x' {
 		if v, err := strconv.ParseUint(s[2:4], 16, 8); err == nil {
@@ -139,7 +140,7 @@ func escaped(s string) (c byte, n int) {
 	return s[1], 2
 }
 
-// plain returns "" for the sign of nothing.
+// plain returns "" for "-".
 func plain(s string) string {
 	if s == "-" {
 		return ""
@@ -147,8 +148,8 @@ func plain(s string) string {
 	return s
 }
 
-// Parse reads an access log. Lines that are none are errors, with their numbers, behind which it
-// goes on; an error of r ends it.
+// Parse yields the events of an access log. For a line that is not valid it yields an error with
+// the number of the line, and continues. It stops after an error of r.
 func Parse(r io.Reader) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		lines := bufio.NewScanner(r)

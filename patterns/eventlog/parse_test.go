@@ -72,8 +72,7 @@ func TestParseTooLong(t *testing.T) {
 	}
 }
 
-// FuzzParseLine expects of any line that it is read or refused, and that what is read can be
-// stored.
+// FuzzParseLine checks that any line is parsed or refused, and that a parsed event can be stored.
 func FuzzParseLine(f *testing.F) {
 	f.Add(`127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 2326 "http://\"e" "M\x41"`)
 	f.Add(`h - - [10/Oct/2000:13:55:36 -0700] "\` + "\xff" + `" 200 -`)

@@ -13,13 +13,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Query selects events. Its zero value selects all.
+// Query selects events. The zero value selects all events.
 type Query struct {
-	// From and To are when they happened; To is not included.
+	// From and To limit the time of the events. From is inclusive, To is exclusive. A zero time
+	// sets no limit.
 	From, To time.Time
-	// Path and Host are whose they are, if not empty.
+	// Path and Host select events with these values, if not empty.
 	Path, Host string
-	// Limit is how many there are at most, if not zero.
+	// Limit is the largest number of events; no limit if zero.
 	Limit int64
 }
 
@@ -43,8 +44,8 @@ func (q Query) filter() bson.D {
 	return filter
 }
 
-// Find returns events in the order of time. It reads on as its caller does; where several
-// collections have some of them, one after another.
+// Find yields events in the order of time. It reads from the server as the caller continues. If the
+// events are in several collections, it reads the collections one after another.
 func (l *Log) Find(ctx context.Context, q Query) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		places, err := l.keeps.places(ctx, l, q.From, q.To)
@@ -74,7 +75,7 @@ func find(ctx context.Context, coll *mongo.Collection, q Query, limit int64,
 		yield(nil, fmt.Errorf("eventlog: find in %s: %w", coll.Name(), err))
 		return 0, false
 	}
-	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }() // it ends by itself, if only later
+	defer func() { _ = found.Close(context.WithoutCancel(ctx)) }() // if this fails, the cursor ends later by itself
 	for found.Next(ctx) {
 		n++
 		e := &Event{}
@@ -93,14 +94,14 @@ func find(ctx context.Context, coll *mongo.Collection, q Query, limit int64,
 	return n, true
 }
 
-// DayCount is how often a path was requested on a day, by UTC.
+// DayCount is the number of requests for a path on a day in UTC.
 type DayCount struct {
 	Day  time.Time
 	Path string
 	N    int64
 }
 
-// CountByDay counts events by day and path, in this order. It does not look at Limit.
+// CountByDay counts events by day and path, and sorts by both. It ignores Limit.
 func (l *Log) CountByDay(ctx context.Context, q Query) ([]DayCount, error) {
 	day := bson.D{{"$dateToString", bson.D{{"date", "$time"}, {"format", "%Y-%m-%d"}}}}
 	type entry struct{ Day, Path string }
@@ -127,7 +128,7 @@ func (l *Log) CountByDay(ctx context.Context, q Query) ([]DayCount, error) {
 	return out, nil
 }
 
-// aggregate calls f for what a pipeline makes of the events of each collection.
+// aggregate calls f with each result of a pipeline over the events of each collection.
 func (l *Log) aggregate(ctx context.Context, q Query, stages mongo.Pipeline, f func(bson.Raw)) error {
 	places, err := l.keeps.places(ctx, l, q.From, q.To)
 	if err != nil {
@@ -150,16 +151,16 @@ func (l *Log) aggregate(ctx context.Context, q Query, stages mongo.Pipeline, f f
 	return nil
 }
 
-// Loss is what arrived of the events that a Log of some process has Sent.
+// Loss compares the stored and the sent events of class Sent from one Log.
 type Loss struct {
 	Source string
-	// Stored is how many of those are there that it sent between the first and the last one that
-	// is; Lost how many are not.
+	// Stored is the number of stored events from the source. Lost is the number of missing events
+	// between the first and the last stored one.
 	Stored, Lost int64
 }
 
-// Losses tells, for each source, how many of the events that were Sent did not arrive. The last
-// ones of a source are not missed as long as no later one has arrived.
+// Losses returns, for each source, the number of events of class Sent that did not arrive. It does
+// not notice that the last events of a source are missing until a later event arrives.
 func (l *Log) Losses(ctx context.Context, q Query) ([]Loss, error) {
 	type seen struct{ first, last, n int64 }
 	sources := map[string]seen{}
@@ -190,8 +191,9 @@ func (l *Log) Losses(ctx context.Context, q Query) ([]Loss, error) {
 	return out, nil
 }
 
-// IndexSizes returns how many bytes the indexes of all collections have, by their names. Those that
-// are read and written all over should fit into memory; of one by time, its end.
+// IndexSizes returns the sizes of the indexes in bytes, summed over all collections, by the names
+// of the indexes. An index that is used everywhere should fit into memory; of an index by time,
+// only its end must.
 func (l *Log) IndexSizes(ctx context.Context) (map[string]int64, error) {
 	places, err := l.keeps.places(ctx, l, time.Time{}, time.Time{})
 	if err != nil {

@@ -13,23 +13,23 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Retention is how events are removed: Capped, TTL, Collections or Databases.
+// Retention says how events are removed: Capped, TTL, Collections or Databases.
 type Retention interface {
 	valid() error
 	// place returns the collection for events of a time.
 	place(l *Log, at time.Time) (*mongo.Collection, error)
-	// places returns the collections that have events of [from, to), in the order of time. Zero
-	// times are no bounds.
+	// places returns the collections with events in [from, to), in the order of time. A zero time
+	// sets no limit.
 	places(ctx context.Context, l *Log, from, to time.Time) ([]*mongo.Collection, error)
 	create() *options.CreateCollectionOptionsBuilder
 	timeIndex() *options.IndexOptionsBuilder
-	// period is how long a collection is written to; zero if for ever.
+	// period returns the time for which a collection is written; zero if it is written for ever.
 	period() time.Duration
-	// expire removes collections.
+	// expire drops collections that are too old.
 	expire(ctx context.Context, l *Log) (int, error)
 }
 
-// one is a log of one collection.
+// one is the part that retentions with a single collection have in common.
 type one struct{}
 
 func (one) place(l *Log, _ time.Time) (*mongo.Collection, error) { return l.db.Collection(l.name), nil }
@@ -43,11 +43,12 @@ func (one) timeIndex() *options.IndexOptionsBuilder         { return options.Ind
 func (one) period() time.Duration                           { return 0 }
 func (one) expire(context.Context, *Log) (int, error)       { return 0, nil }
 
-// Capped keeps events in a collection of a fixed size: when that is full, the oldest go. It costs
-// least, and cannot be sharded; how long events are kept depends on how many there are.
+// Capped stores events in a collection of a fixed size. When it is full, the oldest events go. It
+// costs least, but cannot be sharded, and the time for which events are kept depends on their
+// number.
 type Capped struct {
 	one
-	// Bytes is the size; Documents, if not zero, is a further limit.
+	// Bytes is the size of the collection. Documents is a further limit if it is not zero.
 	Bytes, Documents int64
 }
 
@@ -66,11 +67,11 @@ func (c Capped) create() *options.CreateCollectionOptionsBuilder {
 	return opts
 }
 
-// TTL has the server remove each event some time after it has become old. It costs as much as
-// deleting them does.
+// TTL makes the server delete each event some time after it has reached the age Keep. This costs
+// one deletion for each event.
 type TTL struct {
 	one
-	// Keep is how long; zero keeps all.
+	// Keep is the time for which events are kept; for ever if zero.
 	Keep time.Duration
 }
 
@@ -88,18 +89,19 @@ func (t TTL) timeIndex() *options.IndexOptionsBuilder {
 	return options.Index().SetExpireAfterSeconds(int32(min(t.Keep/time.Second, 1<<31-1)))
 }
 
-// Collections has a collection for each period, which is dropped as a whole: that costs nearly
-// nothing. An event is in the collection of its own time, whenever it is stored.
+// Collections stores the events of each period in a collection of its own, and drops it as a whole,
+// which costs almost nothing. An event is in the collection of its own time, whenever it is stored.
 type Collections struct {
-	// Period is a multiple of a minute: the first since 1970 begin one after another.
+	// Period is the length of a period. It must be a multiple of a minute. Periods are counted from
+	// 1970.
 	Period time.Duration
-	// Keep is how long an event is kept at least. A collection is dropped one Period after its last
-	// event has become that old.
+	// Keep is the shortest time for which an event is kept. A collection is dropped one Period
+	// after its last event has reached this age.
 	Keep time.Duration
 }
 
-// Databases is like Collections, with a database for each period: dropping it gives back disk space
-// on every storage engine.
+// Databases is like Collections, with a database for each period: dropping a database frees disk
+// space on every storage engine.
 type Databases Collections
 
 func (c Collections) valid() error {
@@ -109,10 +111,10 @@ func (c Collections) valid() error {
 	return nil
 }
 
-// stamp is the layout of the time that the name of a collection or database ends with.
+// stamp is the layout of the time at the end of the name of a collection or database.
 const stamp = "200601021504"
 
-// start returns when the period of a time begins.
+// start returns the start of the period that contains a time.
 func (c Collections) start(at time.Time) time.Time {
 	rest := at.UnixMilli() % c.Period.Milliseconds()
 	if rest < 0 {
@@ -121,7 +123,8 @@ func (c Collections) start(at time.Time) time.Time {
 	return time.UnixMilli(at.UnixMilli() - rest).UTC()
 }
 
-// suffix returns what the name for events of a time ends with.
+// suffix returns the end of the name of a period's collection or database. It returns ErrTooOld for
+// events that are older than Keep.
 func (c Collections) suffix(l *Log, at time.Time) (string, error) {
 	if at.Before(l.env.Now().Add(-c.Keep)) {
 		return "", ErrTooOld
@@ -134,7 +137,7 @@ func (c Collections) place(l *Log, at time.Time) (*mongo.Collection, error) {
 	return l.db.Collection(l.name + suffix), err
 }
 
-// overlapping selects the names of periods that overlap [from, to).
+// overlapping returns the names of the periods that overlap [from, to).
 func (c Collections) overlapping(prefix string, names []string, from, to time.Time) (out []string) {
 	slices.Sort(names)
 	for _, name := range names {
@@ -146,7 +149,7 @@ func (c Collections) overlapping(prefix string, names []string, from, to time.Ti
 	return out
 }
 
-// named is the condition of names of periods.
+// named returns the condition that selects names of periods.
 func named(prefix string) bson.D {
 	return bson.D{{"name", bson.Regex{Pattern: "^" + regexp.QuoteMeta(prefix) + `_\d{12}$`}}}
 }
@@ -173,8 +176,8 @@ func (Collections) create() *options.CreateCollectionOptionsBuilder {
 func (Collections) timeIndex() *options.IndexOptionsBuilder { return options.Index() }
 func (c Collections) period() time.Duration                 { return c.Period }
 
-// over returns until when periods must have begun to be dropped: they ended one Period, in which an
-// event on its way may still come, and Keep ago.
+// over returns the time before which a period must have begun to be dropped. Such a period ended at
+// least Keep and one Period ago; the additional Period is for events that arrive late.
 func (c Collections) over(l *Log) time.Time { return c.start(l.env.Now().Add(-c.Keep - c.Period)) }
 
 func (c Collections) expire(ctx context.Context, l *Log) (n int, err error) {
