@@ -13,21 +13,21 @@ import (
 	"github.com/sheafdb/sheaf/patterns/lock"
 )
 
-// mark is what a remote document says of the last write that a moat has made to it: which one it
-// was, and the token of the lease under which it was made.
+// mark is stored in a remote document. It identifies the last write that a moat has applied to the
+// document, and the token of the lease under which it was applied.
 type mark struct {
 	Write bson.ObjectID `bson:"write"`
 	Token int64         `bson:"token"`
 }
 
-// lease is by whom writes are made: the field of the marks, and the token.
+// lease identifies the replayer that applies writes: the field of its marks, and its token.
 type lease struct {
 	field string
 	token int64
 }
 
-// apply makes writes of one collection in their order, and returns why some of them were refused
-// for what they are.
+// apply applies writes of one collection in their order. It returns the writes that the server
+// rejected, with the reasons.
 func (m *Moat) apply(ctx context.Context, batch []Write, by lease) (rejected map[bson.ObjectID]string, err error) {
 	coll := m.remote.Collection(batch[0].Collection)
 	rejected = make(map[bson.ObjectID]string)
@@ -36,7 +36,7 @@ func (m *Moat) apply(ctx context.Context, batch []Write, by lease) (rejected map
 		var sent []Write
 		for i := range rest {
 			model, err := model(&rest[i], by)
-			if err != nil { // Write lets no such thing pass
+			if err != nil { // does not happen, because Write has checked the write
 				rejected[rest[i].ID] = err.Error()
 				continue
 			}
@@ -72,7 +72,7 @@ func (m *Moat) apply(ctx context.Context, batch []Write, by lease) (rejected map
 	return rejected, nil
 }
 
-// made reports whether a write has been made before.
+// made reports whether a write has been applied before.
 func made(ctx context.Context, coll *mongo.Collection, w Write, by lease) (bool, error) {
 	raw, err := coll.FindOne(ctx, bson.D{{"_id", w.Document}}).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -83,7 +83,7 @@ func made(ctx context.Context, coll *mongo.Collection, w Write, by lease) (bool,
 	}
 	var last mark
 	if v, err := raw.LookupErr(strings.Split(by.field, ".")...); err != nil || v.Unmarshal(&last) != nil {
-		return false, nil // it was never written through this moat
+		return false, nil // the document was never written through this moat
 	}
 	if last.Token > by.token {
 		return false, lock.ErrLost
@@ -91,8 +91,8 @@ func made(ctx context.Context, coll *mongo.Collection, w Write, by lease) (bool,
 	return last.Write == w.ID, nil
 }
 
-// model is a write in the words of the driver. It has no effect where the document says that it was
-// made, or that a later holder of the lease is at work.
+// model returns the driver's model of a write. The write has no effect if the document's mark shows
+// that it was already applied, or that a later holder of the lease has written.
 func model(w *Write, by lease) (mongo.WriteModel, error) {
 	last := mark{Write: w.ID, Token: by.token}
 	filter := bson.D{
@@ -132,7 +132,7 @@ func model(w *Write, by lease) (mongo.WriteModel, error) {
 	}
 }
 
-// document returns a document with its _id in front.
+// document returns a document with its _id as the first field.
 func document(v, id bson.RawValue) (bson.Raw, error) {
 	doc, ok := v.DocumentOK()
 	if !ok {
@@ -157,7 +157,7 @@ func markedDocument(v bson.RawValue, field string, id bson.RawValue, last mark) 
 	return withField(doc, "_id", id)
 }
 
-// replacement is an update that makes a document another one, but for the marks of all moats.
+// replacement returns an update that replaces a document but keeps the marks of all moats.
 func replacement(doc bson.Raw, field string, last mark) bson.A {
 	outer, name, _ := strings.Cut(field, ".")
 	own := bson.D{{name, bson.D{{"$literal", last}}}}

@@ -11,8 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/queue/moat"
 )
 
-// A till writes its sales into a store of its own; they reach the head office when it can be
-// reached.
+// A till writes its sales into a local store. The sales reach the head office when it is reachable.
 func Example() {
 	ctx := context.Background()
 	till, err := sheaf.Open(sheaf.Memory, nil)
@@ -46,7 +45,7 @@ func Example() {
 	}
 	fmt.Println("kept:", stats.Waiting)
 
-	// A program runs m.Run(ctx) beside its work.
+	// A program runs m.Run(ctx) in the background.
 	if err := m.Replay(ctx); err != nil {
 		log.Fatal(err)
 	}

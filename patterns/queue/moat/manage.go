@@ -11,15 +11,15 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Stats are how many writes there are.
+// Stats counts writes by state.
 type Stats struct {
 	Waiting  int64
 	Rejected int64
-	// Oldest is how long the first of those that wait has waited.
+	// Oldest is the time for which the first waiting write has waited.
 	Oldest time.Duration
 }
 
-// Stats counts the writes: three reads.
+// Stats counts the waiting and the rejected writes. It costs three reads.
 func (m *Moat) Stats(ctx context.Context) (*Stats, error) {
 	out := &Stats{}
 	for state, n := range map[State]*int64{Waiting: &out.Waiting, Rejected: &out.Rejected} {
@@ -39,7 +39,7 @@ func (m *Moat) Stats(ctx context.Context) (*Stats, error) {
 	return out, nil
 }
 
-// find returns the first writes of a state, or the last ones.
+// find returns the first writes of a state, or the last ones if direction is -1.
 func (m *Moat) find(ctx context.Context, state State, direction int, limit int64) (out []Write, err error) {
 	sort := bson.D{{"seq", direction}, {"_id", direction}}
 	found, err := m.coll.Find(ctx, bson.D{{"state", state}}, options.Find().SetSort(sort).SetLimit(limit))
@@ -52,12 +52,13 @@ func (m *Moat) find(ctx context.Context, state State, direction int, limit int64
 	return out, nil
 }
 
-// Rejected returns the first writes that were rejected, limit at most.
+// Rejected returns the first rejected writes, at most limit.
 func (m *Moat) Rejected(ctx context.Context, limit int64) ([]Write, error) {
 	return m.find(ctx, Rejected, 1, limit)
 }
 
-// Retry lets a rejected write be made again, before all that wait.
+// Retry makes a rejected write waiting again. It is applied before all writes that were stored
+// after it.
 func (m *Moat) Retry(ctx context.Context, id bson.ObjectID) error {
 	again := bson.D{
 		{"$set", bson.D{{"state", Waiting}}}, {"$unset", bson.D{{"error", ""}}},
@@ -72,7 +73,7 @@ func (m *Moat) Retry(ctx context.Context, id bson.ObjectID) error {
 	return nil
 }
 
-// Drop gives a rejected write up.
+// Drop removes a rejected write.
 func (m *Moat) Drop(ctx context.Context, id bson.ObjectID) error {
 	res, err := m.coll.DeleteOne(ctx, bson.D{{"_id", id}, {"state", Rejected}})
 	if err != nil {
@@ -84,8 +85,8 @@ func (m *Moat) Drop(ctx context.Context, id bson.ObjectID) error {
 	return nil
 }
 
-// Flush waits until all writes that were kept before have been made or rejected, by whichever
-// process replays them.
+// Flush waits until all writes that the moat contains now have been applied or rejected. Any
+// process may replay them.
 func (m *Moat) Flush(ctx context.Context) error {
 	last, err := m.find(ctx, Waiting, -1, 1)
 	if err != nil || len(last) == 0 {
@@ -115,7 +116,8 @@ const (
 	RuleKept   = "a write that was not made is kept"
 )
 
-// Check lists the kept writes that cannot be made, or not in their place.
+// Check lists the stored writes that violate a rule, for example writes that cannot be applied or
+// have no place in the order.
 func (m *Moat) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	err := patterns.EachOf(ctx, m.coll, func(w *Write) {
@@ -134,7 +136,7 @@ func (m *Moat) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, nil
 }
 
-// broken tells for each rule whether a write contradicts it.
+// broken reports for each rule whether a write violates it.
 func (m *Moat) broken(w *Write) map[string]bool {
 	_, err := model(w, lease{field: DefaultField + ".name"})
 	return map[string]bool{

@@ -19,14 +19,14 @@ import (
 
 // Errors of moats.
 var (
-	// ErrNotFound is returned where no rejected write has an ID.
+	// ErrNotFound is returned if no rejected write has the ID.
 	ErrNotFound = errors.New("moat: there is no such write")
-	// ErrAway is returned by Replay where the remote deployment does not answer, or answers
-	// something that is not about a write.
+	// ErrAway is returned by Replay if the remote deployment does not answer, or returns an error
+	// that does not concern a write itself.
 	ErrAway = errors.New("moat: the remote deployment is away")
 )
 
-// What a zero Config stands for.
+// The defaults of Config.
 const (
 	DefaultCollection = "moat"
 	DefaultField      = "moat"
@@ -37,38 +37,38 @@ const (
 // Config configures a Moat. The zero value works.
 type Config struct {
 	patterns.Env
-	// Collection is where the writes wait; DefaultCollection if empty. Beside it is one of the same
-	// name with _locks.
+	// Collection stores the waiting writes; DefaultCollection if empty. Another collection has the
+	// same name with the suffix _locks.
 	Collection string
-	// Field is the field of the remote documents that says which write of each moat was the last
-	// one; DefaultField if empty.
+	// Field is the field of remote documents that holds the marks: the last write of each moat;
+	// DefaultField if empty.
 	Field string
-	// Pace is how often the remote deployment is tried while it is away, and how often new writes
-	// of other processes are looked for; DefaultPace if zero.
+	// Pace is the interval at which an unavailable remote deployment is tried again, and at which
+	// the replayer looks for new writes of other processes; DefaultPace if zero.
 	Pace time.Duration
-	// Keep is how long it is remembered which writes were made, so that they are not made again
-	// when they are kept again; DefaultKeep if zero.
+	// Keep is the time for which the moat remembers applied writes. In this time a repeated Write
+	// has no effect; DefaultKeep if zero.
 	Keep time.Duration
-	// Lease is how long a replayer that has died keeps others from taking over; lock.DefaultLease
-	// if zero.
+	// Lease is the time after which another process replaces a replayer that has died;
+	// lock.DefaultLease if zero.
 	Lease time.Duration
 }
 
-// Moat keeps writes for another deployment. It is safe for concurrent use.
+// Moat stores writes for another deployment and applies them there. It is safe for concurrent use.
 type Moat struct {
 	env    patterns.Env
 	cfg    Config
 	coll   *mongo.Collection
 	remote *mongo.Database
 	locks  *lock.Locks
-	kick   chan struct{} // there is a write
+	kick   chan struct{} // receives a value when there is a new write
 	away   atomic.Bool
-	field  atomic.Pointer[string] // of the marks of this moat, once it is known
+	field  atomic.Pointer[string] // the field of this moat's marks, once it is known
 
 	prepared patterns.Prepared
 }
 
-// New returns a moat that keeps writes in the database local until they are made in the database
+// New returns a moat that stores writes in the database local until it applies them to the database
 // remote.
 func New(local, remote *mongo.Database, cfg Config) (*Moat, error) {
 	if cfg.Pace < 0 || cfg.Lease < 0 || cfg.Keep < 0 {
@@ -97,8 +97,8 @@ func New(local, remote *mongo.Database, cfg Config) (*Moat, error) {
 	}, nil
 }
 
-// marks returns the field of remote documents in which this moat leaves its marks. Several moats
-// may write to the same documents: each has a name that it made up when it was first used.
+// marks returns the field of remote documents in which this moat stores its marks. Several moats
+// may write to the same documents, so each moat generates a name when it is first used.
 func (m *Moat) marks(ctx context.Context) (string, error) {
 	if field := m.field.Load(); field != nil {
 		return *field, nil
@@ -115,11 +115,10 @@ func (m *Moat) marks(ctx context.Context) (string, error) {
 	return field, nil
 }
 
-// nameLength is how many letters and digits the name of a moat has: 50 bits.
+// nameLength is the number of characters in the name of a moat, which contain 50 random bits.
 const nameLength = 10
 
-// Indexes returns that of the order in which writes are made, and that by which those that were
-// made are forgotten.
+// Indexes returns the index of the order of writes, and the TTL index that removes applied writes.
 func (m *Moat) Indexes() []patterns.Index {
 	keys := bson.D{{"state", 1}, {"seq", 1}, {"_id", 1}}
 	forget := mongo.IndexModel{Keys: bson.D{{"expires", 1}}, Options: options.Index().SetExpireAfterSeconds(0)}
@@ -129,24 +128,26 @@ func (m *Moat) Indexes() []patterns.Index {
 	}
 }
 
-// EnsureIndexes creates the indexes that do not exist.
+// EnsureIndexes creates the missing indexes.
 func (m *Moat) EnsureIndexes(ctx context.Context) error {
 	return m.prepared.Ensure(ctx, m.coll.Database(), m.Indexes())
 }
 
-// ready fails before the first use without EnsureIndexes: writes that were made would never go.
+// ready fails if the indexes were not created before the first use: without them, applied writes
+// would never be removed.
 func (m *Moat) ready(ctx context.Context) error {
 	return m.prepared.Check(ctx, m.coll.Database(), m.env.Logger, m.Indexes)
 }
 
-// ShardKeys returns none: the writes are in one order, which is that of one server.
+// ShardKeys returns nil: the server that stores the writes determines their order, so they must be
+// on one server.
 func (m *Moat) ShardKeys() []patterns.ShardKey { return nil }
 
-// Shard has nothing to distribute.
+// Shard enables sharding for the database, and shards no collection.
 func (m *Moat) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, m.coll.Database(), m.ShardKeys())
 }
 
-// Away reports whether the remote deployment did not answer when this process, if it is the one
-// that replays, tried it last.
+// Away reports whether the last attempt of this process to reach the remote deployment failed. It
+// is meaningful only in the process that replays.
 func (m *Moat) Away() bool { return m.away.Load() }

@@ -29,7 +29,7 @@ func newMoat(t testing.TB, local, remote *mongo.Database, clock patterns.Clock) 
 	return m
 }
 
-// open returns a moat in a database that is its own remote one.
+// open returns a moat whose local and remote database are the same.
 func open(t testing.TB) (*moat.Moat, *mongo.Database) {
 	t.Helper()
 	db := patterntest.Open(t)
@@ -55,7 +55,7 @@ func mustHold(t testing.TB, m *moat.Moat) {
 
 func inc(n int) bson.D { return bson.D{{"$inc", bson.D{{"n", n}}}} }
 
-// line is a switchable line to a server.
+// line is a network line to a server that a test can cut.
 type line struct {
 	dialer options.ContextDialer
 	cut    atomic.Bool
@@ -84,7 +84,7 @@ func (l *line) set(cut bool) {
 	l.conns = nil
 }
 
-// remote returns another client of the server, by a line that can be cut.
+// remote returns a second client of the server, over a line that can be cut.
 func remote(s *patterntest.Server) (*mongo.Database, *line) {
 	l := &line{}
 	client := s.Connect(func(o *options.ClientOptions) {
@@ -108,7 +108,7 @@ func run(t testing.TB, m *moat.Moat) {
 	t.Cleanup(func() { cancel(); wg.Wait() })
 }
 
-// TestAway writes while the other deployment is away, and again when it is back.
+// TestAway writes while the remote deployment is unavailable, and again when it is back.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	s := patterntest.Start(t)
@@ -140,7 +140,7 @@ func TestAway(t *testing.T) {
 	mustHold(t, m)
 }
 
-// TestBadLine cuts the line again and again: every write is made once, in its order.
+// TestBadLine cuts the line again and again: every write is applied once, in order.
 func TestBadLine(t *testing.T) {
 	t.Parallel()
 	const writes = 60
@@ -170,7 +170,7 @@ func TestBadLine(t *testing.T) {
 	mustHold(t, m)
 }
 
-// TestSame makes random writes directly and through a moat: the documents are the same.
+// TestSame applies random writes directly and through a moat: the documents must be the same.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	m, db := open(t)
@@ -211,7 +211,7 @@ func TestSame(t *testing.T) {
 			must(t, err)
 		}
 		must(t, m.Write(ctx, writes...))
-		must(t, m.Write(ctx, writes...)) // as it was not known whether they were kept
+		must(t, m.Write(ctx, writes...)) // again, as if the first call had failed
 		must(t, m.Replay(ctx))
 		must(t, m.Write(ctx, writes...))
 		must(t, m.Replay(ctx))
@@ -222,7 +222,7 @@ func TestSame(t *testing.T) {
 	mustHold(t, m)
 }
 
-// contents returns all documents of a collection without their marks.
+// contents returns all documents of a collection, without their marks.
 func contents(t testing.TB, coll *mongo.Collection) string {
 	t.Helper()
 	opts := options.Find().SetSort(bson.D{{"_id", 1}}).SetProjection(bson.D{{moat.DefaultField, 0}})
@@ -233,7 +233,8 @@ func contents(t testing.TB, coll *mongo.Collection) string {
 	return fmt.Sprint(docs)
 }
 
-// TestSeveralMoats has two that write to the same documents, one of which dies behind a write.
+// TestSeveralMoats has two moats that write to the same documents. One of them dies after it has
+// applied a write.
 func TestSeveralMoats(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -254,7 +255,7 @@ func TestSeveralMoats(t *testing.T) {
 			must(t, m.Replay(t.Context()))
 		}
 	}
-	// The first one has not noted its last writes; the second one has written since.
+	// The first moat has not recorded its last writes, and the second one has written since.
 	last := moat.Upsert("stock", "pen", inc(1))
 	must(t, moats[0].Write(t.Context(), last))
 	must(t, moats[0].Replay(t.Context()))
@@ -269,8 +270,7 @@ func TestSeveralMoats(t *testing.T) {
 	}
 }
 
-// TestRejected has a write that the other deployment refuses for what it is. The others are made
-// all the same.
+// TestRejected has a write that the remote server refuses. The other writes are applied.
 func TestRejected(t *testing.T) {
 	t.Parallel()
 	m, db := open(t)
@@ -323,7 +323,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestLateReplayer has one that was asleep while another took over.
+// TestLateReplayer has a replayer that slept while another one took over.
 func TestLateReplayer(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -333,7 +333,7 @@ func TestLateReplayer(t *testing.T) {
 	must(t, m.Write(t.Context(), moat.Upsert("orders", 2, inc(1))))
 	must(t, m.Replay(t.Context()))
 	must(t, m.Write(t.Context(), moat.Upsert("orders", 1, inc(1))))
-	// As a later holder of the lease has left it.
+	// The document is as a later holder of the lease has left it.
 	var name struct{ Name string }
 	must(t, db.Collection("moat_locks").FindOne(t.Context(), bson.D{{"_id", "name"}}).Decode(&name))
 	mark := bson.D{{name.Name, bson.D{{"write", bson.NewObjectID()}, {"token", int64(9)}}}}
@@ -347,15 +347,15 @@ func TestLateReplayer(t *testing.T) {
 	}
 }
 
-// now is a clock that stands at the server's time or behind it: what an earlier one says is over,
-// the server removes.
+// now returns a clock at the server's time plus later. With an earlier time, the server would
+// remove the writes as expired.
 func now(later time.Duration) *patterntest.Clock {
 	clock := patterntest.NewClock()
 	clock.Advance(time.Since(clock.Now()) + later)
 	return clock
 }
 
-// TestCrash lets the process die at every point of keeping and making writes.
+// TestCrash lets the process die at every point of storing and applying writes.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	first := moat.Insert("orders", bson.D{{"_id", 1}, {"n", 1}})
@@ -378,7 +378,7 @@ func TestCrash(t *testing.T) {
 		},
 		After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
 			m := newMoat(t, db, db, now(30*time.Minute))
-			must(t, m.Write(t.Context(), others...)) // whoever writes does not know whether it was kept
+			must(t, m.Write(t.Context(), others...)) // repeat it, as a writer does that has got no reply
 			must(t, m.Replay(t.Context()))
 			if got := contents(t, db.Collection("orders")); got != "[map[_id:1 n:3] map[_id:2 n:7]]" {
 				t.Error(got)
@@ -406,7 +406,7 @@ func TestNoScans(t *testing.T) {
 	})
 }
 
-// TestBroken writes what contradicts each rule.
+// TestBroken violates each rule.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	m, db := open(t)

@@ -11,27 +11,27 @@ import (
 	"github.com/sheafdb/sheaf/patterns/lock"
 )
 
-// lockName is the lock of the one that replays.
+// lockName is the name of the replayer's lock.
 const lockName = "replay"
 
-// maxBatch is how many writes are made at once.
+// maxBatch is the largest number of writes in one batch.
 const maxBatch = 100
 
-// Run makes the writes in the remote deployment, until ctx ends. Any number of processes may run
-// it: one of them does the work, and another takes over when its lease ends.
+// Run applies writes to the remote deployment until ctx ends. Any number of processes may call it:
+// one of them does the work, and another one takes over when its lease ends.
 func (m *Moat) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := m.locks.Do(ctx, lockName, m.replay)
 		if err != nil && !errors.Is(err, lock.ErrHeld) && ctx.Err() == nil {
 			m.env.Logger.Error("the replay of writes was interrupted", "error", err)
 		}
-		_ = m.env.Clock.Sleep(ctx, m.cfg.Pace) // it ends early when ctx does
+		_ = m.env.Clock.Sleep(ctx, m.cfg.Pace) // Sleep returns early when ctx ends
 	}
 	return ctx.Err()
 }
 
-// Replay makes the writes that wait now. It fails with ErrAway where the remote deployment does not
-// answer, and with lock.ErrHeld where another process replays.
+// Replay applies the writes that are waiting now. It returns ErrAway if the remote deployment does
+// not answer, and lock.ErrHeld if another process is replaying.
 func (m *Moat) Replay(ctx context.Context) error {
 	return m.locks.Do(ctx, lockName, func(ctx context.Context, lease *lock.Lease) error {
 		for {
@@ -42,7 +42,7 @@ func (m *Moat) Replay(ctx context.Context) error {
 	})
 }
 
-// replay makes writes as long as the lease lasts.
+// replay applies writes as long as the lease lasts.
 func (m *Moat) replay(ctx context.Context, lease *lock.Lease) error {
 	for ctx.Err() == nil {
 		n, err := m.some(ctx, lease.Token())
@@ -51,7 +51,7 @@ func (m *Moat) replay(ctx context.Context, lease *lock.Lease) error {
 			if !m.away.Swap(true) {
 				m.env.Logger.Warn("the remote deployment is away", "error", err)
 			}
-			_ = m.env.Clock.Sleep(ctx, m.cfg.Pace) // it ends early when ctx does
+			_ = m.env.Clock.Sleep(ctx, m.cfg.Pace) // Sleep returns early when ctx ends
 		case err != nil:
 			return err
 		case n == 0:
@@ -65,14 +65,14 @@ func (m *Moat) replay(ctx context.Context, lease *lock.Lease) error {
 	return ctx.Err()
 }
 
-// wait returns when there may be a write.
+// wait returns when there may be a new write.
 func (m *Moat) wait(ctx context.Context) {
 	sleep, cancel := context.WithCancel(ctx)
 	defer cancel()
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = m.env.Clock.Sleep(sleep, m.cfg.Pace) // it ends early when ctx does
+		_ = m.env.Clock.Sleep(sleep, m.cfg.Pace) // Sleep returns early when the context ends
 	}()
 	select {
 	case <-m.kick:
@@ -80,7 +80,7 @@ func (m *Moat) wait(ctx context.Context) {
 	}
 }
 
-// some makes the first writes that wait, and returns how many there were.
+// some applies the first batch of waiting writes, and returns the number of writes in it.
 func (m *Moat) some(ctx context.Context, token int64) (int, error) {
 	if err := m.ready(ctx); err != nil {
 		return 0, err
@@ -110,9 +110,10 @@ func (m *Moat) some(ctx context.Context, token int64) (int, error) {
 
 var order = bson.D{{"seq", 1}, {"_id", 1}}
 
-// together returns the first writes that may be made by one command: they are of one collection,
-// and of different documents. Should the process die before the moat says that they were made, each
-// document tells by its last write whether that was made: no later one was.
+// together returns the first writes that one command may apply: they belong to one collection and
+// change different documents. If the process dies before the moat has recorded them, the mark of
+// each document shows whether its write was applied, because no later write of the document was in
+// the same command.
 func together(writes []Write) []Write {
 	seen := make(map[string]bool)
 	for i, w := range writes {
@@ -125,7 +126,7 @@ func together(writes []Write) []Write {
 	return writes
 }
 
-// make makes writes and says so in the moat.
+// make applies writes and records the result in the moat.
 func (m *Moat) make(ctx context.Context, batch []Write, by lease) error {
 	rejected, err := m.apply(ctx, batch, by)
 	if err != nil {
@@ -152,7 +153,7 @@ func (m *Moat) make(ctx context.Context, batch []Write, by lease) error {
 	return nil
 }
 
-// reject keeps a write that was refused.
+// reject records that a write was rejected.
 func (m *Moat) reject(ctx context.Context, w Write, why string) error {
 	set := bson.D{{"state", Rejected}, {"error", why}}
 	if _, err := m.coll.UpdateOne(ctx, bson.D{{"_id", w.ID}}, bson.D{{"$set", set}}); err != nil {

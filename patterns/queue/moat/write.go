@@ -11,10 +11,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Op is what a write does.
+// Op is the kind of a write.
 type Op string
 
-// The kinds of writes: each changes one document, which it names by its _id.
+// The kinds of writes. Each write changes one document, which it names by its _id.
 const (
 	OpInsert  Op = "insert"
 	OpReplace Op = "replace"
@@ -23,40 +23,40 @@ const (
 	OpDelete  Op = "delete"
 )
 
-// Write is a write of one document. It is made by Insert, Replace, Update, Upsert or Delete.
+// Write is a write to one document. Insert, Replace, Update, Upsert and Delete create it.
 type Write struct {
 	ID         bson.ObjectID `bson:"_id"`
 	Collection string        `bson:"coll"`
 	Op         Op            `bson:"op"`
 	Document   bson.RawValue `bson:"id"` // the _id of the document
-	// Data is a document {v: …} with the document, the update or the pipeline, in bytes: servers
-	// before 5.0 keep no names with $.
+	// Data is a document {v: …} with the document, the update or the pipeline, encoded as bytes.
+	// Servers before 5.0 cannot store field names that begin with $.
 	Data []byte `bson:"data,omitempty"`
 
-	// What the moat says of it.
+	// The following fields are set by the moat.
 	State   State          `bson:"state"`
-	Seq     bson.Timestamp `bson:"seq"` // given by the server: writes are made in this order
+	Seq     bson.Timestamp `bson:"seq"` // set by the server; writes are applied in this order
 	At      time.Time      `bson:"at"`
-	Error   string         `bson:"error,omitempty"`   // why it was rejected
-	Expires time.Time      `bson:"expires,omitempty"` // when one that was made is forgotten
+	Error   string         `bson:"error,omitempty"`   // the reason of the rejection
+	Expires time.Time      `bson:"expires,omitempty"` // when an applied write is removed
 
-	err error // it could not be made
+	err error // the error if the write could not be created
 }
 
-// State is how far a write has come.
+// State is the progress of a write.
 type State string
 
 const (
-	// Waiting writes will be made.
+	// Waiting writes will be applied.
 	Waiting State = "waiting"
-	// Made writes are remembered for a while.
+	// Made writes have been applied. They are remembered for Config.Keep.
 	Made State = "made"
-	// Rejected writes were refused by the remote server for what they are, and are kept for people
-	// to look at.
+	// Rejected writes were refused by the remote server. They are kept until an operator retries or
+	// drops them.
 	Rejected State = "rejected"
 )
 
-// Insert inserts a document, which gets an _id if it has none.
+// Insert returns a write that inserts a document. The document gets an _id if it has none.
 func Insert(collection string, doc any) Write {
 	data, err := bson.Marshal(doc)
 	if err != nil {
@@ -73,20 +73,21 @@ func Insert(collection string, doc any) Write {
 	return newWrite(collection, OpInsert, id, bson.Raw(data))
 }
 
-// Replace makes a document what is given, whether or not it exists.
+// Replace returns a write that replaces a document, or inserts it if it does not exist.
 func Replace(collection string, id, doc any) Write { return newWrite(collection, OpReplace, id, doc) }
 
-// Update changes a document by update operators or a pipeline. One that does not exist is left so.
+// Update returns a write that changes a document with update operators or a pipeline. It has no
+// effect if the document does not exist.
 func Update(collection string, id, update any) Write {
 	return newWrite(collection, OpUpdate, id, update)
 }
 
-// Upsert is Update that makes the document if it does not exist.
+// Upsert returns a write that works like Update, but creates the document if it does not exist.
 func Upsert(collection string, id, update any) Write {
 	return newWrite(collection, OpUpsert, id, update)
 }
 
-// Delete removes a document.
+// Delete returns a write that removes a document.
 func Delete(collection string, id any) Write { return newWrite(collection, OpDelete, id, nil) }
 
 func newWrite(collection string, op Op, id, data any) Write {
@@ -121,9 +122,9 @@ func withField(data bson.Raw, name string, v any) (bson.Raw, error) {
 	return bson.Marshal(doc)
 }
 
-// Write keeps writes, which will be made in their order, behind all that were kept before. It takes
-// one insert. When it is not known whether it has succeeded it may be called again with the same
-// values, as long as Keep.
+// Write stores writes in the moat with one insert. They will be applied in their order, after all
+// writes that were stored before. A caller that does not know whether Write has succeeded may call
+// it again with the same values within Config.Keep.
 func (m *Moat) Write(ctx context.Context, writes ...Write) error {
 	if len(writes) == 0 {
 		return nil
@@ -151,12 +152,12 @@ func (m *Moat) Write(ctx context.Context, writes ...Write) error {
 	m.env.Metrics.Add("moat.kept", int64(len(writes)))
 	select {
 	case m.kick <- struct{}{}:
-	default: // the replayer is about to look
+	default: // the replayer is about to look anyway
 	}
 	return nil
 }
 
-// complete keeps those of several writes that are not kept yet, one after the other.
+// complete stores the writes that are not stored yet, one after the other.
 func (m *Moat) complete(ctx context.Context, writes []Write) error {
 	for _, w := range writes {
 		if _, err := m.coll.InsertOne(ctx, w); err != nil && !mongo.IsDuplicateKeyError(err) {
