@@ -40,7 +40,7 @@ func ExampleLocks_Do() {
 	// meanwhile another one hears: true
 }
 
-// A holder that was asleep while its lease ended cannot undo the work of the next one.
+// A holder that slept while its lease ended cannot overwrite the work of the next holder.
 func ExampleLease_Guard() {
 	ctx := context.Background()
 	db, err := sheaf.Open(sheaf.Memory, nil)
@@ -71,7 +71,7 @@ func ExampleLease_Guard() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if err := lease.Release(ctx); err != nil { // as if its time were over
+		if err := lease.Release(ctx); err != nil { // as if the lease had expired
 			log.Fatal(err)
 		}
 		leases = append(leases, lease)
@@ -83,7 +83,7 @@ func ExampleLease_Guard() {
 	// token 1 changes 0
 }
 
-// A basket knows how much it has of how many kinds, without a lock.
+// A basket knows its total and its number of kinds, without a lock.
 func ExampleTallies() {
 	ctx := context.Background()
 	db, err := sheaf.Open(sheaf.Memory, nil)
@@ -112,7 +112,7 @@ func ExampleTallies() {
 	// too many: true
 }
 
-// The sum of an order changes in the update that changes its lines.
+// The sum of an order changes in the same update as its lines.
 func ExampleLines() {
 	ctx := context.Background()
 	db, err := sheaf.Open(sheaf.Memory, nil)

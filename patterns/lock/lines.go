@@ -14,33 +14,34 @@ import (
 // LinesConfig configures Lines. The zero value works.
 type LinesConfig struct {
 	patterns.Env
-	// Collection is "lines" if empty.
+	// Collection is the collection of the documents; "lines" if empty.
 	Collection string
-	// Max is how many lines a document has at most, which bounds its size; 1,000 if zero.
+	// Max is the largest number of lines in a document, which limits its size; 1,000 if zero.
 	Max int
 }
 
-// DefaultMaxLines is how many lines a document may have where nothing else is said.
+// DefaultMaxLines is the default of LinesConfig.Max.
 const DefaultMaxLines = 1000
 
-// ErrFull is returned where a document has as many lines as it may.
+// ErrFull is returned if a document has the largest number of lines.
 var ErrFull = fmt.Errorf("lock: the document has as many lines as it may")
 
-// Lines are documents with an array of lines and the sum of their quantities:
+// Lines keeps documents with an array of lines and the sum of their quantities:
 //
-//	lines: {_id: "order-7", items: [{sku: "pen", qty: NumberLong(3)}, {sku: "ink", qty: NumberLong(1)}], total: NumberLong(4)}
+//	lines: {_id: "order-7", items: [{sku: "pen", qty: NumberLong(3)}, {sku: "ink", qty: NumberLong(1)}],
+//	        total: NumberLong(4)}
 //
-// They show the conditional update with a fallback: one update says in its condition what it takes
-// for granted (the line exists), and changes line and sum together; where it finds nothing, another
-// update with the opposite condition adds the line. Each update is atomic, so that the sum is
-// always right, whoever else writes and wherever the process dies. It is safe for concurrent use.
+// It shows the conditional update with a fallback. The first update has the condition that the line
+// exists, and changes the line and the sum together. If it matches nothing, a second update with
+// the opposite condition adds the line. Each update is atomic. So the sum is always right,
+// whichever other processes write and wherever the process dies. It is safe for concurrent use.
 type Lines struct {
 	env  patterns.Env
 	coll *mongo.Collection
 	max  int
 }
 
-// NewLines returns the lines of a database.
+// NewLines returns a Lines that stores its documents in db.
 func NewLines(db *mongo.Database, cfg LinesConfig) (*Lines, error) {
 	if cfg.Collection == "" {
 		cfg.Collection = "lines"
@@ -51,9 +52,9 @@ func NewLines(db *mongo.Database, cfg LinesConfig) (*Lines, error) {
 	return &Lines{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), max: cfg.Max}, nil
 }
 
-// Add increases the quantity of a line, which is made where it does not exist, as is the document.
-// It takes one update for a line that exists and two for a new one; more only where others make the
-// same line at that moment. ErrFull says that there are too many lines.
+// Add increases the quantity of a line. It creates the line and the document if they do not exist.
+// It costs one update for an existing line and two for a new one, and more only if another process
+// creates the same line at this moment. It returns ErrFull if the document has too many lines.
 func (l *Lines) Add(ctx context.Context, id any, sku string, qty int64) error {
 	for {
 		if done, err := l.increase(ctx, id, sku, qty); done || err != nil {
@@ -76,7 +77,7 @@ func (l *Lines) increase(ctx context.Context, id any, sku string, qty int64) (bo
 	return res.MatchedCount > 0, nil
 }
 
-// push adds a line, if it does not exist. done is false where somebody has added it meanwhile.
+// push adds a line if it does not exist. done is false if another process has added it meanwhile.
 func (l *Lines) push(ctx context.Context, id any, sku string, qty int64) (done bool, err error) {
 	without := bson.D{
 		{"_id", id},
@@ -87,8 +88,8 @@ func (l *Lines) push(ctx context.Context, id any, sku string, qty int64) (done b
 		{"$push", bson.D{{"items", bson.D{{"sku", sku}, {"qty", qty}}}}},
 		{"$inc", bson.D{{"total", qty}}},
 	}
-	// A document that exists but does not match makes the upsert fail: the line is there by now, or
-	// the document is full.
+	// If the document exists but does not match, the upsert fails with a duplicate key: the line
+	// exists by now, or the document is full.
 	_, err = l.coll.UpdateOne(ctx, without, add, options.UpdateOne().SetUpsert(true))
 	if !mongo.IsDuplicateKeyError(err) {
 		if err != nil {
@@ -109,7 +110,7 @@ func (l *Lines) push(ctx context.Context, id any, sku string, qty int64) (done b
 // RuleLines is the rule of Lines.Check.
 const RuleLines = "the sum is that of the lines, and each kind has one line"
 
-// Check lists the documents whose sum is not that of their lines, or with two lines of one kind.
+// Check lists the documents whose sum is wrong, or which have two lines of the same kind.
 func (l *Lines) Check(ctx context.Context) ([]patterns.Violation, error) {
 	skus := bson.D{{"$ifNull", bson.A{"$items.sku", bson.A{}}}}
 	wrong := bson.D{{"$expr", bson.D{{"$or", bson.A{

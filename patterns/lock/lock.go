@@ -16,37 +16,36 @@ import (
 
 // Errors of locks.
 var (
-	// ErrHeld is returned by Acquire where another one holds the lock.
+	// ErrHeld is returned by Acquire if another process or goroutine holds the lock.
 	ErrHeld = errors.New("lock: it is held by another one")
-	// ErrLost is returned where a lease has ended, whether or not another one holds the lock by
-	// now.
+	// ErrLost is returned if a lease has ended, even if no other holder has taken the lock yet.
 	ErrLost = errors.New("lock: the lease has ended")
 )
 
 const (
-	// DefaultCollection is where the locks are.
+	// DefaultCollection is the default collection of the locks.
 	DefaultCollection = "locks"
-	// DefaultLease is how long a lock is held without being renewed.
+	// DefaultLease is the default time for which a lock is held without being renewed.
 	DefaultLease = 30 * time.Second
 )
 
 // Config configures Locks. The zero value works.
 type Config struct {
 	patterns.Env
-	// Collection is DefaultCollection if empty.
+	// Collection is the collection of the locks; DefaultCollection if empty.
 	Collection string
-	// Lease is DefaultLease if zero.
+	// Lease is the time for which a lock is held without being renewed; DefaultLease if zero.
 	Lease time.Duration
 }
 
-// Locks are the locks of a collection. It is safe for concurrent use.
+// Locks holds the locks of a collection. It is safe for concurrent use.
 type Locks struct {
 	env   patterns.Env
 	coll  *mongo.Collection
 	lease time.Duration
 }
 
-// New returns the locks of a database.
+// New returns locks that are stored in db.
 func New(db *mongo.Database, cfg Config) (*Locks, error) {
 	if cfg.Lease < 0 {
 		return nil, fmt.Errorf("lock: a lease of %v", cfg.Lease)
@@ -60,7 +59,7 @@ func New(db *mongo.Database, cfg Config) (*Locks, error) {
 	return &Locks{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), lease: cfg.Lease}, nil
 }
 
-// Lease is a lock that is held.
+// Lease represents a lock that the caller holds.
 type Lease struct {
 	locks *Locks
 	doc   document
@@ -74,13 +73,14 @@ type document struct {
 	Expires time.Time `bson:"expires"`
 }
 
-// Token is greater than that of every earlier holder of the lock.
+// Token returns the token of this holder. It is greater than the tokens of all earlier holders of
+// the lock.
 func (l *Lease) Token() int64 { return l.doc.Token }
 
-// Expires is when the lease ends if it is not renewed.
+// Expires returns the time at which the lease ends if it is not renewed.
 func (l *Lease) Expires() time.Time { return l.doc.Expires }
 
-// Acquire takes a lock, or fails with ErrHeld.
+// Acquire takes a lock. It returns ErrHeld if the lock is held.
 func (l *Locks) Acquire(ctx context.Context, name string) (*Lease, error) {
 	now := l.env.Now()
 	free := bson.D{{"_id", name}, {"expires", bson.D{{"$lte", now}}}}
@@ -101,7 +101,7 @@ func (l *Locks) Acquire(ctx context.Context, name string) (*Lease, error) {
 	return lease, nil
 }
 
-// Wait is Acquire that tries again at the given pace as long as the lock is held, until ctx ends.
+// Wait calls Acquire at the given interval until it gets the lock or ctx ends.
 func (l *Locks) Wait(ctx context.Context, name string, pace time.Duration) (*Lease, error) {
 	for {
 		lease, err := l.Acquire(ctx, name)
@@ -114,8 +114,8 @@ func (l *Locks) Wait(ctx context.Context, name string, pace time.Duration) (*Lea
 	}
 }
 
-// Renew begins the lease anew. It fails with ErrLost where it has ended: the holder must stop its
-// work.
+// Renew starts the lease again from now. It returns ErrLost if the lease has already ended: the
+// holder must then stop its work.
 func (l *Lease) Renew(ctx context.Context) error {
 	now := l.locks.env.Now()
 	mine := append(l.mine(), bson.E{"expires", bson.D{{"$gt", now}}})
@@ -131,7 +131,7 @@ func (l *Lease) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Release gives the lock back. A lease that has ended already is no error.
+// Release gives the lock back. It is not an error if the lease has already ended.
 func (l *Lease) Release(ctx context.Context) error {
 	end := bson.D{{"$set", bson.D{{"expires", time.Unix(0, 0)}}}}
 	if _, err := l.locks.coll.UpdateOne(ctx, l.mine(), end); err != nil {
@@ -144,24 +144,27 @@ func (l *Lease) mine() bson.D {
 	return bson.D{{"_id", l.doc.Name}, {"owner", l.doc.Owner}}
 }
 
-// Guard returns the condition by which a write on behalf of the lock has no effect once a later
-// holder has written, and what the write sets to make that so for its own time:
+// Guard protects a write on behalf of the lock from earlier holders. when is a condition for the
+// filter: it does not match if a later holder has written. set stores the token of this holder:
 //
 //	when, set := lease.Guard("fence")
-//	res, err := reports.UpdateOne(ctx, append(bson.D{{"_id", id}}, when...), bson.D{{"$set", append(set, bson.E{"total", total})}})
+//	res, err := reports.UpdateOne(ctx, append(bson.D{{"_id", id}}, when...),
+//		bson.D{{"$set", append(set, bson.E{"total", total})}})
 func (l *Lease) Guard(field string) (when, set bson.D) {
-	// A document that was never written under the lock has no such field; $not also takes those.
+	// A document that was never written under the lock lacks the field; $not matches such a
+	// document too.
 	when = bson.D{{field, bson.D{{"$not", bson.D{{"$gt", l.doc.Token}}}}}}
 	return when, bson.D{{field, l.doc.Token}}
 }
 
-// Do runs fn while it holds a lock, which it renews three times a lease. The context of fn ends
-// when the lease is lost.
+// Do runs fn while it holds a lock. It renews the lease three times per lease. The context of fn
+// ends if the lease is lost. Do returns ErrHeld if the lock is held.
 func (l *Locks) Do(ctx context.Context, name string, fn func(ctx context.Context, lease *Lease) error) (err error) {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// Not interrupted: a lock that was acquired unheard is held by nobody until its lease ends.
+	// The end of ctx must not interrupt Acquire: a lock that was acquired without a reply would
+	// block others until its lease ends.
 	lease, err := l.Acquire(context.WithoutCancel(ctx), name)
 	if err != nil {
 		return err
@@ -172,7 +175,7 @@ func (l *Locks) Do(ctx context.Context, name string, fn func(ctx context.Context
 		defer close(renewed)
 		cancel(lease.keep(work))
 	}()
-	err = fn(work, &Lease{locks: l, doc: lease.doc}) // of its own: the other one is renewed meanwhile
+	err = fn(work, &Lease{locks: l, doc: lease.doc}) // a copy of its own, because the other one is renewed meanwhile
 	if errors.Is(context.Cause(work), ErrLost) {
 		err = errors.Join(err, ErrLost)
 	}
@@ -181,13 +184,13 @@ func (l *Locks) Do(ctx context.Context, name string, fn func(ctx context.Context
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }
 
-// keep renews the lease until ctx ends, and returns why it could not.
+// keep renews the lease until ctx ends or the lease is lost, and returns the reason.
 func (l *Lease) keep(ctx context.Context) error {
 	for {
 		if err := l.locks.env.Clock.Sleep(ctx, l.locks.lease/3); err != nil {
 			return err
 		}
-		// One that fails for another reason is tried again: the lease tells when it is too late.
+		// After another error, keep tries again until the lease ends.
 		if err := l.Renew(ctx); errors.Is(err, ErrLost) || !l.locks.env.Now().Before(l.doc.Expires) {
 			l.locks.env.Logger.Warn("a lock was lost", "lock", l.doc.Name, "token", l.doc.Token)
 			return ErrLost
@@ -201,8 +204,8 @@ const (
 	RuleToken = "a lock has the token of its last holder"
 )
 
-// Check lists the locks that nobody could ever acquire, or not for longer than Config.Lease: only
-// something else than this package can make them so.
+// Check lists the locks that can never be acquired, or only after more than Config.Lease. Only
+// another program than this package can write such documents.
 func (l *Locks) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	ends := bson.D{{"$type", "date"}, {"$lte", l.env.Now().Add(l.lease)}}
 	for _, rule := range []struct {
@@ -224,18 +227,18 @@ func (l *Locks) Check(ctx context.Context) (out []patterns.Violation, err error)
 	return out, nil
 }
 
-// Indexes returns none: locks are found by their _id.
+// Indexes returns nil: locks are found by their _id.
 func (l *Locks) Indexes() []patterns.Index { return nil }
 
 // EnsureIndexes does nothing.
 func (l *Locks) EnsureIndexes(context.Context) error { return nil }
 
-// ShardKeys returns how locks are distributed over shards.
+// ShardKeys returns the shard key of the locks.
 func (l *Locks) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: l.coll.Name(), Key: bson.D{{"_id", "hashed"}}}}
 }
 
-// Shard distributes the locks over the shards of a cluster.
+// Shard shards the locks by the key of ShardKeys.
 func (l *Locks) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, l.coll.Database(), l.ShardKeys())
 }

@@ -72,7 +72,7 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestGuard has a holder that was asleep while its lease ended.
+// TestGuard has a holder that slept while its lease ended.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -103,7 +103,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestOneHolder lets many goroutines add to a number without atomic operations.
+// TestOneHolder has many goroutines that add to a number without atomic operations.
 func TestOneHolder(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 8, 20
@@ -141,7 +141,7 @@ func TestDo(t *testing.T) {
 	db := patterntest.Open(t)
 	locks := newLocks(t, db, clock)
 	err := locks.Do(t.Context(), "l", func(ctx context.Context, lease *lock.Lease) error {
-		if err := lease.Release(ctx); err != nil { // as if it had expired
+		if err := lease.Release(ctx); err != nil { // as if the lease had expired
 			return err
 		}
 		mustAcquire(t, locks)
@@ -155,7 +155,7 @@ func TestDo(t *testing.T) {
 		t.Errorf("a lease that was lost: %v", err)
 	}
 	other := newLocks(t, db, clock)
-	for range 2 { // it is free again afterwards
+	for range 2 { // the lock is free again afterwards
 		if err := other.Do(t.Context(), "m", func(context.Context, *lock.Lease) error { return nil }); err != nil {
 			t.Error(err)
 		}
@@ -206,7 +206,7 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestBroken has locks that others have written, which would be held for ever.
+// TestBroken has locks that other programs have written, and that would be held for ever.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()

@@ -15,34 +15,35 @@ import (
 
 // Errors of tallies.
 var (
-	// ErrNegative is returned where a count would become less than zero.
+	// ErrNegative is returned if a count would become negative.
 	ErrNegative = errors.New("lock: a count would be negative")
-	// ErrKind is returned for a kind that is no name of a field: an empty one, or one with a dot, a
-	// leading $ or a zero byte.
+	// ErrKind is returned for a kind that cannot be the name of a field: an empty one, or one with
+	// a dot, a leading $ or a zero byte.
 	ErrKind = errors.New("lock: the name of a kind may not be empty, contain a dot or a zero byte, or begin with $")
 )
 
 // TallyConfig configures Tallies. The zero value works.
 type TallyConfig struct {
 	patterns.Env
-	// Collection is "tallies" if empty.
+	// Collection is the collection of the tallies; "tallies" if empty.
 	Collection string
 }
 
-// Tallies are documents that count things by kind and know their sum and the number of kinds
-// without anybody computing it:
+// Tallies keeps documents that count things by kind. Each document also holds the sum of its counts
+// and the number of its kinds:
 //
-//	tallies: {_id: "basket-7", counts: {apples: NumberLong(3), pears: NumberLong(2)}, total: NumberLong(5), kinds: 2}
+//	tallies: {_id: "basket-7", counts: {apples: NumberLong(3), pears: NumberLong(2)},
+//	          total: NumberLong(5), kinds: NumberLong(2)}
 //
-// Each change is one update by a pipeline, which sees the document as it is: no lock is needed,
-// nothing is guessed and mended later. A kind whose count becomes zero is removed. It is safe for
+// Each change is one update with a pipeline, which reads the current document: no lock is needed,
+// and nothing has to be corrected later. A kind whose count becomes zero is removed. It is safe for
 // concurrent use.
 type Tallies struct {
 	env  patterns.Env
 	coll *mongo.Collection
 }
 
-// Tally is what a document counts.
+// Tally is a document of Tallies.
 type Tally struct {
 	ID     any              `bson:"_id"`
 	Counts map[string]int64 `bson:"counts"`
@@ -50,7 +51,7 @@ type Tally struct {
 	Kinds  int64            `bson:"kinds"`
 }
 
-// NewTallies returns the tallies of a database.
+// NewTallies returns tallies that are stored in db.
 func NewTallies(db *mongo.Database, cfg TallyConfig) (*Tallies, error) {
 	if cfg.Collection == "" {
 		cfg.Collection = "tallies"
@@ -58,15 +59,15 @@ func NewTallies(db *mongo.Database, cfg TallyConfig) (*Tallies, error) {
 	return &Tallies{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection)}, nil
 }
 
-// Add changes the count of a kind by n, which may be negative, and returns the tally as it is then.
-// A tally, or a kind in it, that does not exist counts zero. It fails with ErrNegative, and changes
-// nothing, where the count would be less than zero.
+// Add changes the count of a kind by n, which may be negative, and returns the new tally. The count
+// of a missing tally or kind is zero. Add returns ErrNegative and changes nothing if the count
+// would become negative.
 func (t *Tallies) Add(ctx context.Context, id any, kind string, n int64) (*Tally, error) {
 	if kind == "" || strings.HasPrefix(kind, "$") || strings.ContainsAny(kind, ".\x00") {
 		return nil, ErrKind
 	}
 	path := "counts." + kind
-	// Without the kind there is nothing to take from.
+	// A negative n needs a count from which it can be subtracted.
 	filter := bson.D{{"_id", id}}
 	if n < 0 {
 		filter = append(filter, bson.E{path, bson.D{{"$gte", -n}}})
@@ -85,14 +86,14 @@ func (t *Tallies) Add(ctx context.Context, id any, kind string, n int64) (*Tally
 		return tally, nil
 	case errors.Is(err, mongo.ErrNoDocuments) && n < 0:
 		return nil, ErrNegative
-	case errors.Is(err, mongo.ErrNoDocuments): // nothing was added to nothing
+	case errors.Is(err, mongo.ErrNoDocuments): // zero was added to a tally that does not exist
 		return &Tally{ID: id}, nil
 	default:
 		return nil, fmt.Errorf("lock: count %s of %v: %w", kind, id, err)
 	}
 }
 
-// sums is the stage that computes what follows from the counts.
+// sums returns the stage that computes the sum and the number of kinds from the counts.
 func sums() bson.D {
 	values := bson.D{{"$objectToArray", bson.D{{"$ifNull", bson.A{"$counts", bson.D{}}}}}}
 	return bson.D{{"$set", bson.D{
@@ -103,7 +104,7 @@ func sums() bson.D {
 	}}}
 }
 
-// wrong is the condition of tallies whose sums do not follow from their counts.
+// wrong returns the condition that selects tallies whose sums do not agree with their counts.
 func wrong() bson.D {
 	values := bson.D{{"$objectToArray", bson.D{{"$ifNull", bson.A{"$counts", bson.D{}}}}}}
 	amounts := bson.D{{"$map", bson.D{{"input", values}, {"in", "$$this.v"}}}}
@@ -116,8 +117,8 @@ func wrong() bson.D {
 // RuleSums is the rule of Tallies.Check.
 const RuleSums = "the sums follow from the counts"
 
-// Check lists the tallies whose sums do not follow from their counts: only something else than this
-// package can make them so.
+// Check lists the tallies whose sums do not agree with their counts. Only another program than this
+// package can write such documents.
 func (t *Tallies) Check(ctx context.Context) ([]patterns.Violation, error) {
 	found, err := t.coll.Find(ctx, wrong())
 	if err != nil {
@@ -137,7 +138,7 @@ func (t *Tallies) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, nil
 }
 
-// Repair computes the sums of the tallies that Check lists, and returns how many those were.
+// Repair computes the sums of the tallies that Check lists, and returns their number.
 func (t *Tallies) Repair(ctx context.Context) (int64, error) {
 	res, err := t.coll.UpdateMany(ctx, wrong(), mongo.Pipeline{sums()})
 	if err != nil {

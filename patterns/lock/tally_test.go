@@ -34,7 +34,7 @@ func newLines(t testing.TB, db *mongo.Database, limit int) *lock.Lines {
 	return lines
 }
 
-// checker is what both kinds of documents have.
+// checker is the interface that both kinds of documents have.
 type checker interface {
 	Check(ctx context.Context) ([]patterns.Violation, error)
 }
@@ -47,7 +47,7 @@ func mustHold(t testing.TB, c checker) {
 	}
 }
 
-// TestTally compares with a map in memory.
+// TestTally compares tallies with a map in memory.
 func TestTally(t *testing.T) {
 	t.Parallel()
 	tallies := newTallies(t, patterntest.Open(t))
@@ -80,9 +80,9 @@ func TestTally(t *testing.T) {
 	mustHold(t, tallies)
 }
 
-// TestBook is W034 to W036 of the book: the fruit of a document with their sum, and with the number
-// of their kinds. The book counts kinds under a lock, which nobody else can take meanwhile; here
-// none is needed.
+// TestBook is W034 to W036 of the book: a document of fruit with their sum and the number of their
+// kinds. The book counts the kinds under a lock, which nobody else can take meanwhile; here no lock
+// is needed.
 func TestBook(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -130,7 +130,7 @@ func TestTallyNames(t *testing.T) {
 	}
 }
 
-// TestTallyBroken has sums that others have written.
+// TestTallyBroken has sums that other programs have written.
 func TestTallyBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -157,7 +157,7 @@ func TestTallyBroken(t *testing.T) {
 	mustHold(t, tallies)
 }
 
-// TestLinesTogether has many goroutines add the same lines at once.
+// TestLinesTogether has many goroutines that add the same lines at once.
 func TestLinesTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 8, 20
@@ -193,8 +193,8 @@ func TestLinesFull(t *testing.T) {
 	mustHold(t, lines)
 }
 
-// TestLinesCrash lets the process die at every point: the line is there with its sum, or not at
-// all.
+// TestLinesCrash lets the process die at every point: the line and its part of the sum exist
+// together, or not at all.
 func TestLinesCrash(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
