@@ -19,7 +19,8 @@ const (
 	RulePages  = "pages are numbered from 1, and full but for the last one"
 )
 
-// Check reads all comments, and keeps those of one target at a time in memory.
+// Check reads all comments and lists the violations of the rules. It keeps the comments of one
+// target at a time in memory.
 func (c *Comments) Check(ctx context.Context) ([]patterns.Violation, error) {
 	var out []patterns.Violation
 	violate := func(rule string, id any, detail string) {

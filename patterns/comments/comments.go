@@ -27,12 +27,12 @@ var (
 	ErrFull     = errors.New("comments: the discussion has as many comments as fit into its document")
 )
 
-// Design is how comments are stored.
+// Design selects how comments are stored.
 type Design int
 
 // The designs.
 const (
-	// Documents stores each comment as a document.
+	// Documents stores each comment as a document of its own.
 	Documents Design = iota
 	// Embedded stores all comments of a target in one document.
 	Embedded
@@ -53,26 +53,30 @@ const (
 	DefaultLimit    = 1000
 )
 
-// maxDocument is what the comments of one document may have, with room below the server's 16 MB.
+// maxDocument is the largest size of the comments in one document, in bytes. It leaves room below
+// the server's limit of 16 MiB.
 const maxDocument = 15 << 20
 
-// overhead is more than a comment takes beside its text: names, times, the path.
+// overhead is an upper limit for the bytes of a comment without its text: names, times, the path.
 const overhead = 1024
 
 // Config configures Comments. The zero value works.
 type Config struct {
 	patterns.Env
-	// Design is Documents by default. All programs that share a collection use the same.
+	// Design is Documents by default. All programs that share a collection must use the same
+	// design.
 	Design Design
-	// Collection is "comments", "discussions" or "comment_pages", as the design is, if empty.
+	// Collection is the name of the collection. If empty, it is "comments", "discussions" or
+	// "comment_pages", depending on the design.
 	Collection string
-	// MaxText is the length in bytes of the longest text, DefaultMaxText if zero; MaxDepth how deep
-	// replies go, DefaultMaxDepth if zero.
+	// MaxText is the largest length of a text in bytes; DefaultMaxText if zero. MaxDepth is the
+	// largest depth of a reply; DefaultMaxDepth if zero.
 	MaxText, MaxDepth int
-	// PageSize is the number of comments of a document of the design Pages, DefaultPageSize if
+	// PageSize is the number of comments in a document of the design Pages; DefaultPageSize if
 	// zero. It cannot be changed later.
 	PageSize int
-	// Limit is how many comments a target can have with the design Embedded, DefaultLimit if zero.
+	// Limit is the largest number of comments on a target with the design Embedded; DefaultLimit if
+	// zero.
 	Limit int
 }
 
@@ -93,45 +97,45 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Target is what is commented on: a document of any collection.
+// Target is the document to which comments belong. It may be in any collection.
 type Target struct {
-	// Kind is for instance the name of its collection, and ID its _id.
+	// Kind is for example the name of the document's collection. ID is its _id.
 	Kind string `bson:"kind"`
 	ID   any    `bson:"id"`
 }
 
-// ID names a comment. IDs of later comments are greater: those of one Comments always, those of
-// several as far as their clocks agree.
+// ID identifies a comment. Later comments have greater IDs: always if one Comments has created
+// them, and otherwise as far as the clocks of the processes agree.
 type ID string
 
-// Comment is one comment.
+// Comment is a comment on a target or a reply to another comment.
 type Comment struct {
 	ID ID `bson:"_id"`
-	// Parent is what it replies to, empty if it replies to the target itself; Path leads to it from
-	// there, through all IDs.
+	// Parent is the ID of the comment to which this comment replies; empty if it replies to the
+	// target itself. Path joins the IDs of all comments above this comment, and its own ID.
 	Parent ID     `bson:"parent"`
 	Path   string `bson:"path"`
 	Author string `bson:"author"`
-	// Text is empty once the comment is deleted.
+	// Text is empty if the comment is deleted.
 	Text   string    `bson:"text"`
 	Posted time.Time `bson:"posted"`
-	// Edited is zero unless it was edited.
+	// Edited is zero if the comment was never edited.
 	Edited  time.Time `bson:"edited,omitempty"`
 	Deleted bool      `bson:"deleted,omitempty"`
 }
 
-// Depth is how many comments are above it.
+// Depth returns the number of comments above this one in its thread.
 func (c *Comment) Depth() int { return strings.Count(c.Path, "/") }
 
-// Range is a part of a list of comments: after the comment After, if it is not empty, or after the
-// first Skip ones.
+// Range selects a part of a list of comments: the comments after the comment After, or after the
+// first Skip comments if After is empty.
 type Range struct {
 	After ID
 	Skip  int
 	Limit int
 }
 
-// Comments are the comments of a collection. It is safe for concurrent use.
+// Comments stores the comments of a collection. It is safe for concurrent use.
 type Comments struct {
 	env    patterns.Env
 	cfg    Config
@@ -142,26 +146,27 @@ type Comments struct {
 	prepared patterns.Prepared
 }
 
-// store is what differs between the designs. Methods that look for a comment return ErrNotFound
-// if there is none.
+// store holds the operations that differ between the designs. Methods that look for a comment
+// return ErrNotFound if it does not exist.
 type store interface {
 	insert(ctx context.Context, on Target, c *Comment) error
 	find(ctx context.Context, on Target, id ID) (*Comment, error)
-	// change sets fields of a comment that is not deleted, and reports whether there is one.
+	// change sets fields of a comment that is not deleted, and reports whether it found such a
+	// comment.
 	change(ctx context.Context, on Target, id ID, fields bson.D) (bool, error)
 	page(ctx context.Context, on Target, r Range) ([]Comment, error)
-	// thread lists the comments whose path is that of a root or begins with it, by their paths.
+	// thread lists the comments whose path equals root or is below it, sorted by path.
 	thread(ctx context.Context, on Target, root string, r Range) ([]Comment, error)
 	count(ctx context.Context, on Target) (int64, error)
-	// check calls visit with all comments of each target, and violate with what contradicts the
-	// design.
+	// check calls visit with all comments of each target, and violate for each violation of the
+	// design's own rules.
 	check(ctx context.Context, visit func(on Target, all []Comment),
 		violate func(rule string, id any, detail string)) error
 	indexes() []patterns.Index
 	shardKey() bson.D
 }
 
-// New returns the comments of a database.
+// New returns a Comments that stores its documents in db.
 func New(db *mongo.Database, cfg Config) (*Comments, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -179,12 +184,13 @@ func New(db *mongo.Database, cfg Config) (*Comments, error) {
 	return c, nil
 }
 
-// Post comments on a target.
+// Post adds a comment to a target.
 func (c *Comments) Post(ctx context.Context, on Target, author, text string) (Comment, error) {
 	return c.post(ctx, on, nil, author, text)
 }
 
-// Reply replies to a comment.
+// Reply adds a reply to a comment. It returns ErrDeleted if that comment is deleted, and ErrTooDeep
+// if the reply would exceed Config.MaxDepth.
 func (c *Comments) Reply(ctx context.Context, on Target, to ID, author, text string) (Comment, error) {
 	parent, err := c.Get(ctx, on, to)
 	if err != nil {
@@ -219,11 +225,11 @@ func (c *Comments) post(ctx context.Context, on Target, parent *Comment, author,
 	return one, nil
 }
 
-// perMilli is how many IDs of one Comments begin with the same millisecond.
+// perMilli is the number of IDs of one Comments that can begin with the same millisecond.
 const perMilli = 1 << 16
 
-// newID returns an ID that begins with the time. Those of one Comments grow, also within a
-// millisecond.
+// newID returns an ID that begins with the time. The IDs of one Comments always increase, even
+// within a millisecond.
 func (c *Comments) newID(now time.Time) ID {
 	var n int64
 	for ok := false; !ok; {
@@ -231,8 +237,8 @@ func (c *Comments) newID(now time.Time) ID {
 		n = max(now.UnixMilli()*perMilli, last+1)
 		ok = c.lastID.CompareAndSwap(last, n)
 	}
-	var random [4]byte          // tells the processes apart
-	_, _ = rand.Read(random[:]) // it never fails
+	var random [4]byte          // distinguishes the processes
+	_, _ = rand.Read(random[:]) // rand.Read never fails
 	return ID(fmt.Sprintf("%016x%08x", n, binary.BigEndian.Uint32(random[:])))
 }
 
@@ -253,7 +259,7 @@ func (c *Comments) checkText(text string) error {
 	return nil
 }
 
-// Edit replaces the text of a comment.
+// Edit replaces the text of a comment. It returns ErrDeleted if the comment is deleted.
 func (c *Comments) Edit(ctx context.Context, on Target, id ID, text string) error {
 	if err := c.checkText(text); err != nil {
 		return err
@@ -261,7 +267,8 @@ func (c *Comments) Edit(ctx context.Context, on Target, id ID, text string) erro
 	return c.change(ctx, on, id, bson.D{{"text", text}, {"edited", c.env.Now()}})
 }
 
-// Delete takes the text and the author of a comment away. Its place stays, and the replies to it.
+// Delete removes the text and the author of a comment. The comment keeps its place, and its replies
+// stay.
 func (c *Comments) Delete(ctx context.Context, on Target, id ID) error {
 	return c.change(ctx, on, id, bson.D{{"text", ""}, {"author", ""}, {"deleted", true}})
 }
@@ -280,7 +287,7 @@ func (c *Comments) change(ctx context.Context, on Target, id ID, fields bson.D) 
 	return ErrDeleted
 }
 
-// Get returns a comment: it is what a permanent link leads to. Thread lists what is below it.
+// Get returns a comment, for example for a permanent link. Use Thread for the replies below it.
 func (c *Comments) Get(ctx context.Context, on Target, id ID) (Comment, error) {
 	one, err := c.store.find(ctx, on, id)
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -292,7 +299,7 @@ func (c *Comments) Get(ctx context.Context, on Target, id ID) (Comment, error) {
 	return *one, nil
 }
 
-// Page lists comments on a target in the order in which they came, replies among them.
+// Page lists comments on a target, including replies, in the order in which they were posted.
 func (c *Comments) Page(ctx context.Context, on Target, r Range) ([]Comment, error) {
 	if r.Limit <= 0 || r.Skip < 0 {
 		return nil, fmt.Errorf("comments: a page of %d after %d", r.Limit, r.Skip)
@@ -307,8 +314,8 @@ func (c *Comments) Page(ctx context.Context, on Target, r Range) ([]Comment, err
 	return out, nil
 }
 
-// Thread lists a comment and the replies below it, each below what it replies to, older ones first.
-// With an empty root it lists all of the target's.
+// Thread lists a comment and all replies below it. Each reply follows its parent, and older replies
+// come first. With an empty root, Thread lists all comments on the target.
 func (c *Comments) Thread(ctx context.Context, on Target, root ID, r Range) ([]Comment, error) {
 	if r.Limit <= 0 || r.Skip < 0 {
 		return nil, fmt.Errorf("comments: a thread of %d after %d", r.Limit, r.Skip)
@@ -331,7 +338,7 @@ func (c *Comments) Thread(ctx context.Context, on Target, root ID, r Range) ([]C
 	return out, nil
 }
 
-// Count returns how many comments a target has that are not deleted.
+// Count returns the number of comments on a target that are not deleted.
 func (c *Comments) Count(ctx context.Context, on Target) (int64, error) {
 	n, err := c.store.count(ctx, on)
 	if err != nil {
@@ -340,7 +347,7 @@ func (c *Comments) Count(ctx context.Context, on Target) (int64, error) {
 	return n, nil
 }
 
-// Indexes returns what the comments need.
+// Indexes returns the indexes that the design needs.
 func (c *Comments) Indexes() []patterns.Index { return c.store.indexes() }
 
 // EnsureIndexes creates the indexes.
@@ -348,18 +355,18 @@ func (c *Comments) EnsureIndexes(ctx context.Context) error {
 	return c.prepared.Ensure(ctx, c.coll.Database(), c.Indexes())
 }
 
-// ready fails before the first use without the indexes: a target could have two pages of one
-// number.
+// ready fails if the indexes were not created before the first use: without them, a target could
+// have two pages with the same number.
 func (c *Comments) ready(ctx context.Context) error {
 	return c.prepared.Check(ctx, c.coll.Database(), c.env.Logger, c.Indexes)
 }
 
-// ShardKeys returns how the comments are distributed over shards.
+// ShardKeys returns the shard key of the comments.
 func (c *Comments) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: c.coll.Name(), Key: c.store.shardKey()}}
 }
 
-// Shard distributes the comments over the shards of a cluster.
+// Shard shards the comments by the key of ShardKeys.
 func (c *Comments) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, c.coll.Database(), c.ShardKeys())
 }

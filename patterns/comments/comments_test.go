@@ -35,7 +35,7 @@ var post = comments.Target{Kind: "posts", ID: int32(1)}
 
 const pageSize = 3
 
-// blog posts comments one second after another.
+// blog posts comments one second apart.
 type blog struct {
 	*comments.Comments
 	t     testing.TB
@@ -102,7 +102,7 @@ func sound(t testing.TB, c *comments.Comments) {
 	}
 }
 
-// thread is
+// thread posts these comments:
 //
 //	a
 //	├ b
@@ -232,7 +232,8 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestDesignsAgree says the same to all designs and compares all lists with each other.
+// TestDesignsAgree posts the same comments with all designs, and compares all lists with each
+// other.
 func TestDesignsAgree(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -272,7 +273,7 @@ func TestDesignsAgree(t *testing.T) {
 	})
 }
 
-// TestConcurrent has many who post on one target and reply to each other.
+// TestConcurrent has many goroutines that post on one target and reply to each other.
 func TestConcurrent(t *testing.T) {
 	designs(t, func(t *testing.T, d comments.Design) {
 		const workers, rounds = 8, 12
@@ -314,7 +315,7 @@ func TestConcurrent(t *testing.T) {
 	})
 }
 
-// TestOrder posts within one millisecond.
+// TestOrder posts several comments within one millisecond.
 func TestOrder(t *testing.T) {
 	designs(t, func(t *testing.T, d comments.Design) {
 		b := open(t, patterntest.Open(t), d)
@@ -330,7 +331,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestCrash breaks posts off that find a full page, and replies.
+// TestCrash interrupts posts that find a full page, and replies.
 func TestCrash(t *testing.T) {
 	designs(t, func(t *testing.T, d comments.Design) {
 		var to comments.ID
@@ -389,7 +390,7 @@ func TestNoScans(t *testing.T) {
 	})
 }
 
-// id is an ID of the time zero.
+// id returns an ID with the time zero.
 func id(name string) string { return strings.Repeat("0", 24-len(name)) + name }
 
 func TestViolations(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package comments keeps discussions on anything: posts, replies to replies, edits, deletions,
-// lists by time or by thread.
+// Package comments stores discussions on documents of any kind: comments, replies to replies,
+// edits, deletions, and lists by time or by thread.
 //
 //	c, err := comments.New(db, comments.Config{Design: comments.Pages})
 //	if err != nil {
@@ -16,86 +16,90 @@
 //
 // # The problem
 //
-// A post has five comments or fifty thousand. One document for each comment reads a thousand
-// documents for a thousand comments; one document for all of them grows without end. Between the
-// two are pages. Which is right depends on how a discussion is read, so the three designs have the
-// same operations, and Config.Design chooses.
+// A post may have five comments or fifty thousand. With one document for each comment, a list of a
+// thousand comments reads a thousand documents. With one document for all comments, that document
+// grows without limit. Pages are between the two. The best design depends on how discussions are
+// read. So the three designs have the same operations, and Config.Design selects one.
 //
-// When not to use it: where only the latest few are shown beside the post. Then keep those in the
-// post: package slicecache.
+// When not to use it: if only the latest few comments are shown with the post. Then store them in
+// the post: package slicecache.
 //
 // # The documents
 //
 //	Documents
-//	comments: {_id: "019de368f9e8000036f03869", target: {kind: "posts", id: 1}, parent: "", path: "019de368f9e8000036f03869", author: "ada",
-//	           text: "…", posted: ISODate("…")}
+//	comments: {_id: "019de368f9e8000036f03869", target: {kind: "posts", id: 1}, parent: "",
+//	           path: "019de368f9e8000036f03869", author: "ada", text: "…", posted: ISODate("…")}
 //	indexes {target: 1, _id: 1, deleted: 1}, {target: 1, path: 1}
 //
 //	Embedded
-//	discussions: {_id: {kind: "posts", id: 1}, count: 2, comments: [{_id: "019d…", parent: "", path: "019d…", …}, …]}
+//	discussions: {_id: {kind: "posts", id: 1}, count: 2,
+//	              comments: [{_id: "019d…", parent: "", path: "019d…", …}, …]}
 //
 //	Pages
-//	comment_pages: {_id: ObjectId("…"), target: {kind: "posts", id: 1}, page: 1, count: 100, comments: [{_id: "019d…", …}, …]}
+//	comment_pages: {_id: ObjectId("…"), target: {kind: "posts", id: 1}, page: 1, count: 100,
+//	                comments: [{_id: "019d…", …}, …]}
 //	indexes {target: 1, page: 1} (unique), {target: 1, "comments._id": 1}
 //
-// A comment's _id begins with the time, and its path joins the _ids of what it replies to with its
-// own: the order of paths is the order of a thread, each comment above the replies to it. A target
-// is named by a kind and an _id, so that comments can be on anything.
+// The _id of a comment begins with the time. The path of a comment joins the _ids of all comments
+// above it and its own _id. The order of paths is the order of a thread: each comment precedes its
+// replies. A target is named by a kind and an _id, so that any document can have comments.
 //
 // # Operations
 //
 //	              Documents            Embedded                 Pages
-//	Post          1 insert             1 upsert                 1 find of the last page's number, 1 upsert; behind a full
-//	                                                            page 1 more of each
-//	Reply         1 find more, for all designs
+//	Post          1 insert             1 upsert                 1 find of the last page's number, 1 upsert;
+//	                                                            1 more of each after a full page
+//	Reply         1 more find with all designs
 //	Edit, Delete  1 update             1 update                 1 update
 //	Get           1 find               1 find of an element     1 find of an element
-//	Page          1 find, with After 2 1 aggregate, which cuts  1 find of the pages that it spans, with After 2
-//	Thread        1 to 3 finds         1 or 2 finds; the whole  1 or 2 finds; all pages are read
-//	                                   document is read
+//	Page          1 find; 2 with After 1 aggregate, which cuts  1 find of the pages in the range; 2 with After
+//	Thread        1 to 3 finds         1 or 2 finds; reads the  1 or 2 finds; reads all pages
+//	                                   whole document
 //	Count         1 aggregate          1 aggregate              1 aggregate over the pages
 //
-// Which one? Documents: long discussions with threads. Embedded: short ones, whose limit
-// (Config.Limit) may be told to people. Pages: long ones that are read from the beginning or by
-// their numbers, a hundred comments with one read.
+// Which design to choose? Documents is for long discussions that are read as threads. Embedded is
+// for short discussions, whose limit (Config.Limit) users may know. Pages is for long discussions
+// that are read from the beginning or by page number: one read returns a hundred comments.
 //
 // # Guarantees
 //
-//   - A comment is posted, edited or deleted by one write to one document: it has happened or not.
-//     A process that dies leaves nothing to mend; one that did not hear the answer does not know
-//     whether its comment is there, and the driver's repetition does not double it.
-//   - Pages are full but for the last one, and never more than full, however many post at once. So
-//     the place of a comment follows from its number, and never changes: deleted ones keep their
-//     place.
-//   - The replies to a comment come after it in a thread, and in the order of the clocks of those
-//     who wrote them.
-//   - Of two edits at once the last one wins. An edit never brings a deleted text back.
+//   - One write to one document posts, edits or deletes a comment: it has happened or not. A
+//     process that dies leaves nothing to repair. If a reply of the server is lost, the process
+//     does not know whether its comment is stored; the driver's retry does not store it twice.
+//   - All pages but the last are full, and no page is more than full, however many users post at
+//     once. So the position of a comment follows from its number and never changes: deleted
+//     comments keep their place.
+//   - In a thread, the replies to a comment follow it, in the order of the clocks of the processes
+//     that stored them.
+//   - If two edits happen at once, the last one wins. An edit never restores a deleted text.
 //
 // # After a crash
 //
-//	Post, Reply    one write, behind reads: the comment is there or not; the driver's repetition does not double it
+//	Post, Reply    one write, after reads: the comment is stored or not; the driver's retry does not store
+//	               it twice
 //	Edit, Delete   one write: it has happened or not, and may be repeated
 //
-// There is nothing to repair. A process that did not hear the answer to a Post looks at the last
-// comments before it posts again.
+// There is nothing to repair. If the reply to a Post was lost, look at the last comments before you
+// post again.
 //
 // # Limits
 //
-// Texts have at most Config.MaxText bytes, replies at most Config.MaxDepth levels; New refuses
-// numbers with which a document could grow beyond 15 MB. PageSize cannot change once there are
-// pages.
+// A text has at most Config.MaxText bytes, and replies have at most Config.MaxDepth levels. New
+// refuses a configuration with which a document could exceed 15 MiB. PageSize cannot change after
+// the first page is stored.
 //
 // # Scaling
 //
-// All that is on one target is on one shard: {target: 1, _id: 1}, {_id: "hashed"} with Embedded,
-// {target: 1, page: 1} with Pages. Lists serve well from secondaries.
+// All comments on a target are on one shard. The shard keys are {target: 1, _id: 1} with Documents,
+// {_id: "hashed"} with Embedded, and {target: 1, page: 1} with Pages. Lists may be read from
+// secondaries.
 //
 // # Source
 //
-// "MongoDB Applied Design Patterns", chapter 6, has the three designs; "The Little MongoDB Schema
-// Design Book" the buckets of 50; "50 Tips and Tricks for MongoDB Developers", tip 17, comments on
-// anything. The first one's pages can exceed their size when several post at once, and a counter of
-// pages in the post can disagree with them: here the upsert of a full page fails by its unique
-// index, and there is no counter. It nests replies in replies, which the server's limit of depth
-// ends; here they are flat, with paths.
+// The three designs are in "MongoDB Applied Design Patterns", chapter 6. "The Little MongoDB Schema
+// Design Book" has buckets of 50 comments, and "50 Tips and Tricks for MongoDB Developers", tip 17,
+// has comments on documents of any kind. In the first book, pages can exceed their size if several
+// users post at once, and a counter of pages in the post can differ from the pages. Here a unique
+// index makes the upsert into a full page fail, and there is no such counter. That book also nests
+// replies in replies, until the server's limit of nesting depth; here replies are flat, with paths.
 package comments

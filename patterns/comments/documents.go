@@ -10,10 +10,10 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// documents stores each comment as a document.
+// documents stores each comment as a document of its own.
 type documents struct{ *Comments }
 
-// document is a comment with what it is on.
+// document is a comment with its target.
 type document struct {
 	Comment `bson:",inline"`
 	Target  Target `bson:"target"`
@@ -52,8 +52,8 @@ func (d documents) page(ctx context.Context, on Target, r Range) ([]Comment, err
 func (d documents) thread(ctx context.Context, on Target, root string, r Range) ([]Comment, error) {
 	var within bson.D
 	if root != "" {
-		// A digit of an ID is greater than the slash: what begins with the path and a slash is
-		// below path + "0".
+		// A digit of an ID is greater than a slash. So all paths below root begin with root and a
+		// slash, and are less than root + "0".
 		within = bson.D{{"$gte", root}, {"$lt", root + "0"}}
 	}
 	if r.After != "" {

@@ -34,7 +34,7 @@ func (e embedded) insert(ctx context.Context, on Target, c *Comment) error {
 	if !mongo.IsDuplicateKeyError(err) {
 		return err
 	}
-	// There is a document, which is full, or which another one made at this moment.
+	// The document is full, or another process has created it at this moment.
 	full, err := e.coll.CountDocuments(ctx, append(of(on), bson.E{"count", bson.D{{"$gte", e.cfg.Limit}}}))
 	switch {
 	case err != nil:
@@ -50,7 +50,7 @@ func (e embedded) find(ctx context.Context, on Target, id ID) (*Comment, error) 
 	return first(ctx, e.coll, append(of(on), bson.E{"comments._id", id}))
 }
 
-// first returns the comment of an array that a filter finds.
+// first returns the comment in an array that the filter selects.
 func first(ctx context.Context, coll *mongo.Collection, filter bson.D) (*Comment, error) {
 	var doc discussion
 	err := coll.FindOne(ctx, filter,
@@ -65,7 +65,7 @@ func (e embedded) change(ctx context.Context, on Target, id ID, fields bson.D) (
 	return changeIn(ctx, e.coll, of(on), id, fields)
 }
 
-// changeIn sets fields of a comment of an array.
+// changeIn sets fields of a comment in an array.
 func changeIn(ctx context.Context, coll *mongo.Collection, filter bson.D, id ID, fields bson.D) (bool, error) {
 	set := make(bson.D, len(fields))
 	for i, f := range fields {
@@ -77,7 +77,7 @@ func changeIn(ctx context.Context, coll *mongo.Collection, filter bson.D, id ID,
 	return err == nil && res.MatchedCount > 0, err
 }
 
-// page lets the server cut the array.
+// page lets the server return only the wanted part of the array.
 func (e embedded) page(ctx context.Context, on Target, r Range) ([]Comment, error) {
 	var from any = r.Skip
 	filter := of(on)
@@ -119,7 +119,7 @@ func (e embedded) thread(ctx context.Context, on Target, root string, r Range) (
 	return threaded(doc.Comments, root, r)
 }
 
-// threaded brings all comments of a target into the order of a thread and cuts it.
+// threaded sorts all comments of a target as a thread, and returns the part that the range selects.
 func threaded(all []Comment, root string, r Range) ([]Comment, error) {
 	all = slices.DeleteFunc(all, func(c Comment) bool {
 		return root != "" && c.Path != root && !strings.HasPrefix(c.Path, root+"/")
@@ -140,7 +140,7 @@ func cut(all []Comment, r Range) []Comment {
 	return all[:min(r.Limit, len(all))]
 }
 
-// live is the expression of how many comments of an array are not deleted.
+// live returns the expression for the number of comments in an array that are not deleted.
 func live() bson.D {
 	return bson.D{{"$size", bson.D{{"$filter", bson.D{
 		{"input", "$comments"},

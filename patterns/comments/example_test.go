@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/comments"
 )
 
-// A discussion below a post.
+// A discussion on a post.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -64,7 +64,7 @@ func Example() {
 	// 2
 }
 
-// A list is read in parts: the next one begins after the last comment of the one before.
+// A list is read in parts: each part begins after the last comment of the preceding part.
 func ExampleComments_Page() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// pages stores the comments of a target in documents of at most Config.PageSize. All but the last
-// one are full.
+// pages stores the comments of a target in documents of at most Config.PageSize comments. All but
+// the last document are full.
 type pages struct{ *Comments }
 
 type page struct {
@@ -24,8 +24,8 @@ type page struct {
 	Comments []Comment     `bson:"comments"`
 }
 
-// insert adds to the last page; where it is full, to the next one. A page that is full, or that
-// another one makes at this moment, shows by its duplicate key.
+// insert adds a comment to the last page, or to a new page if the last one is full. If the page is
+// full, or another process creates it at this moment, the upsert fails with a duplicate key.
 func (p pages) insert(ctx context.Context, on Target, c *Comment) error {
 	last, err := p.last(ctx, on)
 	for err == nil {
@@ -45,7 +45,7 @@ func (p pages) insert(ctx context.Context, on Target, c *Comment) error {
 	return err
 }
 
-// last returns the number of the last page, or of the first one to be.
+// last returns the number of the last page, or 1 if there is no page yet.
 func (p pages) last(ctx context.Context, on Target) (int, error) {
 	var doc page
 	err := p.coll.FindOne(ctx, bson.D{{"target", on}}, options.FindOne().SetSort(bson.D{{"page", -1}}).
@@ -75,8 +75,8 @@ func (p pages) change(ctx context.Context, on Target, id ID, fields bson.D) (boo
 	return changeIn(ctx, p.coll, bson.D{{"target", on}}, id, fields)
 }
 
-// page computes where a list begins, since all pages before the last one are full, and reads the
-// pages that it spans.
+// page computes the page on which a list begins, which is possible because all pages but the last
+// are full. It reads the pages that contain the list.
 func (p pages) page(ctx context.Context, on Target, r Range) ([]Comment, error) {
 	from, within := r.Skip/p.cfg.PageSize+1, r.Skip%p.cfg.PageSize
 	if r.After != "" {
@@ -101,7 +101,7 @@ func (p pages) page(ctx context.Context, on Target, r Range) ([]Comment, error) 
 	return cut(all, Range{Skip: within, Limit: r.Limit}), nil
 }
 
-// read returns the comments of so many pages, of all if limit is zero.
+// read returns the comments of limit pages, or of all pages if limit is zero.
 func (p pages) read(ctx context.Context, on Target, from int, limit int64) ([]Comment, error) {
 	cur, err := p.coll.Find(ctx, bson.D{{"target", on}, {"page", bson.D{{"$gte", from}}}},
 		options.Find().SetSort(bson.D{{"page", 1}}).SetLimit(limit))
