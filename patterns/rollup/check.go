@@ -12,27 +12,27 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Rules of Check.
+// The rules of Check.
 const (
 	RuleEvents = "an hour sums up all its events that had arrived at the last update, and none twice"
 	RuleSums   = "a day sums up its hours, a week and a month their days, a year its months"
 	RuleMean   = "the mean is the total divided by the count"
 )
 
-// entry names a document of a level: the key's bytes, and the beginning.
+// entry identifies a document of a level: the bytes of its key, and its start in milliseconds.
 type entry struct {
 	key   string
 	start int64
 }
 
-// sums are what a document has, or should have.
+// sums holds the sums that a document has or should have.
 type sums struct {
 	total, count int64
-	settled      int64 // events that the last update had to see
+	settled      int64 // number of events that the last update must have included
 	id           bson.RawValue
 }
 
-// table is a level.
+// table holds the sums of all documents of a level.
 type table map[entry]*sums
 
 func (t table) at(e entry) *sums {
@@ -42,9 +42,9 @@ func (t table) at(e entry) *sums {
 	return t[e]
 }
 
-// Check lists what contradicts the rules. It reads everything, and holds a few numbers for each
-// document in memory; while an update runs, it also lists what that has not finished. Hours that
-// are older than Config.Keep are not compared with events.
+// Check reads all documents and lists the violations of the rules. It keeps a few numbers for each
+// document in memory. While an update runs, Check also lists sums that the update has not written
+// yet. It does not compare hours older than Config.Keep with their events.
 func (r *Rollup) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	below := map[Level]table{}
 	if below[events], err = r.countEvents(ctx); err != nil {
@@ -67,7 +67,7 @@ func (r *Rollup) Check(ctx context.Context) (out []patterns.Violation, err error
 	return out, nil
 }
 
-// countEvents counts by quarters of hours.
+// countEvents sums up the events by quarters of an hour.
 func (r *Rollup) countEvents(ctx context.Context) (table, error) {
 	until, err := r.until(ctx)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *Rollup) countEvents(ctx context.Context) (table, error) {
 	return out, found.Err()
 }
 
-// number reads an integer that may be stored as any type.
+// number reads an integer that may be stored as any numeric type.
 func number(doc bson.Raw, path ...string) int64 {
 	v := doc.Lookup(path...)
 	if f, ok := v.DoubleOK(); ok {
@@ -106,7 +106,7 @@ func number(doc bson.Raw, path ...string) int64 {
 	return n
 }
 
-// read returns the documents of a level, and which of them have a wrong mean.
+// read returns the documents of a level, and lists the documents with a wrong mean.
 func (r *Rollup) read(ctx context.Context, level Level) (out table, means []patterns.Violation, err error) {
 	coll := r.target(level)
 	found, err := coll.Find(ctx, bson.D{})
@@ -129,7 +129,7 @@ func (r *Rollup) read(ctx context.Context, level Level) (out table, means []patt
 	return out, means, found.Err()
 }
 
-// compare lists where a level does not have what it should.
+// compare lists the documents of a level that differ from the expected sums.
 func (r *Rollup) compare(level Level, want, got table) (out []patterns.Violation) {
 	for e := range want {
 		got.at(e)

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/rollup"
 )
 
-// Sessions of users are summed up, also one that is reported a day late.
+// Sessions of users are summed up, including a session that is reported a day late.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)

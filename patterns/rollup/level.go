@@ -2,10 +2,10 @@ package rollup
 
 import "time"
 
-// Level is what events are summed up by.
+// Level is a length of time by which events are summed up.
 type Level int
 
-// Levels.
+// The levels.
 const (
 	Hourly Level = iota
 	Daily
@@ -14,8 +14,8 @@ const (
 	Yearly
 )
 
-// levels has of each level the end of its collection's name, and the level that it is summed up
-// from.
+// levels holds, for each level, the suffix of its collection's name, and the level from which it is
+// computed.
 var levels = [...]struct {
 	name string
 	from Level
@@ -27,14 +27,15 @@ var levels = [...]struct {
 	Yearly:  {"yearly", Monthly},
 }
 
-// events is below the lowest level.
+// events stands for the events themselves, below the lowest level.
 const events Level = -1
 
 // String returns the name of the level: "hourly".
 func (l Level) String() string { return levels[l].name }
 
-// Start returns the beginning of the hour, day, week, month or year that t is in. Hours begin with
-// the day, so that each is in one day, and days on which clocks change have 23 or 25 of them.
+// Start returns the start of the hour, day, week, month or year that contains t. Hours are counted
+// from the start of the day, so each hour belongs to one day. A day on which the clocks change has
+// 23 or 25 hours.
 func (r *Rollup) Start(level Level, t time.Time) time.Time {
 	y, m, d := t.In(r.cfg.Location).Date()
 	day := r.date(y, m, d)
@@ -53,13 +54,13 @@ func (r *Rollup) Start(level Level, t time.Time) time.Time {
 	}
 }
 
-// End returns the end of what begins at start.
+// End returns the end of the hour, day, week, month or year that begins at start.
 func (r *Rollup) End(level Level, start time.Time) time.Time {
 	y, m, d := start.In(r.cfg.Location).Date()
 	switch level {
 	case Hourly:
 		end, day := start.Add(time.Hour), r.date(y, m, d+1)
-		if day.Before(end) { // clocks were changed by half an hour
+		if day.Before(end) { // the clocks changed by half an hour
 			return day
 		}
 		return end

@@ -13,8 +13,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// touched are the keys that something is to be summed up for, by the beginnings of hours, days and
-// so on, in milliseconds.
+// touched holds the keys to sum up, by the start of the hour, day, week, month or year in
+// milliseconds.
 type touched map[int64]map[string]bson.RawValue
 
 func (t touched) add(start time.Time, key bson.RawValue) {
@@ -33,20 +33,21 @@ func (t touched) size() (n int) {
 	return n
 }
 
-// nameOf makes a key one that maps can have.
+// nameOf returns a key as a string that a map can use.
 func nameOf(key bson.RawValue) string { return string(append([]byte{byte(key.Type)}, key.Value...)) }
 
-// quarter is what the server tells times apart by: hours of all time zones are made of it.
+// quarter is the resolution in which the server groups times: the hours of all time zones consist
+// of quarters.
 const quarter = 15 * time.Minute
 
-// quarterOf is the expression for the quarter of an hour that a time is in.
+// quarterOf returns the expression for the quarter of an hour that contains a time.
 func quarterOf(at string) bson.D {
 	since := bson.D{{"$subtract", bson.A{at, time.UnixMilli(0)}}}
 	n := bson.D{{"$floor", bson.D{{"$divide", bson.A{since, quarter.Milliseconds()}}}}}
 	return bson.D{{"$add", bson.A{time.UnixMilli(0), bson.D{{"$multiply", bson.A{n, quarter.Milliseconds()}}}}}}
 }
 
-// touched returns the hours in which events happened whose field is in [from, to).
+// touched returns the hours of the events whose field is in [from, to).
 func (r *Rollup) touched(ctx context.Context, field string, from, to time.Time) (touched, error) {
 	found, err := r.events.Aggregate(ctx, mongo.Pipeline{
 		{{"$match", bson.D{{field, bson.D{{"$gte", from}, {"$lt", to}}}}}},
@@ -75,8 +76,7 @@ func (r *Rollup) touched(ctx context.Context, field string, from, to time.Time) 
 	return out, found.Close(ctx)
 }
 
-// recompute sums up hours, and then what they are part of, each from everything that it consists
-// of.
+// recompute sums up hours, and then all higher levels that contain them, each from all its parts.
 func (r *Rollup) recompute(ctx context.Context, hours touched) error {
 	changed := map[Level]touched{events: hours}
 	for level := range levels {
@@ -100,7 +100,7 @@ func (r *Rollup) recompute(ctx context.Context, hours touched) error {
 	return nil
 }
 
-// keysAtOnce bounds how many keys a command has.
+// keysAtOnce is the largest number of keys in one command.
 const keysAtOnce = 1000
 
 func (r *Rollup) sumUp(ctx context.Context, level Level, start time.Time, keys []bson.RawValue) error {
@@ -116,7 +116,7 @@ func (r *Rollup) sumUp(ctx context.Context, level Level, start time.Time, keys [
 	return r.aggregate(ctx, level, start, match)
 }
 
-// source returns what a level is summed up from.
+// source returns the collection from which a level is summed up.
 func (r *Rollup) source(level Level) *mongo.Collection {
 	if levels[level].from == events {
 		return r.events
@@ -124,14 +124,14 @@ func (r *Rollup) source(level Level) *mongo.Collection {
 	return r.target(levels[level].from)
 }
 
-// target returns the documents of a level.
+// target returns the collection of a level.
 func (r *Rollup) target(level Level) *mongo.Collection {
 	return r.db.Collection(r.cfg.Prefix + levels[level].name)
 }
 
-// aggregate replaces the documents of one hour, day and so on. Where several processes do so at
-// once, the one that has seen most events wins: events do not change, so that a greater count means
-// a later state.
+// aggregate replaces the documents of one hour, day, week, month or year. If several processes do
+// so at once, the process that has seen the most events wins: events do not change, so a greater
+// count means a later state.
 func (r *Rollup) aggregate(ctx context.Context, level Level, start time.Time, match bson.D) error {
 	key, total, count := "$_id.u", any("$value.total"), any("$value.count")
 	if levels[level].from == events {
@@ -165,8 +165,8 @@ func (r *Rollup) aggregate(ctx context.Context, level Level, start time.Time, ma
 	return found.Close(ctx)
 }
 
-// The functions of the mapReduce form. Those of the books' listings that add to what the target has
-// would count twice what is summed up twice: here the target's documents are replaced.
+// These are the functions for mapReduce. The books' functions add to existing documents, which
+// would count events twice if they are summed up twice. Here the documents are replaced.
 const (
 	mapEvent    = `function() { emit({u: this[keyField], d: start}, {total: Number(this[valueField]), count: 1}); }`
 	mapValue    = `function() { emit({u: this._id.u, d: start}, {total: Number(this.value.total), count: Number(this.value.count)}); }`
@@ -174,7 +174,7 @@ const (
 	finalizeSum = `function(key, v) { return {total: v.total, count: v.count, mean: v.total / v.count, ts: now}; }`
 )
 
-// commandNotFound is the code of the error for a command that a server does not have.
+// commandNotFound is the error code for an unknown command.
 const commandNotFound = 59
 
 func (r *Rollup) mapReduce(ctx context.Context, level Level, start time.Time, match bson.D) error {

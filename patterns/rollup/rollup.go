@@ -14,49 +14,50 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of rollups.
+// Errors of the package.
 var (
 	// ErrEvent is returned for an event without a key.
 	ErrEvent = errors.New("rollup: an event needs a key")
-	// ErrMapReduce is returned by servers that do not have mapReduce any more.
+	// ErrMapReduce is returned if the server does not support mapReduce any more.
 	ErrMapReduce = errors.New("rollup: the server has no mapReduce")
 )
 
-// Defaults.
+// The defaults of Config.
 const (
 	DefaultSettle   = time.Minute
 	DefaultInterval = time.Minute
 )
 
-// slice is how much of the arrivals is worked on at once: their keys are held in memory.
+// slice is the span of arrivals that an update processes at once. The keys of a slice are kept in
+// memory.
 const slice = time.Hour
 
 // Config configures a Rollup. The zero value works.
 type Config struct {
 	patterns.Env
-	// Events is the collection of the events: "events" if empty.
+	// Events is the collection of the events; "events" if empty.
 	Events string
-	// Prefix begins the names of the other collections: "stats." if empty.
+	// Prefix is a prefix of the names of the other collections; "stats." if empty.
 	Prefix string
-	// KeyField, TimeField, ValueField and ArrivalField are fields of events: whose they are, when
-	// they happened, what is summed up, and when they were recorded: "userid", "ts", "length" and
-	// "at" if empty.
+	// These are the names of an event's fields. KeyField names the key, "userid" if empty.
+	// TimeField names the time at which the event happened, "ts" if empty. ValueField names the
+	// value to sum up, "length" if empty. ArrivalField names the time of recording, "at" if empty.
 	KeyField, TimeField, ValueField, ArrivalField string
-	// Location is where hours, days, weeks, months and years begin; UTC if nil.
+	// Location is the time zone in which hours, days, weeks, months and years begin; UTC if nil.
 	Location *time.Location
-	// FirstDay is the first day of a week; its zero value is Sunday.
+	// FirstDay is the first day of a week. The zero value is Sunday.
 	FirstDay time.Weekday
-	// Settle is how long after its time of arrival an event may not be seen yet: the duration of an
-	// insert, and what clocks of different machines differ by. DefaultSettle if zero.
+	// Settle is the longest time between the arrival time of an event and the moment when updates
+	// can see it. It covers the duration of an insert and differences between clocks; DefaultSettle
+	// if zero.
 	Settle time.Duration
 	// Interval is the time between two updates of Run; DefaultInterval if zero.
 	Interval time.Duration
-	// Keep removes events this long after they happened; what they were summed up to stays. Zero
-	// keeps them.
+	// Keep is the age at which events are removed; their sums stay. If zero, events are kept.
 	Keep time.Duration
-	// MapReduce sums up by the command mapReduce instead of aggregate. Then one process at a time
-	// may update.
-	// A program that embeds Sheaf needs the import github.com/sheafdb/sheaf/js for it.
+	// MapReduce makes the rollup use the command mapReduce instead of aggregate. Then only one
+	// process at a time may update. A program that embeds Sheaf must import
+	// github.com/sheafdb/sheaf/js for it.
 	MapReduce bool
 }
 
@@ -71,7 +72,7 @@ type Rollup struct {
 	prepared patterns.Prepared
 }
 
-// New returns the rollup of a database.
+// New returns a rollup that stores its documents in db.
 func New(db *mongo.Database, cfg Config) (*Rollup, error) {
 	if cfg.Settle < 0 || cfg.Interval < 0 || cfg.Keep < 0 || cfg.FirstDay < time.Sunday ||
 		cfg.FirstDay > time.Saturday {
@@ -112,25 +113,25 @@ func New(db *mongo.Database, cfg Config) (*Rollup, error) {
 	}, nil
 }
 
-// Event is something that happened.
+// Event is an event to sum up.
 type Event struct {
-	// ID makes an event that is recorded again the same one; where it is nil, every event is one of
-	// its own.
+	// ID identifies the event: an event that is recorded again with the same ID counts once. If
+	// nil, each event gets an ID of its own.
 	ID any
-	// Key is whose event it is.
+	// Key is the key under which the event is summed up, for example a user.
 	Key any
-	// At is when it happened; now if zero.
+	// At is the time at which the event happened; now if zero.
 	At time.Time
-	// Value is what is summed up.
+	// Value is the number to sum up.
 	Value int64
 }
 
-// duplicateKey is the code of the error for an event that is there already.
+// duplicateKey is the error code for a document that already exists.
 const duplicateKey = 11000
 
-// Record inserts events. Those whose ID is there already are left as they are: after an error, the
-// same events may be recorded again. Programs may as well insert documents of their own, with the
-// fields that Config names.
+// Record inserts events. It ignores events whose ID already exists, so the same events may be
+// recorded again after an error. A program may also insert its own documents with the fields that
+// Config names.
 func (r *Rollup) Record(ctx context.Context, events ...Event) error {
 	if len(events) == 0 {
 		return nil
@@ -174,7 +175,7 @@ func (r *Rollup) Record(ctx context.Context, events ...Event) error {
 	return nil
 }
 
-// Run updates until ctx ends. What fails is logged and tried again with the next update.
+// Run calls Update in a loop until ctx ends. It logs errors; the next update tries again.
 func (r *Rollup) Run(ctx context.Context) error {
 	for {
 		n, err := r.Update(ctx)
@@ -188,10 +189,10 @@ func (r *Rollup) Run(ctx context.Context) error {
 	}
 }
 
-// stateID is the _id of the document that says how far the arrivals are summed up.
+// stateID is the _id of the state, which says up to which arrival time events are summed up.
 const stateID = "arrivals"
 
-// state is that document.
+// state is the document with the _id stateID.
 type state struct {
 	Until time.Time `bson:"until"`
 }
@@ -205,7 +206,8 @@ func (r *Rollup) until(ctx context.Context) (time.Time, error) {
 	return s.Until, nil
 }
 
-// advance notes how far arrivals are summed up. Another process may have come further.
+// advance stores the arrival time up to which events are summed up. Another process may already
+// have stored a later time.
 func (r *Rollup) advance(ctx context.Context, until time.Time) error {
 	change := bson.D{{"$max", state{until}}}
 	err := patterns.Upsert(ctx, r.state, []mongo.WriteModel{
@@ -217,8 +219,8 @@ func (r *Rollup) advance(ctx context.Context, until time.Time) error {
 	return nil
 }
 
-// Update sums up what has arrived since the last time, and returns how many hours of keys had
-// events among that. It may run at any time, any number of times, in several processes.
+// Update sums up the events that have arrived since the last update. It returns the number of hours
+// of keys that had such events. It may run at any time, any number of times, in several processes.
 func (r *Rollup) Update(ctx context.Context) (n int, err error) {
 	if err := r.ready(ctx); err != nil {
 		return 0, err
@@ -260,9 +262,9 @@ func (r *Rollup) Update(ctx context.Context) (n int, err error) {
 	}
 }
 
-// Recompute sums up all hours in which something happened in [from, to), whenever it arrived, and
-// what they are part of: for events that were seen only later than Settle, and those that were
-// there before the first update.
+// Recompute sums up all hours in which events happened in [from, to), whenever they arrived, and
+// all higher levels that contain these hours. Use it for events that became visible later than
+// Settle, and for events that were stored before the first update.
 func (r *Rollup) Recompute(ctx context.Context, from, to time.Time) (n int, err error) {
 	for ; from.Before(to); from = from.Add(24 * time.Hour) {
 		end := from.Add(24 * time.Hour)

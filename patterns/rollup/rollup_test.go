@@ -46,7 +46,7 @@ func update(t testing.TB, r *rollup.Rollup) int {
 	return n
 }
 
-// needsMapReduce skips a test where the server has none.
+// needsMapReduce skips a test if the server does not support mapReduce.
 func needsMapReduce(t *testing.T) {
 	t.Helper()
 	r, clock := open(t, patterntest.Open(t), rollup.Config{MapReduce: true})
@@ -70,7 +70,7 @@ var (
 	levels = []rollup.Level{rollup.Hourly, rollup.Daily, rollup.Weekly, rollup.Monthly, rollup.Yearly}
 )
 
-// w044 are the events of the worked example.
+// w044 returns the events of worked example W044.
 func w044() []rollup.Event {
 	at := func(h, m int) time.Time { return day.Add(time.Duration(h)*time.Hour + time.Duration(m)*time.Minute) }
 	return []rollup.Event{
@@ -80,7 +80,7 @@ func w044() []rollup.Event {
 	}
 }
 
-// stats prints what there is.
+// stats returns the sums of a level as texts.
 func stats(t testing.TB, r *rollup.Rollup, level rollup.Level, key any) (out []string) {
 	t.Helper()
 	got, err := r.Stats(context.Background(), level, key, day.AddDate(-1, 0, 0), day.AddDate(1, 0, 0))
@@ -92,7 +92,7 @@ func stats(t testing.TB, r *rollup.Rollup, level rollup.Level, key any) (out []s
 	return out
 }
 
-// TestW044 sums up in both forms, after one update and after one for each event.
+// TestW044 sums up with both commands, after a single update and after an update for each event.
 func TestW044(t *testing.T) {
 	t.Parallel()
 	for _, mapReduce := range []bool{false, true} {
@@ -126,7 +126,7 @@ func TestW044(t *testing.T) {
 	}
 }
 
-// TestW045 reduces in two steps to the same as in one.
+// TestW045 reduces in two steps, with the same result as in one step.
 func TestW045(t *testing.T) {
 	t.Parallel()
 	needsMapReduce(t)
@@ -155,7 +155,7 @@ func TestW045(t *testing.T) {
 	}
 }
 
-// random are events of a year; some happen long before they arrive.
+// random returns events of a year; some of them happen long before they arrive.
 func random(n int) (out []rollup.Event) {
 	for i := range n {
 		at := day.Add(time.Duration(rand.Int64N(int64(300*24*time.Hour) / (1 + int64(i%7)*40))))
@@ -167,7 +167,7 @@ func random(n int) (out []rollup.Event) {
 	return out
 }
 
-// everything returns all sums, without the times at which they were made.
+// everything returns all sums, without the times at which they were computed.
 func everything(t testing.TB, db *mongo.Database, prefix string) (out [][]bson.M) {
 	t.Helper()
 	for _, level := range levels {
@@ -181,13 +181,13 @@ func everything(t testing.TB, db *mongo.Database, prefix string) (out [][]bson.M
 	return out
 }
 
-// TestSchedules updates at random times, repeatedly, from several processes, while events arrive,
-// and compares with one run over all.
+// TestSchedules updates at random times, repeatedly, in several processes, while events arrive, and
+// compares the sums with a single run over all events.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	clock := patterntest.NewClock()
-	var arriving sync.RWMutex // an event is seen before the clock moves on
+	var arriving sync.RWMutex // an event becomes visible before the clock advances
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
@@ -227,7 +227,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestZones sums up by the days of other zones, with weeks from Monday on.
+// TestZones sums up by the days of other time zones, with weeks that begin on Monday.
 func TestZones(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe"} {
@@ -266,7 +266,7 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// TestCrash lets an update die at every point; the next one counts everything once.
+// TestCrash lets an update die at every point. The next update counts every event once.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for _, mapReduce := range []bool{false, true} {
@@ -318,7 +318,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCrashRecord lets the process die while it records; the same events may be recorded again.
+// TestCrashRecord lets the process die while it records events. The same events may be recorded
+// again.
 func TestCrashRecord(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -331,7 +332,7 @@ func TestCrashRecord(t *testing.T) {
 		},
 		After: func(t *testing.T, db *mongo.Database, _ patterntest.Death) {
 			clock := patterntest.NewClock()
-			clock.Advance(100 * 365 * 24 * time.Hour) // the system's clock has stamped some
+			clock.Advance(100 * 365 * 24 * time.Hour) // the events may have the system's time
 			r, _ := open(t, db, rollup.Config{Env: patterns.Env{Clock: clock}})
 			must(t, r.Record(t.Context(), w044()...))
 			clock.Advance(time.Hour)
@@ -347,7 +348,7 @@ func TestCrashRecord(t *testing.T) {
 	}
 }
 
-// TestRecompute finds events that were seen later than they may be.
+// TestRecompute finds events that became visible later than Settle.
 func TestRecompute(t *testing.T) {
 	t.Parallel()
 	r, clock := open(t, patterntest.Open(t), rollup.Config{})
@@ -367,7 +368,7 @@ func TestRecompute(t *testing.T) {
 	mustHold(t, r)
 }
 
-// TestBroken breaks each rule by what others have written.
+// TestBroken breaks each rule with documents that other programs have written.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ coll, change, want string }{
@@ -403,7 +404,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestKeep leaves sums whose events are gone as they are.
+// TestKeep does not change sums whose events have been removed.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -462,7 +463,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%+v is taken", cfg)
 		}
 	}
-	// Documents of other programs that lack something are left out.
+	// Documents of other programs that lack a field are left out.
 	_, err := db.Collection("events").InsertOne(t.Context(), bson.D{{"userid", 1}, {"at", time.Unix(0, 0)}})
 	must(t, err)
 	update(t, r)
@@ -486,7 +487,8 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestCrashRecompute lets the process die at every point; it is repeated, and counts nothing twice.
+// TestCrashRecompute lets the process die at every point. Recompute is repeated, and counts no
+// event twice.
 func TestCrashRecompute(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -515,7 +517,7 @@ func TestCrashRecompute(t *testing.T) {
 			}
 		},
 	})
-	if points != 14 { // what is touched, two hours, four higher levels
+	if points != 14 { // the touched hours, two hours, four higher levels
 		t.Errorf("%d points", points)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Stat is what the events of a key in an hour, day, week, month or year sum up to.
+// Stat holds the sums of the events of a key in one hour, day, week, month or year.
 type Stat struct {
 	ID struct {
 		Key   any       `bson:"u"`
@@ -22,12 +22,13 @@ type Stat struct {
 		Total int64   `bson:"total"`
 		Count int64   `bson:"count"`
 		Mean  float64 `bson:"mean"`
-		// At is when it was summed up.
+		// At is the time at which the sums were computed.
 		At time.Time `bson:"ts"`
 	} `bson:"value"`
 }
 
-// Stats returns what begins in [from, to), in order. Where nothing happened, there is nothing.
+// Stats returns the sums of the hours, days, weeks, months or years that begin in [from, to), in
+// order. It returns nothing for times without events.
 func (r *Rollup) Stats(ctx context.Context, level Level, key any, from, to time.Time) ([]Stat, error) {
 	filter := bson.D{{"_id.u", key}, {"_id.d", bson.D{{"$gte", from}, {"$lt", to}}}}
 	found, err := r.target(level).Find(ctx, filter, options.Find().SetSort(bson.D{{"_id.d", 1}}))
@@ -41,7 +42,8 @@ func (r *Rollup) Stats(ctx context.Context, level Level, key any, from, to time.
 	return out, nil
 }
 
-// Indexes returns what events and sums are found by, and what removes old events.
+// Indexes returns the indexes of events and sums. With Config.Keep, one of them is a TTL index that
+// removes old events.
 func (r *Rollup) Indexes() []patterns.Index {
 	byTime := options.Index()
 	if r.cfg.Keep > 0 {
@@ -70,8 +72,8 @@ func (r *Rollup) EnsureIndexes(ctx context.Context) error {
 	return r.prepared.Ensure(ctx, r.db, r.Indexes())
 }
 
-// ready fails before the first use without EnsureIndexes: events would never go. Where they stay
-// for ever, no index is promised.
+// ready fails if the indexes were not created before the first use: without them, old events would
+// never be removed. If Config.Keep is zero, it does not check the indexes.
 func (r *Rollup) ready(ctx context.Context) error {
 	if r.cfg.Keep == 0 {
 		return nil
@@ -79,7 +81,7 @@ func (r *Rollup) ready(ctx context.Context) error {
 	return r.prepared.Check(ctx, r.db, r.env.Logger, r.Indexes)
 }
 
-// ShardKeys returns how documents are distributed over shards.
+// ShardKeys returns the shard keys of the collections.
 func (r *Rollup) ShardKeys() []patterns.ShardKey {
 	out := []patterns.ShardKey{{
 		Collection: r.events.Name(), Key: bson.D{{r.cfg.KeyField, 1}, {r.cfg.TimeField, 1}},
@@ -90,7 +92,7 @@ func (r *Rollup) ShardKeys() []patterns.ShardKey {
 	return out
 }
 
-// Shard distributes the documents over the shards of a cluster.
+// Shard shards the collections by the keys of ShardKeys.
 func (r *Rollup) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, r.db, r.ShardKeys())
 }

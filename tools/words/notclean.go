@@ -97,7 +97,6 @@ var notClean = []string{
 	"patterns/patterntest",
 	"patterns/queue/moat",
 	"patterns/relation",
-	"patterns/rollup",
 	"patterns/seating",
 	"patterns/social",
 	"patterns/timeseries",
