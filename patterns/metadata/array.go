@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// array stores [{key, value}, …].
+// array is the design that stores [{key, value}, …].
 type array struct{ field string }
 
 func (array) checkKey(key string) error {
@@ -19,12 +19,12 @@ func (array) checkKey(key string) error {
 
 func (array) checkValue(any) error { return nil }
 
-// all is the array; empty if there is none.
+// all returns the expression for the array; it is empty if the field is missing.
 func (a array) all() bson.D {
 	return bson.D{{"$ifNull", bson.A{"$" + a.field, bson.A{}}}}
 }
 
-// keys are those of the array.
+// keys returns the expression for the keys in the array.
 func (a array) keys() bson.D {
 	return bson.D{{"$ifNull", bson.A{"$" + a.field + ".key", bson.A{}}}}
 }
@@ -37,8 +37,8 @@ func (a array) has(key string) bson.D {
 	return bson.D{{"$in", bson.A{literal(key), a.keys()}}}
 }
 
-// set replaces the first entry of the key where it stands, drops others of it, and appends one
-// if there is none.
+// set replaces the first entry with the key in place, removes other entries with the key, and
+// appends a new entry if the array had no such entry.
 func (a array) set(key string, value any) mongo.Pipeline {
 	entry := literal(bson.D{{"key", key}, {"value", value}})
 	at := bson.D{{"$indexOfArray", bson.A{a.keys(), literal(key)}}}
@@ -49,7 +49,7 @@ func (a array) set(key string, value any) mongo.Pipeline {
 		}}}
 	}
 	size := bson.D{{"$size", "$$all"}}
-	// $slice takes no length of zero.
+	// $slice does not accept a length of zero.
 	head := bson.D{{
 		"$cond",
 		bson.A{bson.D{{"$gt", bson.A{"$$at", 0}}}, bson.D{{"$slice", bson.A{"$$all", "$$at"}}}, bson.A{}},
@@ -79,8 +79,8 @@ func (a array) attributes(doc bson.Raw) ([]Attribute, error) {
 	return out, nil
 }
 
-// where puts the key and the value's condition into one $elemMatch: both bounds of the compound
-// index hold for the same entry.
+// where puts the key and the condition on the value into one $elemMatch. So both bounds of the
+// compound index apply to the same entry.
 func (a array) where(c Condition) bson.D {
 	entry := bson.D{{"key", c.key}}
 	if c.value[0].Key != "$exists" {

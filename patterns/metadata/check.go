@@ -17,7 +17,7 @@ const (
 	RuleLimit = "no document has more attributes than are allowed"
 )
 
-// Check reads the attributes of all documents.
+// Check reads the attributes of all documents and lists the violations of the rules.
 func (s *Store) Check(ctx context.Context) ([]patterns.Violation, error) {
 	cur, err := s.coll.Find(ctx, bson.D{{s.cfg.Field, bson.D{{"$exists", true}}}},
 		options.Find().SetProjection(bson.D{{s.cfg.Field, 1}}))

@@ -2,25 +2,25 @@ package metadata
 
 import "go.mongodb.org/mongo-driver/v2/bson"
 
-// Condition is a predicate on the attributes of one key.
+// Condition is a condition on the values of one key.
 type Condition struct {
 	key   string
-	value bson.D // the operators of a filter
+	value bson.D // the operators of the filter
 }
 
-// Equal is met by documents with a value of a key. Values of different types are different, but
-// numbers of all types compare.
+// Equal matches documents in which the key has the value. Values of different types are different,
+// except that numbers of all types compare.
 func Equal(key string, value any) Condition {
 	return Condition{key, bson.D{{"$eq", value}}}
 }
 
-// In is met by documents with one of several values of a key.
+// In matches documents in which the key has one of the values.
 func In(key string, values ...any) Condition {
 	return Condition{key, bson.D{{"$in", bson.A(values)}}}
 }
 
-// Between is met by documents with a value from low to below high. A bound that is nil is none;
-// with neither, it is Exists.
+// Between matches documents in which the key has a value of at least low and less than high. A nil
+// bound sets no limit. If both bounds are nil, Between is the same as Exists.
 func Between(key string, low, high any) Condition {
 	var value bson.D
 	if low != nil {
@@ -35,7 +35,7 @@ func Between(key string, low, high any) Condition {
 	return Condition{key, value}
 }
 
-// Exists is met by documents that have a key.
+// Exists matches documents that have the key.
 func Exists(key string) Condition {
 	return Condition{key, bson.D{{"$exists", true}}}
 }

@@ -1,5 +1,5 @@
-// Package metadata keeps attributes whose names are not known in advance, and finds documents by
-// any combination of attributes with one index.
+// Package metadata stores attributes whose names are not known in advance. One index finds
+// documents by any combination of attributes.
 //
 //	meta, err := metadata.New(db, metadata.Config{})
 //	if err != nil {
@@ -17,66 +17,72 @@
 //
 // # The problem
 //
-// Pictures have cameras, apertures and flashes, and the next format has something else. An index
-// for every name is not possible, and most names are in few documents.
+// Pictures have cameras, apertures and flashes, and the next file format has other attributes. A
+// separate index for every name is not possible, and most names occur in few documents.
 //
-// When not to use it: for names that all documents have. Those are fields, with indexes of their
-// own; a compound index of two fields finds what has both of two values at once, which no design
-// here does.
+// When not to use it: for names that all documents have. Store them as fields with their own
+// indexes. A compound index of two fields finds documents by both values at once, which neither
+// design of this package can do.
 //
 // # The documents
 //
-// Both designs have the same operations; Config.Design chooses.
+// Both designs have the same operations; Config.Design selects one.
 //
 //	Array
-//	objects: {_id: 1, owner: "peter", metadata: [{key: "Camera make", value: "Canon"}, {key: "File size", value: 32764}]}
+//	objects: {_id: 1, owner: "peter",
+//	          metadata: [{key: "Camera make", value: "Canon"}, {key: "File size", value: 32764}]}
 //	index {"metadata.key": 1, "metadata.value": 1}
 //
 //	Wildcard
 //	objects: {_id: 1, owner: "peter", metadata: {"Camera make": "Canon", "File size": 32764}}
 //	index {"metadata.$**": 1}
 //
-// Values keep their types: the string "32764" is not the number, while all types of numbers
-// compare. A document has a key once, and at most Config.Limit keys; an entry of an index is made
-// for each.
+// Values keep their types: the string "32764" is not equal to the number, but all numeric types
+// compare. A document has each key at most once, and at most Config.Limit keys. Each key needs an
+// index entry.
 //
 // # Operations
 //
-//	Set      1 update, which replaces the value where it stands, or appends it
+//	Set      1 update, which replaces the value in place or appends it
 //	Unset    1 update
 //	Get      1 find by _id
-//	Find     1 find; the index finds those of one condition, the others are looked at in the documents
-//	Facets   1 aggregate, which reads what meets the conditions
+//	Find     1 find; the index finds the documents of one condition, and the server checks the other
+//	         conditions in these documents
+//	Facets   1 aggregate, which reads the documents that satisfy the conditions
 //
-// Which one? Array takes any name and any value, arrays too; each condition is an $elemMatch of its
-// own, so that a key is never found with the value of another. Wildcard is smaller and reads as
-// documents do; names cannot contain dots or begin with a dollar sign. Its index gives the order of
-// a sort by one key, which that of Array cannot. A condition Exists is found by the index in both.
+// Which design to choose? Array accepts any name and any value, including arrays. Each condition is
+// an $elemMatch of its own, so a key never matches the value of another key. Wildcard is smaller
+// and easier to read, but names cannot contain a dot or begin with a dollar sign. Its index can
+// sort by one key, which the index of Array cannot. Both indexes can find documents by Exists.
 //
-// Which condition the index serves is the server's choice: it tries them. Where statistics mislead
-// it, put the condition that few documents meet into a query of its own.
+// The server chooses which condition uses the index: it tries the conditions. If it chooses badly,
+// put the condition that matches the fewest documents into a separate query.
 //
 // # Guarantees
 //
-//   - Each operation is one command on one document: done or not. Attributes that are set at the
-//     same time by many are all kept; of one key the last one wins.
-//   - What several conditions find is what each of them finds alone, intersected.
+//   - Each operation is one command on one document: it has happened or not. If several processes
+//     set different attributes at the same time, all are stored. If they set the same key, the last
+//     one wins.
+//   - A query with several conditions finds exactly the documents that each of the conditions finds
+//     alone.
 //
 // # Crashes
 //
-// A process that dies in an operation has done it or not, and does it again: both are the same.
-// There is nothing for a Repair. Check looks at the shape of what others have written.
+// If a process dies during an operation, it has happened or not, and can be repeated: the result is
+// the same. There is nothing for a Repair. Check finds documents of other programs that have the
+// wrong shape.
 //
 // # Scaling
 //
-// Shard by the owner of the documents (Config.Owner), never by an attribute, and put the owner into
-// the query, with Filter. Reads from secondaries serve well where an attribute that was just set
-// may be missing.
+// Shard by the owner of the documents (Config.Owner), never by an attribute, and add the owner to
+// queries with Filter. Reads from secondaries are possible if an attribute that was just set may be
+// missing.
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", metadata (S36); "MongoDB Applied Design Patterns",
-// chapter 2 (S06), has the idea. The book's remark that the first condition should be the most
-// selective one is from a time when the server took the first. Its single $elemMatch with several
-// keys cannot work, since a document has a field once. There were no wildcard indexes then.
+// The pattern is in "The Little MongoDB Schema Design Book", metadata (S36); the idea is in
+// "MongoDB Applied Design Patterns", chapter 2 (S06). The Little book says that the first condition
+// should be the most selective one; at that time the server always used the first. Its single
+// $elemMatch with several keys cannot work, because a document cannot have a field twice. Wildcard
+// indexes did not exist then.
 package metadata

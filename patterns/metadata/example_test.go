@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/metadata"
 )
 
-// Pictures are found by what their cameras noted.
+// Pictures are found by the attributes that their cameras stored.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of metadata.
+// Errors of the package.
 var (
 	ErrNotFound = errors.New("metadata: there is no such document")
 	ErrBadKey   = errors.New("metadata: a key cannot be empty, nor with the design Wildcard begin with a dollar sign or contain a dot")
@@ -29,14 +29,14 @@ const (
 	DefaultLimit      = 1000
 )
 
-// Design is how attributes are stored.
+// Design selects how attributes are stored.
 type Design int
 
 // The designs.
 const (
-	// Array stores an array of keys and values, under one compound index.
+	// Array stores an array of keys and values, with one compound index.
 	Array Design = iota
-	// Wildcard stores a document whose fields are the keys, under a wildcard index.
+	// Wildcard stores a document whose fields are the keys, with a wildcard index.
 	Wildcard
 )
 
@@ -53,25 +53,27 @@ type Config struct {
 	patterns.Env
 	// Design is Array by default.
 	Design Design
-	// Collection has the documents, which are the application's; DefaultCollection if empty.
+	// Collection is the collection of the documents, which the application owns; DefaultCollection
+	// if empty.
 	Collection string
-	// Field is where their attributes are; DefaultField if empty. The rest of a document is not
-	// touched.
+	// Field is the field that holds the attributes; DefaultField if empty. The package changes no
+	// other field.
 	Field string
-	// Owner names the field by which the documents are distributed over shards, if they ever are:
-	// whose they are. "_id" if empty.
+	// Owner is the field by which the documents are sharded, for example the user that owns a
+	// document; "_id" if empty.
 	Owner string
-	// Limit is how many attributes a document may have; DefaultLimit if zero.
+	// Limit is the largest number of attributes in a document; DefaultLimit if zero.
 	Limit int
 }
 
-// Attribute is a key and its value, of any type but an array, which the design Array takes as well.
+// Attribute is a key with its value. The value may have any type; only the design Array allows
+// arrays.
 type Attribute struct {
 	Key   string `bson:"key"`
 	Value any    `bson:"value"`
 }
 
-// Store keeps attributes in the documents of a collection. It is safe for concurrent use.
+// Store stores attributes in the documents of a collection. It is safe for concurrent use.
 type Store struct {
 	env    patterns.Env
 	cfg    Config
@@ -79,7 +81,7 @@ type Store struct {
 	design design
 }
 
-// New returns the attributes of a collection.
+// New returns a Store for a collection in db.
 func New(db *mongo.Database, cfg Config) (*Store, error) {
 	if cfg.Design < Array || cfg.Design > Wildcard || cfg.Limit < 0 {
 		return nil, fmt.Errorf("metadata: design %d, limit %d", cfg.Design, cfg.Limit)
@@ -96,26 +98,28 @@ func New(db *mongo.Database, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// design is what differs between the designs. The names of fields are checked.
+// design holds the operations that differ between the designs. Their callers have checked the keys.
 type design interface {
 	checkKey(key string) error
 	checkValue(v any) error
-	// set returns the pipeline of an update that gives a key one value.
+	// set returns the update pipeline that sets the value of a key.
 	set(key string, value any) mongo.Pipeline
 	unset(key string) bson.D
-	// size is the expression of how many attributes a document has, and has that of whether it has
-	// one.
+	// size returns the expression for the number of attributes in a document. has returns the
+	// expression for whether the document has the key.
 	size() bson.D
 	has(key string) bson.D
 	attributes(doc bson.Raw) ([]Attribute, error)
-	// where returns the predicate of a condition.
+	// where returns the filter for a condition.
 	where(c Condition) bson.D
-	// entries is the expression of an array of documents with the fields "k" and "v".
+	// entries returns the expression for the attributes as an array of documents with the fields
+	// "k" and "v".
 	entries() any
 	index() mongo.IndexModel
 }
 
-// Set gives a document one attribute of a key, in place of all of that key.
+// Set sets the value of a key in a document, and replaces all earlier values of the key. It returns
+// ErrNotFound if the document does not exist, and ErrTooMany if it has Config.Limit attributes.
 func (s *Store) Set(ctx context.Context, id any, key string, value any) error {
 	if err := s.design.checkKey(key); err != nil {
 		return err
@@ -139,7 +143,7 @@ func (s *Store) Set(ctx context.Context, id any, key string, value any) error {
 	return fmt.Errorf("%w: %d", ErrTooMany, s.cfg.Limit)
 }
 
-// Unset takes a key away from a document. That it has none is no error.
+// Unset removes a key from a document. It is not an error if the document does not have the key.
 func (s *Store) Unset(ctx context.Context, id any, key string) error {
 	if err := s.design.checkKey(key); err != nil {
 		return err
@@ -154,7 +158,7 @@ func (s *Store) Unset(ctx context.Context, id any, key string) error {
 	return nil
 }
 
-// Get returns the attributes of a document in the order in which they were first set.
+// Get returns the attributes of a document, in the order in which they were first set.
 func (s *Store) Get(ctx context.Context, id any) ([]Attribute, error) {
 	doc, err := s.coll.FindOne(ctx, bson.D{{"_id", id}},
 		options.FindOne().SetProjection(bson.D{{s.cfg.Field, 1}})).Raw()
@@ -167,8 +171,8 @@ func (s *Store) Get(ctx context.Context, id any) ([]Attribute, error) {
 	return s.design.attributes(doc)
 }
 
-// Filter returns the filter of the documents that meet all conditions, to be used with conditions
-// on other fields. An application whose documents are sharded adds the owner.
+// Filter returns a filter for the documents that satisfy all conditions. Combine it with conditions
+// on other fields. If the documents are sharded, add a condition on the owner.
 func (s *Store) Filter(conditions ...Condition) (bson.D, error) {
 	all := make(bson.A, len(conditions))
 	for i, c := range conditions {
@@ -187,7 +191,7 @@ func (s *Store) Filter(conditions ...Condition) (bson.D, error) {
 	}
 }
 
-// Find returns the documents that meet all conditions.
+// Find returns the documents that satisfy all conditions.
 func (s *Store) Find(ctx context.Context, conditions ...Condition) (*mongo.Cursor, error) {
 	filter, err := s.Filter(conditions...)
 	if err != nil {
@@ -206,9 +210,9 @@ type Facet struct {
 	Count int64 `bson:"count"`
 }
 
-// Facets returns for each of the keys the values that documents have which meet all conditions, the
-// most frequent ones first, at most limit of each key. It is what stands beside the results of a
-// search.
+// Facets returns, for each of the keys, the values in the documents that satisfy all conditions,
+// with their counts. It returns at most limit values of each key, the most frequent ones first.
+// Shops show such counts beside search results.
 func (s *Store) Facets(ctx context.Context, keys []string, limit int,
 	conditions ...Condition,
 ) (map[string][]Facet, error) {
@@ -246,7 +250,7 @@ func (s *Store) Facets(ctx context.Context, keys []string, limit int,
 	return out, nil
 }
 
-// Indexes returns what the attributes need.
+// Indexes returns the index of the attributes.
 func (s *Store) Indexes() []patterns.Index {
 	return []patterns.Index{{Collection: s.coll.Name(), Model: s.design.index()}}
 }
@@ -256,8 +260,7 @@ func (s *Store) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, s.coll.Database(), s.Indexes())
 }
 
-// ShardKeys returns how the documents are distributed over shards: by their owner, never by an
-// attribute.
+// ShardKeys returns the shard key of the documents: the owner, never an attribute.
 func (s *Store) ShardKeys() []patterns.ShardKey {
 	key := bson.D{{s.cfg.Owner, 1}}
 	if s.cfg.Owner != "_id" {
@@ -266,7 +269,7 @@ func (s *Store) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: s.coll.Name(), Key: key}}
 }
 
-// Shard distributes the documents over the shards of a cluster.
+// Shard shards the documents by the key of ShardKeys.
 func (s *Store) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, s.coll.Database(), s.ShardKeys())
 }

@@ -71,7 +71,7 @@ func insert(t testing.TB, db *mongo.Database, s *metadata.Store, id any, attribu
 	}
 }
 
-// find returns the _ids of what meets the conditions.
+// find returns the _ids of the documents that satisfy the conditions.
 func find(t testing.TB, s *metadata.Store, conditions ...metadata.Condition) string {
 	t.Helper()
 	cur, err := s.Find(t.Context(), conditions...)
@@ -155,7 +155,7 @@ func TestSet(t *testing.T) {
 			want[i].Value = v
 		}
 		set(0, "$a.field")
-		set(5, bson.D{{"$add", "x"}}) // values are not expressions
+		set(5, bson.D{{"$add", "x"}}) // values are not evaluated as expressions
 		set(11, nil)
 		must(s.Unset(t.Context(), 1, want[1].Key))
 		want = slices.Delete(want, 1, 2)
@@ -242,8 +242,8 @@ func TestFacets(t *testing.T) {
 	})
 }
 
-// TestIntersection compares what several conditions find with what each of them finds alone, and
-// both designs with each other.
+// TestIntersection compares a query of several conditions with the queries of the single
+// conditions, and both designs with each other.
 func TestIntersection(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -333,7 +333,7 @@ func TestConcurrent(t *testing.T) {
 	})
 }
 
-// TestCrash has operations of one command: done or not.
+// TestCrash has operations of one command: they have happened or not.
 func TestCrash(t *testing.T) {
 	designs(t, func(t *testing.T, d metadata.Design) {
 		patterntest.Crash(t, patterntest.Scenario{

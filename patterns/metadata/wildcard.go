@@ -8,12 +8,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// wildcard stores {key: value, …}.
+// wildcard is the design that stores {key: value, …}.
 type wildcard struct{ field string }
 
 func (wildcard) checkKey(key string) error { return checkFieldName(key) }
 
-// checkValue refuses arrays: a condition would be met by one of their elements.
+// checkValue refuses arrays, because a condition would match a single element of an array.
 func (wildcard) checkValue(v any) error {
 	kind := reflect.ValueOf(v).Kind()
 	if _, isDoc := v.(bson.D); isDoc || kind != reflect.Slice && kind != reflect.Array {

@@ -92,7 +92,6 @@ var notClean = []string{
 	"patterns/internal/picture",
 	"patterns/ledger",
 	"patterns/lock",
-	"patterns/metadata",
 	"patterns/paging",
 	"patterns/patterntest",
 	"patterns/queue/moat",
