@@ -11,10 +11,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Granularity is the distance of the points of a chart.
+// Granularity is the distance between the points of a chart.
 type Granularity int
 
-// Granularities.
+// The granularities.
 const (
 	Minute Granularity = iota
 	Hour
@@ -22,18 +22,18 @@ const (
 	Month
 )
 
-// MaxPoints is how many points a chart may have: the minutes of two months.
+// MaxPoints is the largest number of points in a chart: about the minutes of two months.
 const MaxPoints = 100_000
 
-// Point is what was counted in the minute, hour, day or month that begins at Start.
+// Point is the number of hits in the minute, hour, day or month that begins at Start.
 type Point struct {
 	Start time.Time
 	N     int64
 }
 
-// Chart returns what a page was hit from one time to another, without the latter: a point for each
-// minute, hour, day or month that begins there, with zeros where nothing was counted. Days and
-// months are those of Config.Location.
+// Chart returns the hits of a page in [from, to): one point for each minute, hour, day or month
+// that begins in that time, with zeros where nothing was counted. Days and months begin in the time
+// zone Config.Location. Chart returns ErrRange if there would be more than MaxPoints points.
 func (c *Counters) Chart(ctx context.Context, site, name string, g Granularity, from, to time.Time) ([]Point, error) {
 	points, err := c.points(g, from, to)
 	if err != nil || len(points) == 0 {
@@ -74,13 +74,13 @@ func (c *Counters) Chart(ctx context.Context, site, name string, g Granularity, 
 	return points, nil
 }
 
-// dayWithoutMonths is Day, read from the documents of the days.
+// dayWithoutMonths is the granularity Day, read from the documents of days.
 const dayWithoutMonths = Month + 1
 
-// fieldOf is where documents have the figures of a granularity.
+// fieldOf maps a granularity to the field that holds its counters.
 var fieldOf = [...]string{Minute: "minute", Hour: "hourly", Day: "daily", Month: "monthly", dayWithoutMonths: "daily"}
 
-// points returns zeros for what begins in [from, to).
+// points returns points with zeros for all starts in [from, to).
 func (c *Counters) points(g Granularity, from, to time.Time) (out []Point, err error) {
 	if g < Minute || g > Month {
 		return nil, fmt.Errorf("hits: granularity %d", g)
@@ -100,7 +100,7 @@ func (c *Counters) points(g Granularity, from, to time.Time) (out []Point, err e
 		case Month:
 			next = day.AddDate(0, 1, 0)
 			step = next.Sub(day)
-		default: // a day is one
+		default: // a day is a single step
 		}
 		for t := day; t.Before(next) && t.Before(to); t = t.Add(step) {
 			if len(out) == MaxPoints {
@@ -115,7 +115,7 @@ func (c *Counters) points(g Granularity, from, to time.Time) (out []Point, err e
 	return out, nil
 }
 
-// startOf returns when a slot of a document begins.
+// startOf returns the start of a slot of a document.
 func (c *Counters) startOf(g Granularity, date time.Time, slot int) time.Time {
 	switch g {
 	case Minute:
@@ -130,8 +130,8 @@ func (c *Counters) startOf(g Granularity, date time.Time, slot int) time.Time {
 	}
 }
 
-// each calls f for the counters in a value: a number, or a document whose fields are slots, or
-// documents of such.
+// each calls f for the counters in a value. The value is a number, a document whose fields are
+// slots, or a document of such documents.
 func each(v bson.RawValue, f func(slot int, n int64)) error {
 	if n, ok := v.AsInt64OK(); ok {
 		f(0, n)
@@ -139,7 +139,7 @@ func each(v bson.RawValue, f func(slot int, n int64)) error {
 	}
 	doc, ok := v.DocumentOK()
 	if !ok {
-		return nil // a day that was made, and not hit yet
+		return nil // the day was preallocated and has no hits yet
 	}
 	elements, err := doc.Elements()
 	if err != nil {
@@ -159,13 +159,13 @@ func each(v bson.RawValue, f func(slot int, n int64)) error {
 	return nil
 }
 
-// PageTotal is what a page was hit.
+// PageTotal is the number of hits of a page.
 type PageTotal struct {
 	Page string `bson:"_id"`
 	N    int64  `bson:"n"`
 }
 
-// Top returns the pages of a site that were hit most on the days that begin in [from, to).
+// Top returns the pages of a site with the most hits on the days that begin in [from, to).
 func (c *Counters) Top(ctx context.Context, site string, from, to time.Time, limit int) ([]PageTotal, error) {
 	when := bson.D{{"$gte", from}, {"$lt", to}}
 	found, err := c.daily.Aggregate(ctx, mongo.Pipeline{

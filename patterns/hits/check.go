@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Rules of Check.
+// The rules of Check.
 const (
 	RuleDay   = "the minutes of a day sum up to its hours, and the hours to its total"
 	RuleMonth = "the days of a month sum up to its total"
@@ -21,9 +21,9 @@ const (
 	RuleOne   = "a page has one document for each day and each month"
 )
 
-// Check lists what contradicts the rules. It reads all documents; while hits are being counted, it
-// also lists days that their months are just about to learn of. Of the form Flat it compares the
-// minutes with the day only.
+// Check reads all documents and lists the violations of the rules. While hits are being counted, it
+// also lists days that are not included in their months yet. With the form Flat it compares only
+// the minutes with the total of the day.
 func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	wrongMinutes := bson.D{{"$ne", bson.A{"$daily", sumOf("$minute")}}}
 	if c.cfg.Form == Hierarchical {
@@ -74,8 +74,8 @@ func (c *Counters) Check(ctx context.Context) (out []patterns.Violation, err err
 	return out, err
 }
 
-// checkNames lists the documents whose _id does not follow from what they count: another one may
-// count the same.
+// checkNames lists the documents whose _id does not follow from their metadata: another document
+// may count the same hits.
 func (c *Counters) checkNames(ctx context.Context, coll *mongo.Collection,
 	layout string,
 ) (out []patterns.Violation, err error) {
@@ -97,7 +97,7 @@ func (c *Counters) checkNames(ctx context.Context, coll *mongo.Collection,
 	return out, found.Err()
 }
 
-// comparison is a day with the month that it is part of.
+// comparison is a day together with the document of its month.
 type comparison struct {
 	Day    dayTotal `bson:",inline"`
 	Months []struct {
@@ -105,7 +105,7 @@ type comparison struct {
 	} `bson:"months"`
 }
 
-// month returns what the month has of the day.
+// month returns the total that the month has for the day.
 func (d *comparison) month(loc *time.Location) int64 {
 	if len(d.Months) == 0 {
 		return 0
@@ -140,12 +140,12 @@ func (c *Counters) compare(ctx context.Context, f func(comparison) error) error 
 	return found.Err()
 }
 
-// forget is how long after a day a writer may still be unsure of a batch.
+// forget is the time after a day's start in which a writer may still repeat a batch.
 const forget = 48 * time.Hour
 
-// Repair brings months up to days that were counted by processes that died before they did so, and
-// takes from the documents of past days what they know of writers. It returns how many days their
-// months did not have. It reads all days, and may run at any time.
+// Repair updates months for days that were counted by processes that died before they did so. It
+// also removes the batch numbers of writers from the documents of past days. It returns the number
+// of days that were missing in their months. It reads all days, and may run at any time.
 func (c *Counters) Repair(ctx context.Context) (n int, err error) {
 	if !c.cfg.WithoutMonths {
 		err = c.compare(ctx, func(d comparison) error {
@@ -172,7 +172,8 @@ func (c *Counters) Repair(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Indexes returns what charts are read by, and what removes old days.
+// Indexes returns the indexes by which charts are read. With Config.Keep, it also returns the TTL
+// index that removes old days.
 func (c *Counters) Indexes() []patterns.Index {
 	byPage := bson.D{{"metadata.site", 1}, {"metadata.page", 1}, {"metadata.date", 1}}
 	out := []patterns.Index{
@@ -196,8 +197,8 @@ func (c *Counters) EnsureIndexes(ctx context.Context) error {
 	return c.prepared.Ensure(ctx, c.daily.Database(), c.Indexes())
 }
 
-// ready fails before the first use without EnsureIndexes: days would never go. Where they stay for
-// ever, no index is promised.
+// ready fails if the indexes were not created before the first use: without them, old days would
+// never be removed. If Config.Keep is zero, it does not check the indexes.
 func (c *Counters) ready(ctx context.Context) error {
 	if c.cfg.Keep == 0 {
 		return nil
@@ -205,13 +206,13 @@ func (c *Counters) ready(ctx context.Context) error {
 	return c.prepared.Check(ctx, c.daily.Database(), c.env.Logger, c.Indexes)
 }
 
-// ShardKeys returns how documents are distributed over shards: a page's stay together.
+// ShardKeys returns the shard keys of the collections. They keep the documents of a page together.
 func (c *Counters) ShardKeys() []patterns.ShardKey {
 	byPage := bson.D{{"metadata.site", 1}, {"metadata.page", 1}, {"metadata.date", 1}}
 	return []patterns.ShardKey{{Collection: c.daily.Name(), Key: byPage}, {Collection: c.monthly.Name(), Key: byPage}}
 }
 
-// Shard distributes the documents over the shards of a cluster.
+// Shard shards the collections by the keys of ShardKeys.
 func (c *Counters) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, c.daily.Database(), c.ShardKeys())
 }

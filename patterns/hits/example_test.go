@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/hits"
 )
 
-// A server counts the views of an auction in memory, writes them every second, and shows a chart of
-// the day.
+// A server counts the views of an auction in memory, writes the counts every second, and shows a
+// chart of the day.
 func Example() {
 	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
@@ -39,10 +39,10 @@ func Example() {
 	for i := range 1000 { // views, from 9 to 11 o'clock
 		at := day.Add(9*time.Hour + time.Duration(i)*7*time.Second)
 		if err := writer.Hit(hits.Hit{Site: "auctions.example", Page: "/lot/17", At: at}); err != nil {
-			log.Print(err) // the database is away for long
+			log.Print(err) // the database has been unavailable for a long time
 		}
 	}
-	stop() // writes what it still has
+	stop() // Run writes the remaining hits
 	if err := <-done; err != nil {
 		log.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func Example() {
 	// 11:00 0
 }
 
-// Hits that are known together, such as those of a log file, are added together.
+// Hits that are known together, such as the hits of a log file, are added together.
 func ExampleCounters_Add() {
 	ctx := context.Background()
 	db, err := sheaf.Open(sheaf.Memory, nil)

@@ -1,4 +1,4 @@
 package hits
 
-// MoveTo gives a writer another way to the server, as if its connections were new.
+// MoveTo makes a writer use other counters, as if it had new connections.
 func (w *Writer) MoveTo(c *Counters) { w.c = c }

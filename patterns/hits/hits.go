@@ -16,52 +16,52 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of counters.
+// Errors of the package.
 var (
-	// ErrHit is returned for a hit that cannot be counted: a site that is empty or has a slash, a
-	// page that does not begin with a slash, a negative number.
+	// ErrHit is returned for a hit that cannot be counted: its site is empty or contains a slash,
+	// its page does not begin with a slash, or its number is negative.
 	ErrHit = errors.New("hits: a site may not be empty or contain a slash, a page begins with one, and a number is not negative")
 	// ErrRange is returned for a chart of more than MaxPoints points.
 	ErrRange = errors.New("hits: the chart would have too many points")
-	// ErrFull is returned by a Writer that holds as many hits as it may; the hit is not counted.
+	// ErrFull is returned by a Writer that holds MaxPending hits. The hit is not counted.
 	ErrFull = errors.New("hits: too many hits wait to be written")
 )
 
-// Form is how a day's minutes are arranged in its document. All documents of a collection have the
-// same.
+// Form is the arrangement of a day's minutes in its document. All documents of a collection must
+// have the same form.
 type Form int
 
-// Forms.
+// The forms.
 const (
-	// Hierarchical has the minutes of each hour in a document of their own, which finds the last
-	// minute of a day by passing 23 + 59 names instead of 1439.
+	// Hierarchical stores the minutes of each hour in a subdocument. To find the last minute of a
+	// day, the server passes 23 + 59 names instead of 1439.
 	Hierarchical Form = iota
-	// Flat has all minutes of the day in one.
+	// Flat stores all minutes of the day in one subdocument.
 	Flat
 )
 
 // Config configures Counters. The zero value works.
 type Config struct {
 	patterns.Env
-	// Daily and Monthly are collections: "hits.daily" and "hits.monthly" if empty.
+	// Daily and Monthly are the names of the collections; "hits.daily" and "hits.monthly" if empty.
 	Daily, Monthly string
-	// Form is that of the collection: hits in another one are refused by the server.
+	// Form is the form of the documents in the collection. The server refuses hits in another form.
 	Form Form
-	// Location is where days begin; UTC if nil.
+	// Location is the time zone in which days begin; UTC if nil.
 	Location *time.Location
-	// WithoutMonths saves the documents of the months and what they cost; charts of days then read
-	// the days' documents.
+	// WithoutMonths turns the documents of months off, and saves their cost. Charts of days then
+	// read the documents of days.
 	WithoutMonths bool
-	// Keep removes the documents of days this long after the day's beginning; months stay. Zero
-	// keeps them.
+	// Keep is the time after the start of a day at which its document is removed; documents of
+	// months stay. If zero, documents of days are kept.
 	Keep time.Duration
-	// Prefill is the probability with which a hit makes the page's document of the next day, with
-	// all its zeros, so that not all pages make theirs at midnight: one over the number of hits
-	// that a page has in a day. Zero never does.
+	// Prefill is the probability with which a hit creates the page's document of the next day,
+	// filled with zeros. This avoids that all pages create their documents at midnight. A good
+	// value is one divided by the number of hits of a page in a day. Zero turns it off.
 	Prefill float64
 }
 
-// Counters count hits of pages. It is safe for concurrent use.
+// Counters counts hits of pages. It is safe for concurrent use.
 type Counters struct {
 	env            patterns.Env
 	daily, monthly *mongo.Collection
@@ -69,14 +69,14 @@ type Counters struct {
 	prepared       patterns.Prepared
 }
 
-// Hit is a page that was hit N times; once if N is zero.
+// Hit says that a page was hit N times; once if N is zero.
 type Hit struct {
 	Site, Page string
 	At         time.Time
 	N          int64
 }
 
-// New returns the counters of a database.
+// New returns counters that are stored in db.
 func New(db *mongo.Database, cfg Config) (*Counters, error) {
 	if cfg.Keep < 0 || cfg.Prefill < 0 || cfg.Prefill > 1 || cfg.Form < Hierarchical || cfg.Form > Flat {
 		return nil, fmt.Errorf("hits: keep %v, prefill %v, form %d", cfg.Keep, cfg.Prefill, cfg.Form)
@@ -96,19 +96,19 @@ func New(db *mongo.Database, cfg Config) (*Counters, error) {
 	}, nil
 }
 
-// page is whose day or month a document counts.
+// page identifies a page of a site.
 type page struct{ site, name string }
 
-// dayKey names a document of a day.
+// dayKey identifies the document of a page and a day.
 type dayKey struct {
 	page
-	start int64 // of the day, in milliseconds since 1970
+	start int64 // start of the day, in milliseconds since 1970
 }
 
-// batch is hits by day and by the minute of the day.
+// batch holds numbers of hits by day and by the minute of the day.
 type batch map[dayKey]map[int]int64
 
-// note adds a hit and returns its number.
+// note adds a hit to a batch and returns its number.
 func (c *Counters) note(b batch, h Hit) (int64, error) {
 	if h.Site == "" || strings.Contains(h.Site, "/") || !strings.HasPrefix(h.Page, "/") || h.N < 0 {
 		return 0, fmt.Errorf("%w: %q %q %d", ErrHit, h.Site, h.Page, h.N)
@@ -126,8 +126,8 @@ func (c *Counters) note(b batch, h Hit) (int64, error) {
 	return n, nil
 }
 
-// dayOf returns when the day of t began. Minutes are counted from there, so that those of a day on
-// which clocks are changed are 1380 or 1500, and each is one minute.
+// dayOf returns the start of the day that contains t. Minutes are counted from there. So a day on
+// which the clocks change has 1380 or 1500 minutes, each of which is one minute long.
 func (c *Counters) dayOf(t time.Time) time.Time {
 	y, m, d := t.In(c.cfg.Location).Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, c.cfg.Location)
@@ -138,20 +138,20 @@ func (c *Counters) monthOf(t time.Time) time.Time {
 	return time.Date(y, m, 1, 0, 0, 0, 0, c.cfg.Location)
 }
 
-// nextDay returns when the day ends that begins at start.
+// nextDay returns the end of the day that begins at start.
 func (c *Counters) nextDay(start time.Time) time.Time {
 	y, m, d := start.In(c.cfg.Location).Date()
 	return time.Date(y, m, d+1, 0, 0, 0, 0, c.cfg.Location)
 }
 
-// Layouts of the dates in _ids.
+// The layouts of the dates in _ids.
 const (
 	dayLayout   = "20060102"
 	monthLayout = "200601"
 )
 
-// document is the filter of a document, which has its shard key too, and makes it where it does not
-// exist.
+// document returns the filter for a document. It contains the shard key, and an upsert with it
+// creates the document.
 func (c *Counters) document(p page, start time.Time, layout string) bson.D {
 	return bson.D{
 		{"_id", start.In(c.cfg.Location).Format(layout) + "/" + p.site + p.name},
@@ -165,7 +165,7 @@ func (c *Counters) day(key dayKey) bson.D {
 	return c.document(key.page, time.UnixMilli(key.start), dayLayout)
 }
 
-// increments returns what the minutes of a day add to its document.
+// increments returns the increments of the document of a day for the hits in its minutes.
 func (c *Counters) increments(minutes map[int]int64) bson.D {
 	var total int64
 	hours := map[int]int64{}
@@ -186,8 +186,8 @@ func (c *Counters) increments(minutes map[int]int64) bson.D {
 	return inc
 }
 
-// Add counts hits: it updates the document of each page and day once, and then the months of these
-// pages. After an error some hits may be counted and some not: a Writer knows which.
+// Add counts hits. It updates the document of each page and day once, and then the months of these
+// pages. After an error some hits may be counted and others not; a Writer keeps track of this.
 func (c *Counters) Add(ctx context.Context, hits ...Hit) error {
 	b := batch{}
 	for _, h := range hits {
@@ -213,8 +213,8 @@ func (c *Counters) Add(ctx context.Context, hits ...Hit) error {
 	return c.raise(ctx, b)
 }
 
-// Preallocate makes the document of a page's day, with zeros, if there is none. What is counted
-// already stays.
+// Preallocate creates the document of a page's day, filled with zeros, if it does not exist. It
+// does not change existing counters.
 func (c *Counters) Preallocate(ctx context.Context, site, name string, day time.Time) error {
 	if _, err := c.note(batch{}, Hit{Site: site, Page: name}); err != nil {
 		return err
@@ -242,14 +242,14 @@ func (c *Counters) Preallocate(ctx context.Context, site, name string, day time.
 	}}}
 	_, err := c.daily.UpdateOne(ctx, c.document(page{site, name}, start, dayLayout), zeros,
 		options.UpdateOne().SetUpsert(true))
-	if err != nil && !mongo.IsDuplicateKeyError(err) { // which another process has just made
+	if err != nil && !mongo.IsDuplicateKeyError(err) { // another process has just created the document
 		return fmt.Errorf("hits: make a document of %s%s: %w", site, name, err)
 	}
 	return nil
 }
 
-// prefill makes tomorrow's documents of some of the pages that were hit today. They are a
-// convenience: without them the first hit of the day makes them.
+// prefill creates tomorrow's documents for some of the pages that were hit today. Without it, the
+// first hit of a day creates the document.
 func (c *Counters) prefill(ctx context.Context, b batch) {
 	if c.cfg.Prefill == 0 {
 		return

@@ -61,7 +61,7 @@ func mustHold(t testing.TB, c *hits.Counters) {
 	}
 }
 
-// sum adds the points of a chart.
+// sum adds up the points of a chart.
 func sum(t testing.TB, c *hits.Counters, g hits.Granularity, from, to time.Time) (n int64) {
 	t.Helper()
 	points, err := c.Chart(context.Background(), "site-1", "/a", g, from, to)
@@ -106,7 +106,7 @@ func TestW042(t *testing.T) {
 	}
 }
 
-// TestW043 has the minute 61 in hour 1, by its number in the day.
+// TestW043 stores minute 61 in hour 1, under its number in the day.
 func TestW043(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -138,7 +138,7 @@ func TestCharts(t *testing.T) {
 			hits.Minute: time.Minute,
 			hits.Hour:   time.Hour, hits.Day: 24 * time.Hour,
 		} {
-			from := from.Add(50 * time.Hour) // does not begin with a month
+			from := from.Add(50 * time.Hour) // the chart does not begin at the start of a month
 			points, err := c.Chart(t.Context(), "site-1", "/a", g, from, to)
 			must(t, err)
 			if g == hits.Day {
@@ -231,7 +231,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPreallocate makes documents before, between and after hits: no counter changes.
+// TestPreallocate creates documents before, between and after hits: no counter changes.
 func TestPreallocate(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -252,7 +252,7 @@ func TestPreallocate(t *testing.T) {
 	}
 }
 
-// TestPrefill makes tomorrow's document with the first hit of today.
+// TestPrefill creates tomorrow's document with the first hit of today.
 func TestPrefill(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -281,7 +281,7 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestTogether has several writers and direct hits of the same pages at once.
+// TestTogether has several writers and direct calls of Add for the same pages at once.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 6, 40
@@ -317,7 +317,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestRun flushes by the clock, in a hurry, and at the end.
+// TestRun flushes by the clock, when many hits are waiting, and at the end.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -338,7 +338,7 @@ func TestRun(t *testing.T) {
 			}
 		}
 	}
-	must(t, w.Hit(hits.Hit{Site: "site-1", Page: "/a", At: day, N: 60})) // more than half
+	must(t, w.Hit(hits.Hit{Site: "site-1", Page: "/a", At: day, N: 60})) // more than half of MaxPending
 	written()
 	must(t, w.Hit(hits.Hit{Site: "site-1", Page: "/a", At: day}))
 	for w.Waiting() > 0 {
@@ -353,7 +353,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// some are hits of two days, of which the first has a document already.
+// some returns hits of two days. A document of the first day already exists.
 func some() (setup, then []hits.Hit) {
 	return []hits.Hit{{Site: "site-1", Page: "/a", At: day}},
 		[]hits.Hit{
@@ -363,7 +363,7 @@ func some() (setup, then []hits.Hit) {
 }
 
 // TestCrashAdd lets a process die at every point: each hit is counted once or not at all, and
-// Repair brings the months up.
+// Repair updates the months.
 func TestCrashAdd(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -409,9 +409,9 @@ func repaired(t *testing.T, c *hits.Counters) {
 	}
 }
 
-// TestCrashFlush lets the process die at every point of a flush: before its other hits are lost,
-// and no hit is counted twice. Where only the connections break, the next flush counts what is
-// missing.
+// TestCrashFlush lets the process die at every point of a flush: hits that were not written are
+// lost, and no hit is counted twice. If only the connections break, the next flush counts the
+// missing hits.
 func TestCrashFlush(t *testing.T) {
 	t.Parallel()
 	for _, lives := range []bool{false, true} {
@@ -473,8 +473,8 @@ func afterFlush(t *testing.T, db *mongo.Database, death patterntest.Death, w *hi
 	}
 }
 
-// TestBroken breaks each rule by documents that others have written, and mends months that are
-// behind.
+// TestBroken breaks each rule with documents that other programs have written, and repairs months
+// that are behind.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -504,7 +504,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestForget takes writers from past days.
+// TestForget removes the batch numbers of writers from past days.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -540,7 +540,7 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestCrashRepair lets the process die while it repairs; the next one goes on.
+// TestCrashRepair lets the process die during Repair. The next Repair continues.
 func TestCrashRepair(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -573,7 +573,7 @@ func TestCrashRepair(t *testing.T) {
 			}
 		},
 	})
-	if points != 8 { // the comparison, two days, the writers
+	if points != 8 { // the comparison, two days, the batch numbers of writers
 		t.Errorf("%d points", points)
 	}
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// dayTotal is what a month needs of a day.
+// dayTotal holds the part of a day's document that its month needs.
 type dayTotal struct {
 	ID       string   `bson:"_id"`
 	Metadata metadata `bson:"metadata"`
 	Daily    int64    `bson:"daily"`
 }
 
-// metadata says what a document counts.
+// metadata identifies what a document counts.
 type metadata struct {
 	Date time.Time `bson:"date"`
 	Site string    `bson:"site"`
 	Page string    `bson:"page"`
 }
 
-// raise brings the months up to the days of a batch.
+// raise updates the months of the days in a batch.
 func (c *Counters) raise(ctx context.Context, b batch) error {
 	if c.cfg.WithoutMonths {
 		return nil
@@ -48,8 +48,8 @@ func (c *Counters) raise(ctx context.Context, b batch) error {
 	return c.raiseTo(ctx, days)
 }
 
-// raiseTo brings the months up to totals of days. A month's day only grows, to the greatest total
-// that was seen: so these updates may come in any order and any number of times.
+// raiseTo updates months with the totals of days. A month keeps the greatest total of each day, so
+// these updates may come in any order and any number of times.
 func (c *Counters) raiseTo(ctx context.Context, days []dayTotal) error {
 	if len(days) == 0 {
 		return nil
@@ -75,10 +75,12 @@ func (c *Counters) raiseTo(ctx context.Context, days []dayTotal) error {
 	return nil
 }
 
-// sumOf is the expression for the sum of a document's fields, and of those of documents in it.
+// sumOf returns the expression for the sum of a document's fields, including the fields of
+// documents in it.
 func sumOf(doc string) bson.D { return bson.D{{"$sum", eachOf(doc, sumOfField())}} }
 
-// sumOfField is the value of $$this, a field, or where that is a document, its sum.
+// sumOfField returns the expression for the value of the field $$this, or for the sum of its fields
+// if it is a document.
 func sumOfField() bson.D {
 	return bson.D{{"$cond", bson.A{
 		bson.D{{"$eq", bson.A{bson.D{{"$type", "$$this.v"}}, "object"}}},
@@ -87,7 +89,7 @@ func sumOfField() bson.D {
 	}}}
 }
 
-// eachOf is what an expression makes of each field of a document, which is $$this.
+// eachOf returns the expression that evaluates field for each field of a document, as $$this.
 func eachOf(doc string, field any) bson.D {
 	fields := bson.D{{"$objectToArray", bson.D{{"$ifNull", bson.A{doc, bson.D{}}}}}}
 	return bson.D{{"$map", bson.D{{"input", fields}, {"in", field}}}}

@@ -13,42 +13,42 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Defaults of writers.
+// The defaults of WriterConfig.
 const (
 	DefaultInterval   = time.Second
 	DefaultMaxPending = 100_000
 )
 
-// lastFlush bounds the flush at the end of Run, whose own context has ended.
+// lastFlush is the timeout of the flush at the end of Run, after Run's own context has ended.
 const lastFlush = 10 * time.Second
 
 // WriterConfig configures a Writer. The zero value works.
 type WriterConfig struct {
 	// Interval is the time between two flushes of Run; DefaultInterval if zero.
 	Interval time.Duration
-	// MaxPending is how many hits may wait; DefaultMaxPending if zero. With half as many, Run
-	// flushes at once.
+	// MaxPending is the largest number of waiting hits; DefaultMaxPending if zero. When half as
+	// many are waiting, Run flushes at once.
 	MaxPending int64
 }
 
-// Writer gathers hits in memory and adds them together: one increment for each minute of a page,
+// Writer collects hits in memory and adds them together: one increment for each minute of a page,
 // however many hits it had. It is safe for concurrent use.
 type Writer struct {
 	c   *Counters
 	cfg WriterConfig
 	id  string
 
-	flushing sync.Mutex // guards what follows
-	unsure   batch      // was written, but the answer was lost; it has number seq
+	flushing sync.Mutex // guards unsure and seq
+	unsure   batch      // the batch with number seq, which was sent but whose reply was lost
 	seq      int64
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	pending batch
-	waiting int64 // hits in pending and unsure
+	waiting int64 // number of hits in pending and unsure
 	hurry   chan struct{}
 }
 
-// NewWriter returns a writer, which needs somebody to Run it, or to call Flush.
+// NewWriter returns a writer. Call Run in a goroutine, or Flush from time to time.
 func (c *Counters) NewWriter(cfg WriterConfig) (*Writer, error) {
 	if cfg.Interval < 0 || cfg.MaxPending < 0 {
 		return nil, fmt.Errorf("hits: a writer with interval %v and %d pending hits", cfg.Interval, cfg.MaxPending)
@@ -62,8 +62,9 @@ func (c *Counters) NewWriter(cfg WriterConfig) (*Writer, error) {
 	return &Writer{c: c, cfg: cfg, id: bson.NewObjectID().Hex(), pending: batch{}, hurry: make(chan struct{}, 1)}, nil
 }
 
-// Hit notes a hit; it does not wait for the database. Where that has not answered for long, ErrFull
-// says that the hit is not counted.
+// Hit adds a hit to the waiting hits. It does not wait for the database. It returns ErrFull, and
+// does not count the hit, if MaxPending hits are waiting because the database has not answered for
+// a long time.
 func (w *Writer) Hit(h Hit) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,21 +80,22 @@ func (w *Writer) Hit(h Hit) error {
 	if w.waiting >= w.cfg.MaxPending/2 {
 		select {
 		case w.hurry <- struct{}{}:
-		default: // it has been told
+		default: // Run has already been told
 		}
 	}
 	return nil
 }
 
-// Waiting returns how many hits are not known to be written: as many as a crash would lose at most.
+// Waiting returns the number of hits that may not be written yet, which is the largest number that
+// a crash can lose.
 func (w *Writer) Waiting() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.waiting
 }
 
-// Run flushes until ctx ends, and then once more. A flush that fails is logged; what it had is
-// written by the next one.
+// Run flushes until ctx ends, and then once more. It logs a flush that fails; the next flush writes
+// the same hits.
 func (w *Writer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		w.wait(ctx)
@@ -106,7 +108,7 @@ func (w *Writer) Run(ctx context.Context) error {
 	return w.Flush(last)
 }
 
-// wait ends with the interval, with ctx, or when many hits wait.
+// wait returns after the interval, when ctx ends, or when many hits are waiting.
 func (w *Writer) wait(ctx context.Context) {
 	sleep, wake := context.WithCancel(ctx)
 	defer wake()
@@ -117,7 +119,7 @@ func (w *Writer) wait(ctx context.Context) {
 		case <-sleep.Done():
 		}
 	}()
-	_ = w.c.env.Clock.Sleep(sleep, w.cfg.Interval) // an error says that it was woken
+	_ = w.c.env.Clock.Sleep(sleep, w.cfg.Interval) // an error means that hits are waiting or ctx has ended
 }
 
 func (w *Writer) try(ctx context.Context) {
@@ -128,8 +130,8 @@ func (w *Writer) try(ctx context.Context) {
 	w.c.env.Metrics.Observe("hits.flush", w.c.env.Clock.Now().Sub(started))
 }
 
-// Flush writes what waits. After an error it is kept, and the next Flush goes on: no hit is counted
-// twice, whether or not the server had executed the updates whose answers were lost.
+// Flush writes the waiting hits. After an error it keeps them, and the next Flush tries again. No
+// hit is counted twice, even if the server had executed an update whose reply was lost.
 func (w *Writer) Flush(ctx context.Context) error {
 	w.flushing.Lock()
 	defer w.flushing.Unlock()
@@ -145,7 +147,7 @@ func (w *Writer) Flush(ctx context.Context) error {
 	return w.write(ctx)
 }
 
-// write applies the batch that is unsure.
+// write applies the batch in unsure.
 func (w *Writer) write(ctx context.Context) error {
 	if len(w.unsure) == 0 {
 		return nil
@@ -167,10 +169,10 @@ func (w *Writer) write(ctx context.Context) error {
 	return nil
 }
 
-// apply adds a writer's batch, whatever part of it was added before: each document knows the number
-// of the last batch that it has of each writer. It first changes the documents that there are, and
-// only if some did not match, makes those that are missing and tries again; what does not match
-// then has the batch already.
+// apply adds a writer's batch, even if part of it was added before: each document holds the number
+// of the last batch of each writer. apply first updates the existing documents. If some did not
+// match, it creates the missing documents and tries again. A document that still does not match
+// already has the batch.
 func (c *Counters) apply(ctx context.Context, b batch, writer string, seq int64) error {
 	if err := c.ready(ctx); err != nil {
 		return err
