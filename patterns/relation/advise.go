@@ -1,9 +1,9 @@
 package relation
 
-// Design is a way to store what belongs together.
+// Design is a way to store documents that belong to each other.
 type Design string
 
-// The designs; the package's documentation says what they are.
+// The designs. The package documentation describes them.
 const (
 	Embed   Design = "embed"
 	Buckets Design = "buckets"
@@ -13,27 +13,28 @@ const (
 	Pairs   Design = "pairs"
 )
 
-// The bounds of what the books call few: a list that is always read and written as a whole with its
-// document.
+// These are the limits of what the books call few: a list that is always read and written together
+// with its document.
 const (
 	few      = 20
 	embedded = 100
 )
 
-// Shape is what is known of two kinds of things that belong to each other.
+// Shape describes two kinds of things that belong to each other.
 type Shape struct {
-	// Parents is how many parents a child has at most, Children how many children a parent has at
-	// most.
+	// Parents is the largest number of parents of a child. Children is the largest number of
+	// children of a parent.
 	Parents, Children int
-	// Alone says that children are asked for without their parent, in ways of their own.
+	// Alone says that programs query children without their parent.
 	Alone bool
-	// Grows says that children are added as long as the parent lives.
+	// Grows says that the number of children grows while the parent lives.
 	Grows bool
-	// Frozen says that the parent must keep the child as it was: the address that an order went to.
+	// Frozen says that the parent must keep the child as it was, for example the address of an
+	// order.
 	Frozen bool
 }
 
-// Advise says which design fits, and why.
+// Advise returns the design that fits a shape, and the reason.
 func Advise(s Shape) (Design, string) {
 	switch {
 	case s.Frozen:

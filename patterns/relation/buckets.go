@@ -15,23 +15,24 @@ import (
 // BucketConfig configures Bucketed. The zero value works.
 type BucketConfig struct {
 	patterns.Env
-	// Collection is "buckets" if empty.
+	// Collection is the collection of the buckets; "buckets" if empty.
 	Collection string
-	// Size is how many items a bucket has; DefaultSize if zero.
+	// Size is the number of items in a full bucket; DefaultSize if zero.
 	Size int
 }
 
-// DefaultSize is how many items a bucket has where nothing else is said.
+// DefaultSize is the default of BucketConfig.Size.
 const DefaultSize = 50
 
-// Bucketed are the many of one-to-many, in documents of a page each. It is safe for concurrent use.
+// Bucketed stores the many children of one-to-many in documents of one page each. It is safe for
+// concurrent use.
 type Bucketed struct {
 	env  patterns.Env
 	coll *mongo.Collection
 	size int
 }
 
-// NewBuckets returns the buckets of a database.
+// NewBuckets returns a Bucketed that stores its documents in db.
 func NewBuckets(db *mongo.Database, cfg BucketConfig) (*Bucketed, error) {
 	if cfg.Collection == "" {
 		cfg.Collection = "buckets"
@@ -53,22 +54,22 @@ func (b *Bucketed) Indexes() []patterns.Index {
 	}}
 }
 
-// EnsureIndexes creates the indexes that do not exist.
+// EnsureIndexes creates the missing indexes.
 func (b *Bucketed) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, b.coll.Database(), b.Indexes())
 }
 
-// ShardKeys returns how the buckets are best distributed.
+// ShardKeys returns the shard key of the buckets.
 func (b *Bucketed) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: b.coll.Name(), Key: bson.D{{"owner", 1}, {"page", 1}}}}
 }
 
-// Shard distributes the buckets over the shards of a cluster.
+// Shard shards the buckets by the key of ShardKeys.
 func (b *Bucketed) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, b.coll.Database(), b.ShardKeys())
 }
 
-// bucket is what Add and Check read of one.
+// bucket holds the fields of a bucket that Add and Check read.
 type bucket struct {
 	Owner bson.RawValue   `bson:"owner"`
 	Page  int64           `bson:"page"`
@@ -76,7 +77,7 @@ type bucket struct {
 	Items []bson.RawValue `bson:"items"`
 }
 
-// at is the condition of a bucket.
+// at returns the condition that selects a bucket.
 func at(owner any, page int64) bson.D {
 	return bson.D{
 		{"_id", bson.D{{"owner", owner}, {"page", page}}},
@@ -85,8 +86,8 @@ func at(owner any, page int64) bson.D {
 	}
 }
 
-// Add adds an item to the last page of an owner, or to a new one where that is full, and returns
-// the page.
+// Add adds an item to the last page of an owner, or to a new page if the last one is full. It
+// returns the number of the page.
 func (b *Bucketed) Add(ctx context.Context, owner, item any) (page int64, err error) {
 	last, err := b.last(ctx, owner)
 	if err != nil {
@@ -108,7 +109,7 @@ func (b *Bucketed) Add(ctx context.Context, owner, item any) (page int64, err er
 			return page, nil
 		case !mongo.IsDuplicateKeyError(err):
 			return 0, wrap(err, "add to a bucket")
-		case first: // it is full, or somebody else has just made it
+		case first: // the page is full, or another process has just created it
 			first = false
 		default:
 			page, first = page+1, true
@@ -126,14 +127,14 @@ func (b *Bucketed) last(ctx context.Context, owner any) (*bucket, error) {
 	return last, wrap(err, "read the last bucket")
 }
 
-// Count returns how many items an owner has.
+// Count returns the number of items of an owner.
 func (b *Bucketed) Count(ctx context.Context, owner any) (int64, error) {
 	last, err := b.last(ctx, owner)
 	return max(last.Page-1, 0)*int64(b.size) + int64(last.Count), err
 }
 
-// Page decodes the items of a page into items, which is a pointer to a slice. Pages begin at 1;
-// ErrNotFound is returned behind the last.
+// Page decodes the items of a page into items, which must be a pointer to a slice. Pages begin at
+// 1. Page returns ErrNotFound if the page does not exist.
 func (b *Bucketed) Page(ctx context.Context, owner any, page int64, items any) error {
 	raw, err := b.coll.FindOne(ctx, at(owner, page)).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) {
@@ -145,7 +146,7 @@ func (b *Bucketed) Page(ctx context.Context, owner any, page int64, items any) e
 	return wrap(raw.Lookup("items").Unmarshal(items), "decode items")
 }
 
-// Check lists what contradicts the rules. It reads everything in the order of the index.
+// Check reads all buckets in the order of the index, and lists the violations of the rules.
 func (b *Bucketed) Check(ctx context.Context) (out []patterns.Violation, err error) {
 	found, err := b.coll.Find(ctx, bson.D{}, options.Find().SetSort(bson.D{{"owner", 1}, {"page", -1}}))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules that Check looks after.
+// The rules of Check.
 const (
 	RuleBoth   = "a refers to b exactly if b refers to a"
 	RuleExists = "what is referred to exists"
@@ -23,21 +23,21 @@ const (
 	RuleOne    = "a document has exactly one partner"
 )
 
-// pair are two documents of which at least one refers to the other.
+// pair is a left and a right document of which at least one refers to the other.
 type pair struct{ left, right string }
 
-// references are all that there are.
+// references holds all references of both sides.
 type references struct {
-	lefts, rights       map[string]bson.RawValue // the _ids
-	fromLeft, fromRight map[pair]int             // how often
-	ids                 map[string]bson.RawValue // of everything
+	lefts, rights       map[string]bson.RawValue // the _ids of all documents
+	fromLeft, fromRight map[pair]int             // the number of times a reference occurs
+	ids                 map[string]bson.RawValue // all _ids and references by their keys
 	long                []patterns.Violation
 }
 
 func key(v bson.RawValue) string { return string(append([]byte{byte(v.Type)}, v.Value...)) }
 
-// Check reads everything and lists what contradicts the rules. Nobody else should be at work, and
-// Repair be done. It needs memory for all references.
+// Check reads all documents and lists the violations of the rules. Call it after Repair, while no
+// other process changes references. It keeps all references in memory.
 func (r *Relations) Check(ctx context.Context) ([]patterns.Violation, error) {
 	refs, err := r.read(ctx)
 	if err != nil {
@@ -69,9 +69,9 @@ func (r *Relations) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, nil
 }
 
-// Repair makes the left side say what the right one says, wherever they differ, and removes
-// references to nobody. It returns how many pairs it has mended. It may run at any time; of what is
-// just being written it may count some.
+// Repair changes the left side to agree with the right side, and removes references to documents
+// that do not exist. It returns the number of pairs that it has corrected. It may run at any time.
+// It may also count pairs that are being written at that moment.
 func (r *Relations) Repair(ctx context.Context) (n int64, err error) {
 	refs, err := r.read(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *Relations) Repair(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// once leaves the first of equal references, in one update.
+// once removes repeated references from a list, with one update. The first of each stays.
 func once(ctx context.Context, e end, id, ref bson.RawValue) error {
 	list := "$" + e.field
 	same := bson.D{{"$eq", bson.A{"$$this", bson.D{{"$literal", ref}}}}}

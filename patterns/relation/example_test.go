@@ -75,7 +75,7 @@ func ExampleLoader() {
 	// Output: Göttingen London Göttingen <nil>
 }
 
-// The comments of a post, in pages.
+// The comments of a post are stored in pages.
 func ExampleBucketed() {
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func ExampleBucketed() {
 	// [first second]
 }
 
-// How to store comments: they grow with the post, and are read by pages.
+// How should comments be stored? They grow with the post and are read by pages.
 func ExampleAdvise() {
 	fmt.Println(relation.Advise(relation.Shape{Parents: 1, Children: 10_000, Grows: true}))
 	fmt.Println(relation.Advise(relation.Shape{Parents: 3, Children: 500_000}))
@@ -115,7 +115,7 @@ func ExampleAdvise() {
 	// one-way only the side with few can have a list
 }
 
-// A user whose address was never stored, as the process died between the two inserts, is found.
+// Check finds a user without an address: the process died between the two inserts.
 func ExampleOneToOne() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)

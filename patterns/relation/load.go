@@ -10,12 +10,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// loadBatch is how many ids one query has.
+// loadBatch is the largest number of ids in one query.
 const loadBatch = 1000
 
-// Children returns the documents of coll that refer to any of the parents by a field, which may be
-// an array, by parent: one query for 1,000 parents, in place of one for each. of returns the
-// parents of a document. The field should have an index.
+// Children returns the documents of coll that refer to any of the parents, grouped by parent. field
+// is the field with the reference, which may be an array. Children sends one query for 1,000
+// parents instead of one for each. of returns the parents of a document. The field should have an
+// index.
 func Children[K comparable, T any](ctx context.Context, coll *mongo.Collection, field string, parents []K,
 	of func(T) []K,
 ) (map[K][]T, error) {
@@ -40,8 +41,8 @@ func Children[K comparable, T any](ctx context.Context, coll *mongo.Collection, 
 	return out, nil
 }
 
-// Load returns the documents with the given _ids: one query for 1,000 of them. Those that do not
-// exist are not in the result. id returns the _id of a document.
+// Load returns the documents with the given _ids. It sends one query for 1,000 ids. The result does
+// not contain ids without a document. id returns the _id of a document.
 func Load[K comparable, T any](ctx context.Context, coll *mongo.Collection, ids []K, id func(T) K) (map[K]T, error) {
 	out := map[K]T{}
 	for batch := range slices.Chunk(unrepeated(ids), loadBatch) {
@@ -78,8 +79,8 @@ func unrepeated[K comparable](list []K) (out []K) {
 	return out
 }
 
-// Loader loads documents by _id and keeps them, for as long as a request lasts: what is asked for
-// twice is read once. It is safe for concurrent use.
+// Loader loads documents by _id and remembers them, so that each is read only once. Create one for
+// each request. It is safe for concurrent use.
 type Loader[K comparable, T any] struct {
 	coll  *mongo.Collection
 	id    func(T) K
@@ -87,12 +88,12 @@ type Loader[K comparable, T any] struct {
 	known map[K]*T
 }
 
-// NewLoader returns a Loader that knows nothing. id returns the _id of a document.
+// NewLoader returns an empty Loader. id returns the _id of a document.
 func NewLoader[K comparable, T any](coll *mongo.Collection, id func(T) K) *Loader[K, T] {
 	return &Loader[K, T]{coll: coll, id: id, known: map[K]*T{}}
 }
 
-// Many returns documents in the order of their ids; nil if there is none.
+// Many returns documents in the order of their ids. An entry is nil if the document does not exist.
 func (l *Loader[K, T]) Many(ctx context.Context, ids ...K) ([]*T, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

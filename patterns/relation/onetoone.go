@@ -15,21 +15,21 @@ import (
 
 // OneToOneConfig configures OneToOne. The zero value works, for users and addresses.
 type OneToOneConfig struct {
-	// Owners and Parts are the collections; "users" and "addresses" if empty.
+	// Owners and Parts are the names of the collections; "users" and "addresses" if empty.
 	Owners, Parts string
-	// Ref is the field in which a part has the _id of its owner; the part's own _id if empty.
+	// Ref is the field of a part that holds the _id of its owner; the part's own _id if empty.
 	Ref string
 }
 
-// OneToOne looks after documents that have exactly one partner each, in another collection. It is
-// safe for concurrent use.
+// OneToOne checks documents that have exactly one partner each in another collection. It is safe
+// for concurrent use.
 type OneToOne struct {
 	owners, parts *mongo.Collection
 	ref           string
 	prepared      patterns.Prepared
 }
 
-// NewOneToOne returns the pairs of a database.
+// NewOneToOne returns a OneToOne for two collections of db.
 func NewOneToOne(db *mongo.Database, cfg OneToOneConfig) (*OneToOne, error) {
 	owners, parts := cmp.Or(cfg.Owners, "users"), cmp.Or(cfg.Parts, "addresses")
 	if owners == parts {
@@ -38,8 +38,8 @@ func NewOneToOne(db *mongo.Database, cfg OneToOneConfig) (*OneToOne, error) {
 	return &OneToOne{owners: db.Collection(owners), parts: db.Collection(parts), ref: cmp.Or(cfg.Ref, "_id")}, nil
 }
 
-// Indexes returns what makes a second partner impossible: the index of _id does, where that refers
-// to the owner.
+// Indexes returns the unique index that prevents a second partner. It returns nil if the part's own
+// _id refers to the owner, because the index on _id is sufficient.
 func (o *OneToOne) Indexes() []patterns.Index {
 	if o.ref == "_id" {
 		return nil
@@ -56,8 +56,8 @@ func (o *OneToOne) EnsureIndexes(ctx context.Context) error {
 	return o.prepared.Ensure(ctx, o.owners.Database(), o.Indexes())
 }
 
-// ShardKeys returns how the collections are best distributed. The index is unique, so its field is
-// the key.
+// ShardKeys returns the shard keys of the collections. The index is unique, so its field must be
+// the shard key.
 func (o *OneToOne) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{
 		{Collection: o.owners.Name(), Key: bson.D{{"_id", "hashed"}}},
@@ -65,13 +65,13 @@ func (o *OneToOne) ShardKeys() []patterns.ShardKey {
 	}
 }
 
-// Shard distributes the collections over the shards of a cluster.
+// Shard shards the collections by the keys of ShardKeys.
 func (o *OneToOne) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, o.owners.Database(), o.ShardKeys())
 }
 
-// Check lists the owners that have no partner or several, and the parts of nobody. The server
-// compares them. Where the index is missing that makes a second partner impossible, it also returns
+// Check lists the owners without a partner or with several partners, and the parts without an
+// owner. The server compares the documents. If the unique index is missing, Check also returns
 // patterns.ErrNotPrepared.
 func (o *OneToOne) Check(ctx context.Context) ([]patterns.Violation, error) {
 	out, err := o.without(ctx, RuleOne, o.owners, "_id", o.parts, o.ref)
@@ -88,7 +88,8 @@ func (o *OneToOne) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return append(out, lost...), o.prepared.Check(ctx, o.owners.Database(), log, o.Indexes)
 }
 
-// without finds the documents of a collection that do not have exactly one in another.
+// without finds the documents of a collection that do not have exactly one partner in another
+// collection.
 func (o *OneToOne) without(ctx context.Context, rule string, in *mongo.Collection, field string,
 	other *mongo.Collection, ref string,
 ) ([]patterns.Violation, error) {

@@ -14,29 +14,30 @@ import (
 
 // Errors of relations.
 var (
-	// ErrNotFound is returned where one of the documents does not exist.
+	// ErrNotFound is returned if one of the documents does not exist.
 	ErrNotFound = errors.New("relation: there is no such document")
-	// ErrFull is returned where a list has as many references as it may.
+	// ErrFull is returned if a list has the largest number of references.
 	ErrFull = errors.New("relation: the list of references is full")
 )
 
-// DefaultMax is how many references a list may have.
+// DefaultMax is the default of Config.Max.
 const DefaultMax = 1000
 
 // Config configures Relations. The zero value works, for authors and books.
 type Config struct {
 	patterns.Env
-	// Left and Right are the collections; "authors" and "books" if empty.
+	// Left and Right are the names of the collections; "authors" and "books" if empty.
 	Left, Right string
-	// Rights is the field of the left documents, and Lefts that of the right ones; the names of the
-	// other collections if empty.
+	// Rights is the field of left documents that holds references to right ones, and Lefts is the
+	// field of right documents that holds references to left ones. If empty, each field has the
+	// name of the collection to which it refers.
 	Rights, Lefts string
-	// Max is how many references a document may have; DefaultMax if zero.
+	// Max is the largest number of references in a document; DefaultMax if zero.
 	Max int
 }
 
-// Relations are the references between the documents of two collections, in both directions. It is
-// safe for concurrent use.
+// Relations keeps the references between the documents of two collections, in both directions. It
+// is safe for concurrent use.
 type Relations struct {
 	env         patterns.Env
 	left, right end
@@ -46,10 +47,10 @@ type Relations struct {
 // end is one of the two sides.
 type end struct {
 	coll  *mongo.Collection
-	field string // of its references
+	field string // the field of the references
 }
 
-// New returns the relations of a database.
+// New returns relations between two collections of db.
 func New(db *mongo.Database, cfg Config) (*Relations, error) {
 	if cfg.Left == "" {
 		cfg.Left = "authors"
@@ -84,12 +85,12 @@ func (r *Relations) Indexes() []patterns.Index {
 	}
 }
 
-// EnsureIndexes creates the indexes that do not exist.
+// EnsureIndexes creates the missing indexes.
 func (r *Relations) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, r.left.coll.Database(), r.Indexes())
 }
 
-// ShardKeys returns how the collections are best distributed.
+// ShardKeys returns the shard keys of the collections.
 func (r *Relations) ShardKeys() []patterns.ShardKey {
 	hashed := bson.D{{"_id", "hashed"}}
 	return []patterns.ShardKey{
@@ -98,12 +99,12 @@ func (r *Relations) ShardKeys() []patterns.ShardKey {
 	}
 }
 
-// Shard distributes the collections over the shards of a cluster.
+// Shard shards the collections by the keys of ShardKeys.
 func (r *Relations) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, r.left.coll.Database(), r.ShardKeys())
 }
 
-// Link makes two documents refer to each other. It is no error if they do.
+// Link makes two documents refer to each other. It is not an error if they already do.
 func (r *Relations) Link(ctx context.Context, left, right any) error {
 	if err := r.add(ctx, r.right, right, left); err != nil {
 		return err
@@ -118,7 +119,8 @@ func (r *Relations) Link(ctx context.Context, left, right any) error {
 	return r.verify(ctx, left, right, true)
 }
 
-// Unlink makes two documents no longer refer to each other. It is no error if they do not.
+// Unlink removes the references between two documents. It is not an error if there are no such
+// references.
 func (r *Relations) Unlink(ctx context.Context, left, right any) error {
 	if err := r.remove(ctx, r.right, right, left); err != nil {
 		return err
@@ -129,8 +131,8 @@ func (r *Relations) Unlink(ctx context.Context, left, right any) error {
 	return r.verify(ctx, left, right, false)
 }
 
-// verify looks whether the right side still says what was written to the left one, and writes that
-// again if not.
+// verify checks whether the right side still agrees with what was written to the left side, and
+// calls sync if not.
 func (r *Relations) verify(ctx context.Context, left, right any, written bool) error {
 	linked, err := r.linked(ctx, left, right)
 	if err != nil || linked == written {
@@ -139,7 +141,8 @@ func (r *Relations) verify(ctx context.Context, left, right any, written bool) e
 	return r.sync(ctx, left, right)
 }
 
-// sync makes the left side say what the right one says, until nobody has changed that meanwhile.
+// sync changes the left side to agree with the right side. It repeats this if the right side
+// changes meanwhile.
 func (r *Relations) sync(ctx context.Context, left, right any) error {
 	for {
 		linked, err := r.linked(ctx, left, right)
@@ -163,7 +166,7 @@ func (r *Relations) sync(ctx context.Context, left, right any) error {
 	}
 }
 
-// linked asks the right side.
+// linked reports whether the right document refers to the left one.
 func (r *Relations) linked(ctx context.Context, left, right any) (bool, error) {
 	filter := bson.D{{"_id", right}, {r.right.field, left}}
 	err := r.right.coll.FindOne(ctx, filter, options.FindOne().SetProjection(bson.D{{"_id", 1}})).Err()
@@ -173,13 +176,13 @@ func (r *Relations) linked(ctx context.Context, left, right any) (bool, error) {
 	return err == nil, wrap(err, "read "+r.right.coll.Name())
 }
 
-// add adds a reference, if there is room.
+// add adds a reference if the list is not full.
 func (r *Relations) add(ctx context.Context, e end, id, ref any) error {
 	room := bson.D{{"_id", id}, {"$or", bson.A{
 		bson.D{{e.field, ref}},
 		bson.D{{fmt.Sprintf("%s.%d", e.field, r.max-1), bson.D{{"$exists", false}}}},
 	}}}
-	// Not $addToSet: a program's empty list may be stored as null.
+	// $addToSet is not possible, because a program's empty list may be stored as null.
 	list := bson.D{{"$ifNull", bson.A{"$" + e.field, bson.A{}}}}
 	ours := bson.D{{"$literal", ref}}
 	with := bson.D{{"$concatArrays", bson.A{list, bson.A{ours}}}}
@@ -208,12 +211,12 @@ func pull(field string, ref any) bson.D {
 	return bson.D{{"$pull", bson.D{{field, ref}}}}
 }
 
-// Rights decodes the right documents of a left one into docs, which is a pointer to a slice.
+// Rights decodes the right documents of a left one into docs, which must be a pointer to a slice.
 func (r *Relations) Rights(ctx context.Context, left, docs any) error {
 	return follow(ctx, r.left, r.right, left, bson.D{{r.right.field, left}}, docs)
 }
 
-// Lefts decodes the left documents of a right one into docs, which is a pointer to a slice.
+// Lefts decodes the left documents of a right one into docs, which must be a pointer to a slice.
 func (r *Relations) Lefts(ctx context.Context, right, docs any) error {
 	return follow(ctx, r.right, r.left, right, nil, docs)
 }
@@ -263,7 +266,7 @@ func drop(ctx context.Context, of, other end, id any) error {
 	return nil
 }
 
-// wrap says what failed, if anything did.
+// wrap adds to an error the operation that failed. It returns nil if err is nil.
 func wrap(err error, what string) error {
 	if err == nil {
 		return nil

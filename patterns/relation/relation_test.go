@@ -63,7 +63,7 @@ func insert(t testing.TB, db *mongo.Database, coll string, docs ...any) {
 	wantErr(t, err, nil)
 }
 
-// library has three authors and three books, of which author 1 has 1 and 2.
+// library creates three authors and three books. Author 1 has the books 1 and 2.
 func library(t testing.TB, db *mongo.Database, limit int) *relation.Relations {
 	t.Helper()
 	r := newRelations(t, db, limit)
@@ -119,7 +119,7 @@ func TestLinks(t *testing.T) {
 	want(t, rights(t, r, 1), []int{1, 2})
 	want(t, lefts(t, r, 2), []int{1, 2})
 	wantErr(t, r.Link(ctx, 3, 2), relation.ErrFull)
-	wantErr(t, r.Link(ctx, 1, 3), relation.ErrFull) // on the left side
+	wantErr(t, r.Link(ctx, 1, 3), relation.ErrFull) // the list of the left side is full
 	want(t, lefts(t, r, 3), []int{})
 	wantErr(t, r.Link(ctx, 9, 3), relation.ErrNotFound)
 	wantErr(t, r.Link(ctx, 3, 9), relation.ErrNotFound)
@@ -141,8 +141,8 @@ func TestLinks(t *testing.T) {
 	wantErr(t, r.Shard(ctx), patterns.ErrNotSharded)
 }
 
-// TestSamples are W053 and W054 of the book, with its mistake: author 2 lists a book that does not
-// list the author.
+// TestSamples is W053 and W054 of the book, with the book's mistake: author 2 lists a book that
+// does not list the author.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -162,7 +162,7 @@ func TestSamples(t *testing.T) {
 	}
 	mustHold(t, r)
 	want(t, rights(t, r, 2), []int{1})
-	// One-way: the books of categories.
+	// One-way references: the books of categories.
 	of, err := relation.Children(ctx, db.Collection("books"), "categories", []int{1, 2},
 		func(b book) []int { return b.Categories })
 	if err != nil || len(of) != 1 || len(of[1]) != 1 || of[1][0].ID != 1 {
@@ -182,7 +182,7 @@ type number struct {
 	Number  string
 }
 
-// TestForms is W083 of the books: embedded and by reference is the same.
+// TestForms is W083 of the books: embedding and references give the same result.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -220,8 +220,8 @@ type linkedAddress struct {
 	Street, City string
 }
 
-// TestW084 has a user with an address, embedded and by a link: it is the same, and there is not
-// more than one.
+// TestW084 has a user with an address, embedded and with a link: the result is the same, and a
+// second address is not possible.
 func TestW084(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -253,7 +253,7 @@ func newPairs(t testing.TB, db *mongo.Database, ref string) *relation.OneToOne {
 	return pairs
 }
 
-// TestOneToOneBroken has pairs that others have written.
+// TestOneToOneBroken has invalid pairs that other programs have written.
 func TestOneToOneBroken(t *testing.T) {
 	t.Parallel()
 	id := func(id int) bson.D { return bson.D{{"_id", id}} }
@@ -341,7 +341,7 @@ func TestAdvise(t *testing.T) {
 	}
 }
 
-// TestTogether links and unlinks the same at once.
+// TestTogether links and unlinks the same pairs at once.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -375,8 +375,8 @@ func TestTogether(t *testing.T) {
 	mustHold(t, r)
 }
 
-// TestCrash lets every operation die at every point. Readers see what the right side says, before
-// Repair too.
+// TestCrash lets every operation die at every point. Readers see what the right side says, even
+// before Repair.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]struct {
@@ -403,7 +403,7 @@ func TestCrash(t *testing.T) {
 			points := patterntest.Crash(t, patterntest.Scenario{
 				Setup: func(t *testing.T, db *mongo.Database) {
 					library(t, db, 0)
-					if name == "repair" { // half a link is there
+					if name == "repair" { // half of a link exists
 						half := bson.D{{"$push", bson.D{{"authors", 2}}}}
 						_, err := db.Collection("books").UpdateByID(t.Context(), 1, half)
 						wantErr(t, err, nil)
@@ -470,14 +470,14 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// TestBroken has documents that others have written.
+// TestBroken has invalid documents that other programs have written.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		coll string
 		doc  any
 		rule string
-		keep bool // Repair shortens no lists
+		keep bool // Repair does not shorten lists
 	}{
 		"left only":  {"authors", author{ID: 9, Books: []int{3}}, relation.RuleBoth, false},
 		"right only": {"books", book{ID: 9, Authors: []int{2}}, relation.RuleBoth, false},
