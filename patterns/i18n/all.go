@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Missing returns the _ids of the texts that have no translation in a locale, at most limit of them
-// where that is positive.
+// Missing returns the _ids of the texts without a translation in a locale. If limit is positive, it
+// returns at most limit of them.
 func (t *Texts) Missing(ctx context.Context, locale string, limit int64) ([]any, error) {
 	locale, err := checkLocale(locale)
 	if err != nil {
@@ -41,9 +41,9 @@ func (t *Texts) ids(ctx context.Context, filter bson.D, limit int64) ([]any, err
 	return out, nil
 }
 
-// Fill gives every text that lacks a locale the translation that translate returns; where that is
-// empty, the text is left as it is. It may be run again after an error, and goes on with what is
-// missing. It returns how many texts it translated.
+// Fill translates every text that lacks a locale with the function translate. If translate returns
+// an empty text, Fill leaves the text unchanged. After an error Fill may be called again; it
+// continues with the missing texts. It returns the number of texts that it has translated.
 func (t *Texts) Fill(ctx context.Context, locale string,
 	translate func(ctx context.Context, text *Text) (string, error),
 ) (n int, err error) {
@@ -54,7 +54,7 @@ func (t *Texts) Fill(ctx context.Context, locale string,
 	for _, id := range ids {
 		text, err := t.Get(ctx, id)
 		if errors.Is(err, ErrNotFound) {
-			continue // removed meanwhile
+			continue // the text was removed meanwhile
 		}
 		if err != nil {
 			return n, err
@@ -74,8 +74,8 @@ func (t *Texts) Fill(ctx context.Context, locale string,
 	return n, nil
 }
 
-// Drop takes a locale away from every text and returns from how many. It may be run again after an
-// error.
+// Drop removes a locale from every text, and returns the number of texts. It may be called again
+// after an error.
 func (t *Texts) Drop(ctx context.Context, locale string) (n int, err error) {
 	locale, err = checkLocale(locale)
 	if err != nil {
@@ -94,9 +94,9 @@ func (t *Texts) Drop(ctx context.Context, locale string) (n int, err error) {
 	return n, nil
 }
 
-// Repair ends the changes that a process has left, and brings copies up to their texts that a
-// process left when it added them; it returns how many texts those were of. Changes that are under
-// way are not disturbed. It reads all documents that have copies.
+// Repair completes changes whose processes died, and updates copies that an interrupted Attach has
+// left outdated. It returns the number of texts concerned. Changes under way are not disturbed. It
+// reads all documents with copies.
 func (t *Texts) Repair(ctx context.Context) (n int, err error) {
 	found, err := t.coll.Find(ctx, bson.D{{"pending", true}})
 	if err != nil {
@@ -134,15 +134,15 @@ func (t *Texts) Repair(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Rules of Check.
+// The rules of Check.
 const (
 	RuleSame    = "each copy says what its text says"
 	RuleExists  = "each copy is one of a text"
 	RulePending = "every change has come to its end"
 )
 
-// Check lists copies that do not say what their texts say, and changes that have not come to their
-// end. It reads all documents; where changes are under way, it lists them too.
+// Check lists copies that differ from their texts, and changes that are not complete. It reads all
+// documents. It also lists changes that are under way.
 func (t *Texts) Check(ctx context.Context) ([]patterns.Violation, error) {
 	ids, err := t.ids(ctx, bson.D{{"pending", true}}, 0)
 	if err != nil {
@@ -175,14 +175,15 @@ func (t *Texts) Check(ctx context.Context) ([]patterns.Violation, error) {
 	return out, nil
 }
 
-// wrongCopy is a copy in the document ID that does not say what its text says, if there is one.
+// wrongCopy is a copy, in the document with the _id ID, that differs from its text. Text is empty
+// if the text does not exist.
 type wrongCopy struct {
 	ID   any `bson:"_id"`
 	Copy Text
 	Text []Text
 }
 
-// wrong compares the copies of a collection with their texts.
+// wrong returns the copies of a collection that differ from their texts.
 func (t *Texts) wrong(ctx context.Context, c Copy) (out []wrongCopy, err error) {
 	copyNames, textNames := "$copy.names", bson.D{{"$arrayElemAt", bson.A{"$text.names", 0}}}
 	found, err := t.in(c).Aggregate(ctx, bson.A{
@@ -203,7 +204,7 @@ func (t *Texts) wrong(ctx context.Context, c Copy) (out []wrongCopy, err error) 
 	return out, nil
 }
 
-// sameFields is the expression that two documents have the same fields in any order.
+// sameFields returns the expression for whether two documents have the same fields, in any order.
 func sameFields(a, b any) bson.D {
 	return bson.D{{"$setEquals", bson.A{
 		bson.D{{"$ifNull", bson.A{bson.D{{"$objectToArray", a}}, bson.A{}}}},

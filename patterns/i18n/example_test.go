@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/i18n"
 )
 
-// A category gets a German name; the product that shows it has it too.
+// A category gets a German name, and so does the product that shows the category.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -56,7 +56,7 @@ func Example() {
 	// Output: Auto
 }
 
-// A shop opens in another country: all that lacks the language is translated, wherever it is shown.
+// A shop opens in another country: all texts that lack the language are translated, in all copies.
 func ExampleTexts_Fill() {
 	ctx := context.Background()
 	db, err := sheaf.Open(sheaf.Memory, nil)

@@ -54,7 +54,7 @@ func mustHold(t testing.TB, texts *i18n.Texts) {
 	}
 }
 
-// copies returns the names that a product has of a category.
+// copies returns the names of a category in a product.
 func copies(t testing.TB, db *mongo.Database, product, category int) i18n.Names {
 	t.Helper()
 	var doc struct{ Categories []i18n.Text }
@@ -67,7 +67,7 @@ func copies(t testing.TB, db *mongo.Database, product, category int) i18n.Names 
 	return nil
 }
 
-// TestW051 adds a translation to a category and to all products, and takes it away again (W052).
+// TestW051 adds a translation to a category and to all products, and removes it again (W052).
 func TestW051(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -78,7 +78,7 @@ func TestW051(t *testing.T) {
 	for product := range 3 {
 		must(t, texts.Attach(ctx, 0, product, 2))
 		must(t, texts.Attach(ctx, 0, product, 1))
-		must(t, texts.Attach(ctx, 0, product, 1)) // has no effect
+		must(t, texts.Attach(ctx, 0, product, 1)) // this has no effect
 	}
 	must(t, texts.Set(ctx, 1, "de-DE", "auto"))
 	for product := range 3 {
@@ -174,7 +174,7 @@ func TestFillAndDrop(t *testing.T) {
 	mustHold(t, texts)
 }
 
-// TestTogether has translators and editors at work side by side.
+// TestTogether has translators and editors who work at the same time.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds, categories, goods = 6, 25, 2, 4
@@ -211,8 +211,8 @@ func TestTogether(t *testing.T) {
 	mustHold(t, texts)
 }
 
-// TestCrash lets the process die at every point of a change, and of the addition of a copy: Repair
-// ends the change.
+// TestCrash lets the process die at every point of a change, and of adding a copy. Repair completes
+// the change.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	setup := func(t *testing.T, db *mongo.Database) {
@@ -263,8 +263,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestLate has a copy that was added when its text had changed meanwhile, by a process that died
-// then.
+// TestLate has a copy that was added by a process that then died, while the text changed.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	for name, mend := range map[string]func(*i18n.Texts) error{

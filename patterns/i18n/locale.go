@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// ErrLocale is returned for what is no locale: letters, digits and '-', such as "en-us", at most 35
-// of them.
+// ErrLocale is returned for a text that is not a locale. A locale has 1 to 35 letters, digits and
+// hyphens, such as "en-us".
 var ErrLocale = errors.New("i18n: this is no locale")
 
-// maxLocaleLength is that of RFC 5646, section 4.4.1.
+// maxLocaleLength is the length from RFC 5646, section 4.4.1.
 const maxLocaleLength = 35
 
-// checkLocale returns a locale in lower case, as documents have it.
+// checkLocale returns a locale in lower case, as documents store it.
 func checkLocale(locale string) (string, error) {
 	if locale == "" || len(locale) > maxLocaleLength {
 		return "", ErrLocale
@@ -26,12 +26,12 @@ func checkLocale(locale string) (string, error) {
 	return locale, nil
 }
 
-// Names are the translations of a text by their locales.
+// Names holds the translations of a text by their locales.
 type Names map[string]string
 
-// In returns the text in the first of these that there is: the locale, the locales that it begins
-// with ("de-at" after "de-at-1996", then "de"), and the same for each of the others in turn. ok is
-// false if there is none.
+// In returns the translation for the first locale that has one. It tries the locale itself, then
+// its prefixes ("de-at" and "de" after "de-at-1996"), and then each of the others in the same way.
+// ok is false if it finds no translation.
 func (n Names) In(locale string, others ...string) (text string, ok bool) {
 	for _, l := range append([]string{locale}, others...) {
 		for l = strings.ToLower(l); l != ""; l = parent(l) {

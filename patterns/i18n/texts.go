@@ -12,48 +12,49 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of texts.
+// Errors of the package.
 var (
-	// ErrNotFound is returned where a text does not exist.
+	// ErrNotFound is returned if a text does not exist.
 	ErrNotFound = errors.New("i18n: there is no such text")
-	// ErrFull is returned where a text has MaxLocales translations.
+	// ErrFull is returned if a text has MaxLocales translations.
 	ErrFull = errors.New("i18n: the text has as many translations as it may")
 )
 
-// MaxLocales is how many translations a text may have.
+// MaxLocales is the largest number of translations of a text.
 const MaxLocales = 500
 
-// Config says where texts and their copies are.
+// Config names the collections of the texts and of their copies.
 type Config struct {
 	patterns.Env
-	// Collection has the texts; "categories" if empty.
+	// Collection is the collection of the texts; "categories" if empty.
 	Collection string
-	// Copies says which other collections hold copies.
+	// Copies lists the arrays in other collections that hold copies.
 	Copies []Copy
 }
 
-// Copy is an array of copies of texts in the documents of a collection.
+// Copy is an array of copies in the documents of a collection.
 type Copy struct {
 	Collection string
-	// Array is the name of the array; its elements are {_id, names, rev} and may have other fields.
+	// Array is the name of the array. Its elements are {_id, names, rev}, and may have other
+	// fields.
 	Array string
 }
 
-// Texts are the texts of a collection. It is safe for concurrent use.
+// Texts holds the texts of a collection. It is safe for concurrent use.
 type Texts struct {
 	env    patterns.Env
 	coll   *mongo.Collection
 	copies []Copy
 }
 
-// Text is a text in all its translations.
+// Text is a text with all its translations.
 type Text struct {
 	ID    any   `bson:"_id"`
 	Names Names `bson:"names"`
 	Rev   int64 `bson:"rev"`
 }
 
-// New returns the texts of a database.
+// New returns texts that are stored in db.
 func New(db *mongo.Database, cfg Config) (*Texts, error) {
 	for _, c := range cfg.Copies {
 		if c.Collection == "" || c.Array == "" {
@@ -66,7 +67,7 @@ func New(db *mongo.Database, cfg Config) (*Texts, error) {
 	return &Texts{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), copies: cfg.Copies}, nil
 }
 
-// Get returns a text.
+// Get returns a text, or ErrNotFound.
 func (t *Texts) Get(ctx context.Context, id any) (*Text, error) {
 	text := &Text{}
 	err := t.coll.FindOne(ctx, bson.D{{"_id", id}}).Decode(text)
@@ -79,14 +80,14 @@ func (t *Texts) Get(ctx context.Context, id any) (*Text, error) {
 	return text, nil
 }
 
-// Set gives a text its translation in a locale, and all copies too. A text that does not exist is
-// made.
+// Set sets the translation of a text in a locale, also in all copies. It creates the text if it
+// does not exist. It returns ErrFull if the text has MaxLocales other translations.
 func (t *Texts) Set(ctx context.Context, id any, locale, translation string) error {
 	locale, err := checkLocale(locale)
 	if err != nil {
 		return err
 	}
-	// The text may have the locale already, or has room for another one.
+	// The text already has the locale, or has room for another one.
 	count := bson.D{{"$size", bson.D{{"$objectToArray", bson.D{{"$ifNull", bson.A{"$names", bson.D{}}}}}}}}
 	room := bson.D{{"$or", bson.A{
 		bson.D{{"names." + locale, bson.D{{"$exists", true}}}},
@@ -95,7 +96,7 @@ func (t *Texts) Set(ctx context.Context, id any, locale, translation string) err
 	set := bson.E{"$set", bson.D{{"names." + locale, translation}, {"pending", true}}}
 	existing := append(bson.D{{"_id", id}}, room...)
 	none := bson.D{{"_id", id}, {"rev", bson.D{{"$exists", false}}}}
-	for range 2 { // the second time is for a text that was made meanwhile
+	for range 2 { // the second attempt is for a text that was created meanwhile
 		if err := t.change(ctx, existing, false, set); !errors.Is(err, ErrNotFound) {
 			return err
 		}
@@ -106,7 +107,7 @@ func (t *Texts) Set(ctx context.Context, id any, locale, translation string) err
 	return ErrFull
 }
 
-// Unset takes the translation in a locale away from a text and all its copies.
+// Unset removes the translation in a locale from a text and all its copies.
 func (t *Texts) Unset(ctx context.Context, id any, locale string) error {
 	locale, err := checkLocale(locale)
 	if err != nil {
@@ -132,8 +133,8 @@ func (t *Texts) change(ctx context.Context, filter bson.D, upsert bool, update .
 	return t.spread(ctx, text)
 }
 
-// spread writes a text into its copies, as far as those are older, and ends the change if there is
-// no later one.
+// spread writes a text into its older copies. Then it ends the change, unless there is a later
+// change.
 func (t *Texts) spread(ctx context.Context, text *Text) error {
 	older := bson.D{{"_id", text.ID}, {"rev", bson.D{{"$not", bson.D{{"$gte", text.Rev}}}}}}
 	for _, c := range t.copies {
@@ -156,8 +157,8 @@ func (t *Texts) spread(ctx context.Context, text *Text) error {
 
 func (t *Texts) in(c Copy) *mongo.Collection { return t.coll.Database().Collection(c.Collection) }
 
-// Attach adds a copy of a text to the document doc of the i-th kind of copies, if it has none. One
-// that it has is brought up to the text.
+// Attach adds a copy of a text to the document doc, in the array Config.Copies[i]. If the document
+// already has a copy, Attach updates it.
 func (t *Texts) Attach(ctx context.Context, i int, doc, id any) error {
 	text, err := t.Get(ctx, id)
 	if err != nil {
@@ -177,7 +178,7 @@ func (t *Texts) Attach(ctx context.Context, i int, doc, id any) error {
 	return t.spread(ctx, newest)
 }
 
-// Indexes returns what the changes of copies, and Repair, find documents by.
+// Indexes returns the index of pending changes, and the indexes of the copies.
 func (t *Texts) Indexes() []patterns.Index {
 	pending := options.Index().SetPartialFilterExpression(bson.D{{"pending", true}})
 	out := []patterns.Index{{
@@ -198,12 +199,12 @@ func (t *Texts) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, t.coll.Database(), t.Indexes())
 }
 
-// ShardKeys returns how the texts are distributed over shards.
+// ShardKeys returns the shard key of the texts.
 func (t *Texts) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: t.coll.Name(), Key: bson.D{{"_id", "hashed"}}}}
 }
 
-// Shard distributes the texts over the shards of a cluster.
+// Shard shards the texts by the key of ShardKeys.
 func (t *Texts) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, t.coll.Database(), t.ShardKeys())
 }
