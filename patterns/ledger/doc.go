@@ -45,13 +45,13 @@
 //	indexes:   transfers {state: 1, deadline: 1}, partial: deadline exists (only transfers under way)
 //	           transfers {"legs.account": 1, committed: 1, _id: 1}
 //
-// In Go, amounts are whole numbers of the smallest unit. Documents store them as NumberLong, or as
-// NumberDecimal if Config.Decimals is set. An account can spend balance - outgoing - floor: balance - outgoing never falls below floor, and balance + incoming
-// never rises above ceiling. The _id of a transfer is its idempotency key. A transfer may have
-// several moves, which happen together; its legs are the sums of the moves for each account. run
-// identifies one attempt to execute the transfer. The array pending of an account lists the runs
-// that have reserved an amount on it. The array fences lists runs that were rolled back and may not
-// reserve anything any more.
+// In Go, amounts are whole numbers of the smallest unit. Documents store the amounts as NumberLong,
+// or as NumberDecimal if Config.Decimals is set. An account can spend balance - outgoing - floor:
+// balance - outgoing never falls below floor, and balance + incoming never rises above ceiling. The
+// _id of a transfer is its idempotency key. A transfer may have several moves, which happen
+// together; its legs are the sums of the moves for each account. run identifies one attempt to
+// execute the transfer. The array pending of an account lists the runs that have reserved an amount
+// on it. The array fences lists runs that were rolled back and may not reserve anything any more.
 //
 // # States
 //

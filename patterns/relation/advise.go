@@ -13,8 +13,8 @@ const (
 	Pairs   Design = "pairs"
 )
 
-// These are the limits of what the books call few: a list that is always read and written together
-// with its document.
+// The limits that Advise uses. A list of at most few links can be kept in one document. At most
+// embedded children can be stored in their parent.
 const (
 	few      = 20
 	embedded = 100

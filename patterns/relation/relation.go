@@ -131,8 +131,8 @@ func (r *Relations) Unlink(ctx context.Context, left, right any) error {
 	return r.verify(ctx, left, right, false)
 }
 
-// verify checks whether the right side still agrees with what was written to the left side, and
-// calls sync if not.
+// verify calls sync unless the right side agrees with the last write to the left side: written says
+// whether that write set the link.
 func (r *Relations) verify(ctx context.Context, left, right any, written bool) error {
 	linked, err := r.linked(ctx, left, right)
 	if err != nil || linked == written {

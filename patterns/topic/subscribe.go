@@ -232,7 +232,8 @@ func (t *Topics) newest(ctx context.Context) (*Message, error) {
 	return t.one(ctx, bson.D{}, bson.D{{t.order(), -1}})
 }
 
-// oldest returns the first of the messages that are still stored, or nil if the topic has no messages.
+// oldest returns the first of the messages that are still stored. It returns nil if the topic has
+// no messages.
 func (t *Topics) oldest(ctx context.Context) (*Message, error) {
 	return t.one(ctx, bson.D{}, bson.D{{t.order(), 1}})
 }
