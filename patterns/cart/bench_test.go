@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// BenchmarkCart buys five of a hundred products, as the workload of the Little book does.
+// BenchmarkCart buys five of a hundred products, like the workload of the Little book.
 func BenchmarkCart(b *testing.B) {
 	const products, lines = 100, 5
 	for name, reserve := range designs {

@@ -16,9 +16,10 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Errors of carts.
+// The errors of the package.
 var (
-	// ErrInsufficientStock is returned if the stock has less of a product than is wanted.
+	// ErrInsufficientStock is returned if the stock has fewer pieces of a product than the cart
+	// wants.
 	ErrInsufficientStock = errors.New("cart: there is not enough in stock")
 	// ErrInactive is returned if the cart is being paid, or has ended.
 	ErrInactive = errors.New("cart: the cart is not active")
@@ -28,7 +29,8 @@ var (
 	ErrFull = errors.New("cart: the cart is full")
 	// ErrEmpty is returned by Checkout for a cart with no lines.
 	ErrEmpty = errors.New("cart: the cart is empty")
-	// ErrQuantity is returned for an impossible quantity or price.
+	// ErrQuantity is returned for quantities and prices that are negative or too large, and for
+	// items without a SKU.
 	ErrQuantity = errors.New("cart: not a possible quantity or price")
 	// ErrUnsettled is returned by Checkout if the payment took too long: it was made, but the cart
 	// had changed meanwhile and is not sold.
@@ -42,20 +44,20 @@ const (
 	DefaultHoldTime = 30 * time.Minute
 	DefaultTimeout  = time.Minute
 	DefaultPace     = 10 * time.Second
-	// MaxLines is how many products a cart may have.
+	// MaxLines is the largest number of lines in a cart.
 	MaxLines = 200
-	// MaxReservations is how many carts may reserve a product at a time.
+	// MaxReservations is the largest number of reservations of a product at a time.
 	MaxReservations = 5000
-	// MaxQuantity is how much of a product a line may have.
+	// MaxQuantity is the largest quantity of a line.
 	MaxQuantity = 1_000_000
-	// MaxPrice is what one piece may cost, so that totals do not overflow.
+	// MaxPrice is the largest price of one piece, so that totals do not overflow.
 	MaxPrice = 10_000_000_000
 )
 
 // Policy says when stock is reserved.
 type Policy int
 
-// The designs.
+// The policies.
 const (
 	// OnAdd reserves a product when it is put into a cart, for as long as the cart is kept.
 	OnAdd Policy = iota
@@ -66,7 +68,8 @@ const (
 // Config configures a Shop. The zero value works.
 type Config struct {
 	patterns.Env
-	// Inventories, Carts and Orders are the collections, named so if empty.
+	// Inventories, Carts and Orders are the names of the collections. The defaults are inventories,
+	// carts and orders.
 	Inventories, Carts, Orders string
 	// Reserve says when stock is reserved; OnAdd if zero.
 	Reserve Policy
@@ -76,12 +79,12 @@ type Config struct {
 	Timeout time.Duration
 	// Pace is how often Run looks for expired carts; DefaultPace if zero.
 	Pace time.Duration
-	// Paid tells whether a cart was paid, and what its order says of the payment. Repair asks it if
-	// a process died during the payment. Without it such carts count as unpaid.
+	// Paid reports whether a cart was paid. The order stores the payment that Paid returns. Repair
+	// calls Paid if a process died during the payment. If Paid is nil, such carts count as unpaid.
 	Paid func(ctx context.Context, cart string) (payment any, paid bool, err error)
 }
 
-// Shop has carts, orders and stock. It is safe for concurrent use.
+// Shop sells products by way of carts, and keeps their stock. It is safe for concurrent use.
 type Shop struct {
 	env                        patterns.Env
 	cfg                        Config
@@ -89,7 +92,7 @@ type Shop struct {
 	inventories, carts, orders *mongo.Collection
 }
 
-// New returns the shop of a database.
+// New returns a shop that stores its documents in db.
 func New(db *mongo.Database, cfg Config) (*Shop, error) {
 	if cfg.HoldTime < 0 || cfg.Timeout < 0 || cfg.Pace < 0 || cfg.Reserve < OnAdd || cfg.Reserve > AtCheckout {
 		return nil, fmt.Errorf("cart: times of %v, %v, %v, policy %d", cfg.HoldTime, cfg.Timeout, cfg.Pace, cfg.Reserve)
@@ -106,7 +109,7 @@ func New(db *mongo.Database, cfg Config) (*Shop, error) {
 	}, nil
 }
 
-// NewID returns a random name for a cart. Nobody can guess it, and such names spread over shards.
+// NewID returns a random ID for a cart. Nobody can guess it, and random IDs spread over the shards.
 func NewID() string { return rand.Text() }
 
 // Indexes returns the indexes that a shop needs.

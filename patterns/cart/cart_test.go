@@ -18,7 +18,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// designs are what everything is tested with.
+// designs are the policies that each test runs with.
 var designs = map[string]cart.Policy{"on add": cart.OnAdd, "at checkout": cart.AtCheckout}
 
 func eachDesign(t *testing.T, test func(t *testing.T, reserve cart.Policy)) {
@@ -65,7 +65,7 @@ func wantErr(t testing.TB, err, want error) {
 	}
 }
 
-// wantStock compares what is there, reserved and sold of a product.
+// wantStock compares the free, reserved and sold quantities of a product.
 func wantStock(t testing.TB, s *cart.Shop, sku string, quantity, reserved, sold int64) {
 	t.Helper()
 	stock, err := s.Stock(context.Background(), sku)
@@ -88,7 +88,7 @@ func wantState(t testing.TB, s *cart.Shop, id string, want cart.State) {
 	}
 }
 
-// inCart is how much of a product a cart has.
+// inCart returns the quantity of a product in a cart.
 func inCart(t testing.TB, s *cart.Shop, id, sku string) int64 {
 	t.Helper()
 	c, err := s.Cart(context.Background(), id)
@@ -103,8 +103,8 @@ func inCart(t testing.TB, s *cart.Shop, id, sku string) int64 {
 	return 0
 }
 
-// TestApplied is the inventory of the Applied Design Patterns: 19 pieces, of which carts 42 and 43
-// hold 1 and 2 (W100 to W104).
+// TestApplied is the inventory of Applied Design Patterns: 19 pieces, of which carts 42 and 43 hold
+// 1 and 2 (W100 to W104).
 func TestApplied(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -119,7 +119,7 @@ func TestApplied(t *testing.T) {
 	wantErr(t, add("44", 5), nil)
 	wantStock(t, s, "A", 11, 8, 0)
 	wantErr(t, s.Remove(ctx, "44", "A"), nil)
-	// Another quantity: one piece becomes three, and one again.
+	// Change the quantity from one piece to three, and back to one.
 	wantErr(t, s.SetQuantity(ctx, "42", "A", 3), nil)
 	wantStock(t, s, "A", 14, 5, 0)
 	wantErr(t, s.SetQuantity(ctx, "42", "A", 18), cart.ErrInsufficientStock)
@@ -129,14 +129,15 @@ func TestApplied(t *testing.T) {
 	wantErr(t, s.SetQuantity(ctx, "42", "A", 1), nil)
 	wantStock(t, s, "A", 16, 3, 0)
 	mustHold(t, s)
-	// Cart 43 is bought, 42 expires.
+	// Cart 43 is bought, and cart 42 expires.
 	clock.Advance(20 * time.Minute)
 	if _, err := s.Checkout(ctx, "43", nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	wantStock(t, s, "A", 16, 1, 2)
 	clock.Advance(10 * time.Minute)
-	for _, want := range []int64{2, 0} { // 44 is empty, and expires too
+	// Cart 44 is empty, and expires too.
+	for _, want := range []int64{2, 0} {
 		if n, err := s.Repair(ctx); n != want || err != nil {
 			t.Errorf("%d, want %d: %v", n, want, err)
 		}
@@ -173,7 +174,8 @@ func TestLittle(t *testing.T) {
 			order, err := s.Checkout(ctx, "1", shipping, func(_ context.Context, c *cart.Cart) (any, error) {
 				paid += int(c.Total())
 				wantStock(t, s, mobile.SKU, 999, 1, 0)
-				wantErr(t, s.Add(ctx, "1", b, 1), cart.ErrInactive) // nothing changes while it is paid for
+				// The cart cannot change during the payment.
+				wantErr(t, s.Add(ctx, "1", b, 1), cart.ErrInactive)
 				wantErr(t, s.Remove(ctx, "1", mobile.SKU), cart.ErrInactive)
 				wantErr(t, s.Cancel(ctx, "1"), cart.ErrInactive)
 				return payment, nil
@@ -192,8 +194,8 @@ func TestLittle(t *testing.T) {
 	})
 }
 
-// TestShort has a checkout of two products of which there is one only: nothing is sold, and the
-// cart stays (W107).
+// TestShort checks out a cart with two products, of which one is out of stock: nothing is sold, and
+// the cart stays active (W107).
 func TestShort(t *testing.T) {
 	t.Parallel()
 	s, ctx := openShop(t, patterntest.Open(t), cart.AtCheckout, nil), t.Context()
@@ -233,8 +235,8 @@ func TestPaymentFails(t *testing.T) {
 	})
 }
 
-// TestPrices has a product that becomes cheaper: carts and orders keep the price that they were
-// made with.
+// TestPrices lowers the price of a product: carts and orders keep the price of the time when the
+// product was added.
 func TestPrices(t *testing.T) {
 	t.Parallel()
 	eachDesign(t, func(t *testing.T, reserve cart.Policy) {
@@ -289,7 +291,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestTogether has many customers want more than there is, while others repair.
+// TestTogether runs many customers who want more pieces than the stock has, while other goroutines
+// repair.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	eachDesign(t, func(t *testing.T, reserve cart.Policy) {
@@ -301,7 +304,7 @@ func TestTogether(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(w), 3))
 			wg.Go(func() {
 				for range rounds {
-					// Some share a cart, as a customer with two windows does.
+					// Some customers share a cart, like one customer with two windows.
 					if err := visit(t.Context(), s, random, fmt.Sprint(random.IntN(customers*rounds/2))); err != nil {
 						t.Error(err)
 					}
@@ -309,13 +312,14 @@ func TestTogether(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		for _, sku := range []string{"A", "B"} { // never oversold, at any time
+		// No product is oversold.
+		for _, sku := range []string{"A", "B"} {
 			if stock, err := s.Stock(t.Context(), sku); err != nil || stock.Quantity < 0 || stock.Sold > stock.Stock {
 				t.Errorf("%+v %v", stock, err)
 			}
 		}
-		// Two windows that change one line at once can leave it reserved as the other one says,
-		// until it is changed, bought, or left.
+		// Two windows that change one line at once can leave a wrong reservation for the line,
+		// until the line is changed or bought, or the cart ends.
 		for range 2 {
 			clock.Advance(time.Hour)
 			if _, err := s.Repair(t.Context()); err != nil {
@@ -326,7 +330,7 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// visit does what a customer may do.
+// visit does random operations of a customer on a cart.
 func visit(ctx context.Context, s *cart.Shop, random *rand.Rand, id string) error {
 	item := []cart.Item{a, b}[random.IntN(2)]
 	errs := []error{s.Add(ctx, id, item, 1+random.Int64N(3))}
@@ -340,7 +344,8 @@ func visit(ctx context.Context, s *cart.Shop, random *rand.Rand, id string) erro
 	case 3, 4:
 		_, err := s.Checkout(ctx, id, nil, func(context.Context, *cart.Cart) (any, error) {
 			if random.IntN(3) == 0 {
-				return nil, cart.ErrEmpty // as if there were no money
+				// The payment fails.
+				return nil, cart.ErrEmpty
 			}
 			return nil, nil
 		})
@@ -383,7 +388,7 @@ func TestNoScans(t *testing.T) {
 	})
 }
 
-// TestCheck breaks each rule on purpose.
+// TestCheck breaks each rule, and expects Check to find it.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	set := func(field string, value any) bson.D {
@@ -434,7 +439,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckOrphans has an order without a cart, and a cart that has ended with something reserved.
+// TestCheckOrphans stores an order without a cart, and ends a cart that still has a reservation.
 func TestCheckOrphans(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

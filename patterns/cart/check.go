@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// The rules that Check verifies.
+// The rules of Check.
 const (
 	RuleStock       = "the stock is what is there, reserved and sold"
 	RuleSold        = "what is sold is what finished carts have bought"
@@ -19,7 +19,7 @@ const (
 	RuleOrder       = "a finished cart has its order"
 )
 
-// audit has the state of one Check.
+// audit is the state of one call of Check.
 type audit struct {
 	*Shop
 	stocks   map[string]*Stock
@@ -29,16 +29,16 @@ type audit struct {
 	carts.Violations
 }
 
-// reserved is a reservation and its product.
+// reserved is a reservation with its product. named is set if a cart names the reservation.
 type reserved struct {
 	Reservation
 	sku   string
 	named bool
 }
 
-// Check reads all documents and lists violations of the rules. No operation should run meanwhile,
-// and Repair should have ended all expired carts: a dead process can leave a line with a wrong
-// reservation until then. Check needs memory for all stocks and orders.
+// Check reads all documents and lists the violations of the rules. No operation should run
+// meanwhile, and Repair should have ended all expired carts: until then, a dead process can leave a
+// line with a wrong reservation. Check keeps all stocks and orders in memory.
 func (s *Shop) Check(ctx context.Context) ([]patterns.Violation, error) {
 	a := &audit{
 		Shop: s, stocks: map[string]*Stock{}, reserved: map[bson.ObjectID]*reserved{},

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Order is a sold cart, with the prices of its time.
+// Order is the order of a sold cart. It keeps the prices that the cart had when it was sold.
 type Order struct {
 	ID       string    `bson:"_id"`
 	Created  time.Time `bson:"created"`
@@ -27,15 +27,13 @@ func (s *Shop) Order(ctx context.Context, cart string) (*Order, error) {
 	return carts.ByID[Order](ctx, errs, s.orders, cart)
 }
 
-// Pay collects the money for a cart, whose ID identifies the payment. The order keeps the value
-// that it returns. Its context ends after Config.Timeout.
+// Pay collects the money for a cart. The ID of the cart identifies the payment. The order stores
+// the payment that Pay returns. ctx ends after Config.Timeout.
 type Pay func(ctx context.Context, c *Cart) (payment any, err error)
 
-// Checkout reserves the products of the cart that are not reserved yet, calls pay, and makes an
-// order of the cart. If the stock has too little, or pay fails, the cart is active again. pay may
-// be nil.
-//
-// If the cart was checked out before, Checkout returns its order and does not call pay.
+// Checkout reserves the products of the cart that are not reserved yet, calls pay, and writes an
+// order for the cart. If the stock has too little, or if pay fails, the cart becomes active again.
+// pay may be nil.
 func (s *Shop) Checkout(ctx context.Context, cart string, shipping any, pay Pay) (*Order, error) {
 	now := s.env.Now()
 	c, err := s.step(ctx, carts.IsActive(cart, now), Paying, with("shipping", shipping, now.Add(s.cfg.Timeout)))
@@ -61,7 +59,8 @@ func (s *Shop) Checkout(ctx context.Context, cart string, shipping any, pay Pay)
 	if err != nil {
 		return nil, err
 	}
-	if done == nil { // Repair may have learned that it is paid
+	// Another process has changed the cart. Repair may have found out that the cart was paid.
+	if done == nil {
 		order, err := s.sold(ctx, cart)
 		if err != nil {
 			return nil, errors.Join(ErrUnsettled, err)
@@ -75,12 +74,12 @@ func (s *Shop) Checkout(ctx context.Context, cart string, shipping any, pay Pay)
 	return orderOf(done), nil
 }
 
-// done sets the state of a cart to Done.
+// done sets the state of a cart to Done and stores the payment.
 func (s *Shop) done(ctx context.Context, c *Cart, payment any) (*Cart, error) {
 	return s.step(ctx, asIs(c), Done, with("payment", payment, s.env.Now().Add(s.cfg.Timeout)))
 }
 
-// with sets a deadline, and a field if its value is not nil.
+// with returns fields to set: the deadline, and the named field if value is not nil.
 func with(field string, value any, deadline time.Time) bson.D {
 	set := bson.D{{"deadline", deadline}}
 	if value != nil {
@@ -89,7 +88,8 @@ func with(field string, value any, deadline time.Time) bson.D {
 	return set
 }
 
-// sold returns the order of a cart in the state Done.
+// sold returns the order of a cart in the state Done. It first finishes the checkout: it writes the
+// order and sells the reserved pieces, if this is not done yet.
 func (s *Shop) sold(ctx context.Context, cart string) (*Order, error) {
 	c, err := s.Cart(ctx, cart)
 	if err != nil {
@@ -104,8 +104,8 @@ func (s *Shop) sold(ctx context.Context, cart string) (*Order, error) {
 	return s.Order(ctx, cart)
 }
 
-// reserveAll reserves all lines of a cart that is being paid. It changes nothing for reserved
-// lines.
+// reserveAll reserves all lines of a cart that is being paid. It does not change lines that are
+// reserved already.
 func (s *Shop) reserveAll(ctx context.Context, c *Cart) error {
 	if len(c.Lines) == 0 {
 		return ErrEmpty
@@ -121,8 +121,8 @@ func (s *Shop) reserveAll(ctx context.Context, c *Cart) error {
 	return err
 }
 
-// reopen makes a cart active again after a failed payment. It frees the reservations of this
-// payment before that: afterwards, the next checkout may have made new ones.
+// reopen makes a cart active again after a failed payment. If the policy is AtCheckout, it first
+// frees the reservations of this payment: later, the next checkout may have made new reservations.
 func (s *Shop) reopen(ctx context.Context, c *Cart) error {
 	if s.cfg.Reserve == AtCheckout {
 		if _, err := s.changeBy(ctx, c, c.Lines, s.freeSame, s.free); err != nil {
@@ -133,12 +133,13 @@ func (s *Shop) reopen(ctx context.Context, c *Cart) error {
 	return err
 }
 
-// asIs selects a cart if nobody has changed it.
+// asIs selects a cart in the revision that c has: it matches unless another process has changed the
+// cart.
 func asIs(c *Cart) bson.D {
 	return bson.D{{"_id", c.ID}, {"state", c.State}, {"rev", c.Rev}}
 }
 
-// step sets the state of the cart that a condition selects, or returns nil if it selects none.
+// step sets the state of the cart that matches from. It returns nil if no cart matches.
 func (s *Shop) step(ctx context.Context, from bson.D, to State, set bson.D) (*Cart, error) {
 	set = append(set, bson.E{"state", to}, bson.E{"modified", s.env.Now()})
 	return s.update(ctx, from, bson.D{

@@ -13,7 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// operations are what a process may die in. Before them, cart 1 has two of A and one of B.
+// operations are the operations in which TestCrash lets the process die. Before each operation,
+// cart 1 has two pieces of A and one of B.
 var operations = map[string]func(ctx context.Context, s *cart.Shop) error{
 	"add": func(ctx context.Context, s *cart.Shop) error {
 		return s.Add(ctx, "1", cart.Item{SKU: "C", Price: 1}, 1)
@@ -56,14 +57,15 @@ var operations = map[string]func(ctx context.Context, s *cart.Shop) error{
 	},
 }
 
-// TestCrash lets every operation die at every point, in each design. When all has been repaired, it
-// is sold with an order, or there.
+// TestCrash lets the process die at every point of every operation, with each policy. After Repair,
+// the cart has either been sold, with an order, or has ended, and all its pieces are in stock.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	eachDesign(t, func(t *testing.T, reserve cart.Policy) {
 		for name, do := range operations {
 			for _, paid := range []bool{false, true} {
-				if paid && name == "too many" { // nobody pays for what is not reserved
+				// The cart is not paid, because the stock has too little.
+				if paid && name == "too many" {
 					continue
 				}
 				t.Run(name, func(t *testing.T) {
@@ -91,7 +93,8 @@ func scenario(reserve cart.Policy, paid bool, do func(ctx context.Context, s *ca
 		},
 		Operation: func(ctx context.Context, db *mongo.Database) error {
 			cfg := cfg
-			cfg.Clock = patterntest.NewClock() // some move it
+			// Some operations advance the clock.
+			cfg.Clock = patterntest.NewClock()
 			s, err := cart.New(db, cfg)
 			if err != nil {
 				return err
@@ -112,7 +115,8 @@ func scenario(reserve cart.Policy, paid bool, do func(ctx context.Context, s *ca
 			if death.Survived {
 				mustHold(t, s)
 			}
-			for range 4 { // what is given back to the customer expires in its turn
+			// Reopened carts expire later.
+			for range 4 {
 				clock.Advance(time.Hour)
 				if _, err := s.Repair(t.Context()); err != nil {
 					t.Fatal(err)
@@ -133,8 +137,8 @@ func scenario(reserve cart.Policy, paid bool, do func(ctx context.Context, s *ca
 	}
 }
 
-// TestAsleep has processes that go on with what they have begun after others have decided about the
-// cart.
+// TestAsleep lets processes continue an operation after another process has changed, paid or ended
+// the cart.
 func TestAsleep(t *testing.T) {
 	t.Parallel()
 	eachDesign(t, func(t *testing.T, reserve cart.Policy) {
@@ -144,7 +148,7 @@ func TestAsleep(t *testing.T) {
 		wantErr(t, err, nil)
 		wantErr(t, s.SetQuantity(ctx, "1", "A", 5), nil)
 		if reserve == cart.OnAdd {
-			// an earlier quantity does not replace a later one
+			// An earlier quantity does not replace a later one.
 			if n, err := s.Reserve(ctx, old, "A"); n != 0 || err != nil {
 				t.Error(n, err)
 			}
@@ -154,14 +158,16 @@ func TestAsleep(t *testing.T) {
 			if n, err := s.Reserve(ctx, old, "A"); n != 0 || err != nil {
 				t.Error(n, err)
 			}
-			if n, err := s.Free(ctx, old, old.Lines[0]); n != 0 || err != nil { // what is paid for is not given back
+			// An old process cannot free the reservation of a paid cart.
+			if n, err := s.Free(ctx, old, old.Lines[0]); n != 0 || err != nil {
 				t.Error(n, err)
 			}
 			return nil, nil
 		})
 		wantErr(t, err, nil)
 		wantStock(t, s, "A", 14, 0, 5)
-		if n, err := s.Reserve(ctx, old, "A"); n != 1 || err != nil { // it is for nobody
+		// The cart does not name this reservation any more.
+		if n, err := s.Reserve(ctx, old, "A"); n != 1 || err != nil {
 			t.Error(n, err)
 		}
 		wantStock(t, s, "A", 12, 2, 5)
@@ -174,7 +180,7 @@ func TestAsleep(t *testing.T) {
 	})
 }
 
-// TestSlowPayment has a payment that takes longer than others wait.
+// TestSlowPayment has a payment that takes longer than Config.Timeout.
 func TestSlowPayment(t *testing.T) {
 	t.Parallel()
 	eachDesign(t, func(t *testing.T, reserve cart.Policy) {

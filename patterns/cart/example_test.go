@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// Two customers want the last lamp: who puts it into the cart has it.
+// Two customers want the last lamp. The customer who puts it into the cart first gets it.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -49,7 +49,7 @@ func Example() {
 	// Desk lamp 3990 visa, 3990 cents for anna
 }
 
-// Two customers want the last lamp: who pays has it.
+// Two customers want the last lamp. The customer who pays first gets it.
 func Example_atCheckout() {
 	shop, end := openExample()
 	defer end()
@@ -72,7 +72,7 @@ func Example_atCheckout() {
 	// Anna is late: true
 }
 
-// openExample returns a shop with one lamp, which reserves when a customer pays.
+// openExample returns a shop with one lamp. The shop reserves stock at the checkout.
 func openExample() (*cart.Shop, func()) {
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
@@ -89,7 +89,7 @@ func openExample() (*cart.Shop, func()) {
 	return shop, func() { _ = db.Close() }
 }
 
-// What is left in a cart comes back when its time is over: Repair, or Run, looks after that.
+// The pieces of an abandoned cart go back to the stock: Repair ends the cart when it has expired.
 func ExampleShop_Repair() {
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// State is how far a cart has come.
+// State is the state of a cart.
 type State string
 
 // The states of a cart.
@@ -25,7 +25,7 @@ const (
 	Expired  State = "expired"
 )
 
-// Item describes a product in a line. Later changes of the catalogue do not change it.
+// Item describes the product of a line. Later changes of the catalogue do not change the item.
 type Item struct {
 	SKU  string `bson:"sku"`
 	Name string `bson:"name"`
@@ -33,15 +33,15 @@ type Item struct {
 	Price int64 `bson:"price"`
 }
 
-// Line is a product in a cart.
+// Line is a line of a cart: a product and its quantity.
 type Line struct {
 	Item     `bson:",inline"`
 	Quantity int64 `bson:"quantity"`
-	// Hold is the _id of its reservation.
+	// Hold is the _id of the line's reservation.
 	Hold bson.ObjectID `bson:"hold"`
 }
 
-// Cart is a shopping cart, also after it was sold.
+// Cart is a shopping cart. It stays stored after it was sold.
 type Cart struct {
 	ID       string    `bson:"_id"`
 	State    State     `bson:"state"`
@@ -49,10 +49,10 @@ type Cart struct {
 	Lines    []Line    `bson:"lines"`
 	Created  time.Time `bson:"created"`
 	Modified time.Time `bson:"modified"`
-	// Deadline is when the cart expires, or when other processes may end an operation on it. It is
-	// zero once the cart has ended.
+	// Deadline is the time when the cart expires, or when other processes may finish an operation
+	// on it. Deadline is zero once the cart has ended.
 	Deadline time.Time `bson:"deadline,omitempty"`
-	// Shipping and Payment are for the order.
+	// Checkout copies Shipping and Payment to the order.
 	Shipping any `bson:"shipping,omitempty"`
 	Payment  any `bson:"payment,omitempty"`
 }
@@ -83,10 +83,10 @@ func (s *Shop) Cart(ctx context.Context, id string) (*Cart, error) {
 	return carts.ByID[Cart](ctx, errs, s.carts, id)
 }
 
-// Add puts a product into a cart, and makes the cart if it does not exist. If the cart has the
+// Add puts a product into a cart, and creates the cart if it does not exist. If the cart has the
 // product already, its quantity grows and its price stays. With OnAdd, Add returns
-// ErrInsufficientStock if the stock has too little, and the cart stays as it was. The HoldTime
-// begins anew.
+// ErrInsufficientStock if the stock has too little; the cart then stays as it was. The hold time of
+// the cart begins anew.
 func (s *Shop) Add(ctx context.Context, cart string, item Item, quantity int64) error {
 	if quantity <= 0 || quantity > MaxQuantity || item.Price < 0 || item.Price > MaxPrice || item.SKU == "" {
 		return fmt.Errorf("%w: %d of %+v", ErrQuantity, quantity, item)
@@ -114,11 +114,12 @@ func (s *Shop) Add(ctx context.Context, cart string, item Item, quantity int64) 
 	return ErrInactive
 }
 
-// maxTurns bounds how often an operation starts again because other processes change the cart.
+// maxTurns limits how often an operation starts again because other processes have changed the
+// cart.
 const maxTurns = 50
 
-// push adds a line for a product that the cart does not have. It returns nil if the cart has it, is
-// full, or is not active.
+// push adds a line for a product that the cart does not have yet. It returns nil if the cart has
+// the product, is full, or is not active.
 func (s *Shop) push(ctx context.Context, cart string, item Item, quantity int64) (*Cart, error) {
 	now := s.env.Now()
 	without := append(carts.IsActive(cart, now),
@@ -140,13 +141,13 @@ func (s *Shop) push(ctx context.Context, cart string, item Item, quantity int64)
 	return c, nil
 }
 
-// touch adds the new deadline and revision to a change of an active cart.
+// touch adds the new deadline and the next revision to a change of an active cart.
 func (s *Shop) touch(now time.Time, change bson.D) bson.D {
 	times := bson.D{{"modified", now}, {"deadline", now.Add(s.cfg.HoldTime)}}
 	return merge(merge(change, "$set", times), "$inc", bson.D{{"rev", int64(1)}})
 }
 
-// merge adds fields to an operator of a change.
+// merge adds fields to one operator of a change.
 func merge(change bson.D, operator string, fields bson.D) bson.D {
 	for i, op := range change {
 		if old, ok := op.Value.(bson.D); ok && op.Key == operator {
@@ -157,20 +158,21 @@ func merge(change bson.D, operator string, fields bson.D) bson.D {
 	return append(change, bson.E{operator, fields})
 }
 
-// alter changes a line of an active cart, or returns nil if the cart has no such line.
+// alter changes one line of an active cart. It returns nil if the cart has no such line.
 func (s *Shop) alter(ctx context.Context, cart string, line, change bson.D) (*Cart, error) {
 	now := s.env.Now()
 	with := append(carts.IsActive(cart, now), bson.E{"lines", bson.D{{"$elemMatch", line}}})
 	return s.update(ctx, with, s.touch(now, change))
 }
 
-// update changes the cart that a condition selects, or returns nil if it selects none.
+// update changes the cart that matches from. It returns nil if no cart matches.
 func (s *Shop) update(ctx context.Context, from, change bson.D) (*Cart, error) {
 	c, err := carts.Change[Cart](ctx, s.carts, from, change)
 	return c, errs.Wrap(err, "change a cart")
 }
 
-// whyNot returns the reason why a cart could not be changed, or nil if another attempt may succeed.
+// whyNot returns the reason why a cart was not changed. It returns nil if another attempt may
+// succeed.
 func (s *Shop) whyNot(ctx context.Context, cart, sku string, quantity int64) error {
 	c, err := s.Cart(ctx, cart)
 	switch l := c.line(sku); {
@@ -188,8 +190,9 @@ func (s *Shop) whyNot(ctx context.Context, cart, sku string, quantity int64) err
 	return nil
 }
 
-// follow updates the stock after a change of a line, with OnAdd. If the stock has too little, it
-// takes the change back: it restores the quantity, or removes a new line.
+// follow updates the stock after the change of a line, if the policy is OnAdd. was is the quantity
+// of the line before the change. If the stock has too little, follow undoes the change of the cart:
+// it restores the quantity, or removes a new line.
 func (s *Shop) follow(ctx context.Context, c *Cart, sku string, was int64) error {
 	if s.cfg.Reserve != OnAdd {
 		return nil
@@ -216,7 +219,7 @@ func (s *Shop) follow(ctx context.Context, c *Cart, sku string, was int64) error
 	return fmt.Errorf("%w: %s", ErrInsufficientStock, sku)
 }
 
-// SetQuantity changes the quantity of a product in a cart. Zero removes the product.
+// SetQuantity sets the quantity of a product in a cart. A quantity of zero removes the product.
 func (s *Shop) SetQuantity(ctx context.Context, cart, sku string, quantity int64) error {
 	if quantity < 0 || quantity > MaxQuantity {
 		return fmt.Errorf("%w: %d", ErrQuantity, quantity)
@@ -242,7 +245,8 @@ func (s *Shop) SetQuantity(ctx context.Context, cart, sku string, quantity int64
 	return ErrInactive
 }
 
-// lineOf reads a line of an active cart.
+// lineOf reads a line of an active cart. It returns ErrInactive if the cart is not active, and
+// ErrNotFound if the cart or the line does not exist.
 func (s *Shop) lineOf(ctx context.Context, cart, sku string) (*Line, error) {
 	c, err := s.Cart(ctx, cart)
 	if err != nil {
@@ -269,7 +273,8 @@ func (s *Shop) Remove(ctx context.Context, cart, sku string) error {
 	if err != nil {
 		return err
 	}
-	if c == nil { // somebody was faster: with the same, or with the end of the cart
+	// Another process has removed the line, or has ended the cart.
+	if c == nil {
 		if _, err := s.lineOf(ctx, cart, sku); !errors.Is(err, ErrNotFound) {
 			return errors.Join(ErrInactive, err)
 		}

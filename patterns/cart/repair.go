@@ -11,9 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Repair ends carts whose deadline has passed, finishes operations of dead processes, and frees
-// reservations that no cart names. It may run anywhere, at any time, several times at once. It
-// returns how many carts and reservations it has ended.
+// Repair ends carts whose deadline has passed, finishes the operations of dead processes, and frees
+// reservations that no cart names. Several processes may call it at the same time. It returns the
+// number of carts and reservations that it has ended.
 func (s *Shop) Repair(ctx context.Context) (int64, error) {
 	n, err := s.repairCarts(ctx)
 	m, err2 := s.repairStock(ctx)
@@ -47,8 +47,8 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 		if !paid {
 			return s.reopen(ctx, c)
 		}
-		// The pieces were reserved before the payment, so this changes nothing. If Paid is wrong,
-		// it prevents that missing pieces are sold.
+		// The pieces were reserved before the payment, so that reserveAll changes nothing here. If
+		// Paid is wrong, reserveAll prevents the sale of pieces that are not reserved.
 		if err := s.reserveAll(ctx, c); err != nil {
 			return fmt.Errorf("it is paid: %w", err)
 		}
@@ -56,7 +56,8 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 	case Done, Canceled, Expired:
 		next = c
 	}
-	if next == nil || err != nil { // its owner was faster
+	// The process that owned the operation was faster.
+	if next == nil || err != nil {
 		return err
 	}
 	s.env.Logger.Info("a cart was ended for its process", "cart", c.ID, "was", c.State, "is", next.State)
@@ -68,8 +69,8 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 // cart names its reservations before they are made, so a cart that does not name one never will.
 func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 	old := s.env.Now().Add(-s.cfg.HoldTime)
-	// The first reservation is the oldest, because new ones are appended. An index of the first one
-	// has one entry for each product.
+	// New reservations are appended, so that the first reservation is the oldest. An index of the
+	// first one has one entry for each product.
 	found, err := s.inventories.Find(ctx, bson.D{{"reservations.0.at", bson.D{{"$lte", old}}}})
 	if err != nil {
 		return 0, errs.Wrap(err, "look for stock that is reserved for nobody")
@@ -103,7 +104,7 @@ func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 	return n, errs.Wrap(found.Err(), "look for stock that is reserved for nobody")
 }
 
-// names reports whether a reservation belongs to the cart. A cart that has ended has no
+// names reports whether a reservation belongs to the cart. A cart that has ended owns no
 // reservations.
 func (c *Cart) names(hold bson.ObjectID) bool {
 	if c.Deadline.IsZero() {
@@ -117,7 +118,7 @@ func (c *Cart) names(hold bson.ObjectID) bool {
 	return false
 }
 
-// Run calls Repair at the pace of Config.Pace until ctx ends.
+// Run calls Repair in intervals of Config.Pace until ctx ends.
 func (s *Shop) Run(ctx context.Context) error {
 	return patterns.Repeat(ctx, s.env, s.cfg.Pace, "repair failed", func(ctx context.Context) error {
 		_, err := s.Repair(ctx)

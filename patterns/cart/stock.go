@@ -36,9 +36,10 @@ func (s *Shop) Stock(ctx context.Context, sku string) (*Stock, error) {
 	return carts.ByID[Stock](ctx, errs, s.inventories, sku)
 }
 
-// Adjust adds to the stock of a product, or takes away pieces that are neither reserved nor sold.
-// It makes a product that does not exist. Adjust has no name, unlike the other operations: a
-// program that gets no answer must look at the stock before it calls Adjust again.
+// Adjust adds n pieces to the stock of a product. If n is negative, it removes pieces that are
+// neither reserved nor sold. It creates a product that does not exist. Adjust cannot tell a
+// repeated call from a new one: a program that gets no reply must read the stock before it calls
+// Adjust again.
 func (s *Shop) Adjust(ctx context.Context, sku string, n int64) error {
 	if n > MaxQuantity*MaxReservations || n < -MaxQuantity*MaxReservations {
 		return fmt.Errorf("%w: %d", ErrQuantity, n)
@@ -62,7 +63,8 @@ func (s *Shop) Adjust(ctx context.Context, sku string, n int64) error {
 	return nil
 }
 
-// Expressions about the reservation of one line.
+// mine and others are expressions for the reservation of one line, and for all other reservations
+// of the product.
 func mine(hold bson.ObjectID) bson.D {
 	return bson.D{{"$filter", bson.D{
 		{"input", "$reservations"}, {"cond", bson.D{{"$eq", bson.A{"$$this._id", hold}}}},
@@ -75,19 +77,21 @@ func others(hold bson.ObjectID) bson.D {
 	}}}
 }
 
-// sum adds up a field of the reservation of a line; zero without a reservation.
+// sum is an expression for the sum of a field over the reservations of a line. It is zero if the
+// line has no reservation.
 func sum(hold bson.ObjectID, field string) bson.D {
 	return bson.D{{"$sum", bson.D{{"$map", bson.D{
 		{"input", mine(hold)}, {"in", "$$this." + field},
 	}}}}}
 }
 
-// way returns the update of the stock for a line, with its condition.
+// way returns the update of the stock for a line. The filter of the update contains its condition.
 type way func(*Cart, Line) mongo.WriteModel
 
-// reserve changes the reservation of a line to the quantity of the line, if the stock has enough
-// and no later change of the cart has made the reservation. It reads all reservations of the
-// product several times and rewrites them. The updates below cost less and cover most cases.
+// reserve sets the reservation of a line to the quantity of the line. Its condition: the stock has
+// enough, and no later revision of the cart has made the reservation. The update reads all
+// reservations of the product several times and rewrites them. reserveNew and reserveSame cost less
+// and cover most cases.
 func (s *Shop) reserve(c *Cart, l Line) mongo.WriteModel {
 	all := bson.D{{"$add", bson.A{"$quantity", sum(l.Hold, "quantity")}}}
 	can := bson.D{{"_id", l.SKU}, {"$expr", bson.D{{"$and", bson.A{
@@ -107,7 +111,7 @@ func (s *Shop) reservation(c *Cart, l Line) Reservation {
 	return Reservation{ID: l.Hold, Cart: c.ID, Quantity: l.Quantity, Rev: c.Rev, At: s.env.Now()}
 }
 
-// reserveNew reserves a line that has no reservation yet.
+// reserveNew reserves the pieces of a line that has no reservation yet.
 func (s *Shop) reserveNew(c *Cart, l Line) mongo.WriteModel {
 	can := bson.D{
 		{"_id", l.SKU},
@@ -120,15 +124,15 @@ func (s *Shop) reserveNew(c *Cart, l Line) mongo.WriteModel {
 	})
 }
 
-// reserveSame confirms a reservation that has the quantity of the line. The time of the reservation
-// stays, so that the oldest reservation remains the first.
+// reserveSame confirms a reservation that already has the quantity of the line. The time of the
+// reservation stays, so that the oldest reservation remains the first.
 func (*Shop) reserveSame(c *Cart, l Line) mongo.WriteModel {
 	return mongo.NewUpdateOneModel().SetFilter(exactly(c, l)).
 		SetUpdate(bson.D{{"$set", bson.D{{"reservations.$.rev", c.Rev}}}})
 }
 
-// exactly selects the product of a line if the reservation has the quantity of the line, and is not
-// later than c.
+// exactly selects the product of a line if its reservation has the quantity of the line, and was
+// not made by a later revision than c.
 func exactly(c *Cart, l Line) bson.D {
 	this := bson.D{
 		{"_id", l.Hold}, {"cart", c.ID}, {"quantity", l.Quantity}, {"rev", bson.D{{"$lte", c.Rev}}},
@@ -136,18 +140,19 @@ func exactly(c *Cart, l Line) bson.D {
 	return bson.D{{"_id", l.SKU}, {"reservations", bson.D{{"$elemMatch", this}}}}
 }
 
-// free ends the reservation of a line, unless a later change than c has made it.
+// free ends the reservation of a line, unless a later revision than c has made it.
 func (*Shop) free(c *Cart, l Line) mongo.WriteModel { return taken(c, l, "quantity") }
 
 // sell counts the reserved pieces of a line as sold.
 func (*Shop) sell(c *Cart, l Line) mongo.WriteModel { return taken(c, l, "sold") }
 
-// freeSame and sellSame do the same for a reservation that has the quantity of the line.
+// freeSame and sellSame do the same as free and sell, for a reservation that has the quantity of
+// the line.
 func (*Shop) freeSame(c *Cart, l Line) mongo.WriteModel { return takenSame(c, l, "quantity") }
 func (*Shop) sellSame(c *Cart, l Line) mongo.WriteModel { return takenSame(c, l, "sold") }
 
-// taken ends a reservation, unless a later change than c has made it, and adds its quantity to a
-// field.
+// taken ends a reservation and adds its quantity to field, unless a later revision than c has made
+// the reservation.
 func taken(c *Cart, l Line, field string) mongo.WriteModel {
 	exactly := bson.D{{"_id", l.Hold}, {"cart", c.ID}, {"rev", bson.D{{"$lte", c.Rev}}}}
 	reserved := bson.D{{"_id", l.SKU}, {"reservations", bson.D{{"$elemMatch", exactly}}}}
@@ -163,8 +168,8 @@ func takenSame(c *Cart, l Line, field string) mongo.WriteModel {
 	})
 }
 
-// changeBy updates the stock of lines with the update quick. If some lines do not match it, a
-// second command updates them with any.
+// changeBy updates the stock of lines with the updates of quick. If some lines do not match, a
+// second command updates them with any. It returns how many lines matched.
 func (s *Shop) changeBy(ctx context.Context, c *Cart, lines []Line, quick, any way) (int, error) {
 	if n, err := s.change(ctx, c, lines, quick); n == len(lines) || err != nil {
 		return n, err
