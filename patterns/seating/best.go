@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// maxTurns bounds how often an operation starts again because others were faster.
+// maxTurns limits how often an operation starts again because other processes were faster.
 const maxTurns = 50
 
-// Best returns n free seats next to each other, of a zone, or of any zone if it is empty. It takes
-// the seats nearest to the front and the middle of their row. Of nearly equal ones it prefers seats
-// that do not isolate a free seat. ErrNoneLeft is returned if there are no such seats.
+// Best returns n free seats next to each other in a zone, or in any zone if zone is empty. It
+// prefers seats near the front and near the middle of their row. Of nearly equal seats it prefers
+// those that do not isolate a free seat. Best returns ErrNoneLeft if there are no such seats.
 func (s *Session) Best(n int, zone string) ([]Seat, error) {
 	var best []Seat
 	least := 0
@@ -20,8 +20,9 @@ func (s *Session) Best(n int, zone string) ([]Seat, error) {
 			if !s.fits(r, c, n, zone) {
 				continue
 			}
-			// In quarters of a seat, as off is in halves: a row further back is as bad as a seat
-			// further to the side.
+			// off is the distance from the middle of the row in half seats, and cost counts
+			// quarters of a seat. One row further back costs as much as one seat further to the
+			// side.
 			off := 2*c + n - len(row)
 			cost := 2*(max(off, -off)+2*r) + s.alone(r, c-1, c, n) + s.alone(r, c+n, c, n)
 			if best == nil || cost < least {
@@ -42,7 +43,7 @@ func block(r, c, n int) (seats []Seat) {
 	return seats
 }
 
-// fits reports whether n places from one on are free seats of a zone.
+// fits reports whether the n places from column c on are free seats of the zone.
 func (s *Session) fits(r, c, n int, zone string) bool {
 	for i := c; i < c+n; i++ {
 		if !s.free(r, i) || zone != "" && s.Plan[r][i:i+1] != zone {
@@ -66,7 +67,7 @@ func (s *Session) alone(r, c, from, n int) int {
 	return 0
 }
 
-// HoldBest holds the best n seats next to each other, of a zone, or of any zone if it is empty.
+// HoldBest holds the seats that Best returns.
 func (s *Seating) HoldBest(ctx context.Context, cart, session string, n int, zone string) (*Hold, error) {
 	for range maxTurns {
 		show, err := s.Session(ctx, session)

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// State is how far a cart has come.
+// State is the state of a cart.
 type State string
 
 // The states of a cart.
@@ -27,7 +27,7 @@ const (
 	Returned State = "returned"
 )
 
-// Hold has seats of one session in a cart.
+// Hold is a group of seats of one session in a cart.
 type Hold struct {
 	ID      bson.ObjectID `bson:"_id"`
 	Session string        `bson:"session"`
@@ -35,7 +35,7 @@ type Hold struct {
 	Total   int64         `bson:"total"`
 }
 
-// Cart is a cart with seats of any sessions, also after it was sold.
+// Cart is a cart with seats of any sessions. It stays stored after it was sold.
 type Cart struct {
 	ID       string    `bson:"_id"`
 	State    State     `bson:"state"`
@@ -43,18 +43,18 @@ type Cart struct {
 	Total    int64     `bson:"total"`
 	Created  time.Time `bson:"created"`
 	Modified time.Time `bson:"modified"`
-	// Deadline is when the cart expires, or when other processes may end an operation on it. It is
-	// zero once the cart has ended.
+	// Deadline is the time when the cart expires, or when other processes may finish an operation
+	// on it. Deadline is zero once the cart has ended.
 	Deadline time.Time `bson:"deadline,omitempty"`
 }
 
-// Receipt is the list of the seats that a cart has bought.
+// Receipt lists the seats that a cart has bought.
 type Receipt struct {
 	ID      string    `bson:"_id"`
 	Created time.Time `bson:"created"`
 	Holds   []Hold    `bson:"holds"`
 	Total   int64     `bson:"total"`
-	// Returned is when the seats were given back, if they were.
+	// Returned is the time when the seats were returned. It is zero if they were not.
 	Returned time.Time `bson:"returned,omitempty"`
 }
 
@@ -68,8 +68,8 @@ func (s *Seating) Receipt(ctx context.Context, cart string) (*Receipt, error) {
 	return carts.ByID[Receipt](ctx, errs, s.receipts, cart)
 }
 
-// Hold holds seats of a session for a cart, all of them or none, and makes the cart if it does not
-// exist. The HoldTime begins anew.
+// Hold holds seats of a session for a cart, all of them or none. It creates the cart if it does not
+// exist. The hold time of the cart begins anew.
 func (s *Seating) Hold(ctx context.Context, cart, session string, seats ...Seat) (*Hold, error) {
 	show := &Session{}
 	prices := options.FindOne().SetProjection(bson.D{{"plan", 1}, {"prices", 1}})
@@ -93,7 +93,8 @@ func (s *Seating) hold(ctx context.Context, cart string, show *Session, seats []
 		return nil, err
 	}
 	taken, err := s.take(ctx, cart, h)
-	if err != nil { // it may have been done
+	// The server may have taken the seats all the same: Release frees them.
+	if err != nil {
 		return nil, errors.Join(err, s.Release(ctx, cart, &h))
 	}
 	if !taken {
@@ -106,7 +107,7 @@ func (s *Seating) hold(ctx context.Context, cart string, show *Session, seats []
 	return &h, nil
 }
 
-// name adds a hold to an active cart.
+// name adds a hold to an active cart, before its seats are taken.
 func (s *Seating) name(ctx context.Context, cart string, h Hold) error {
 	now := s.env.Now()
 	active := append(carts.IsActive(cart, now), bson.E{fmt.Sprintf("holds.%d", MaxHolds-1), bson.D{{"$exists", false}}})
@@ -130,7 +131,7 @@ func (s *Seating) name(ctx context.Context, cart string, h Hold) error {
 	return ErrInactive
 }
 
-// take marks the seats of a hold, if all are free.
+// take marks the seats of a hold as taken if all of them are free. It reports whether it did.
 func (s *Seating) take(ctx context.Context, cart string, h Hold) (bool, error) {
 	are := bson.D{{"_id", h.Session}, {"reservations._id", bson.D{{"$ne", h.ID}}}}
 	r := Reservation{ID: h.ID, Cart: cart, Seats: h.Seats, Total: h.Total, At: s.env.Now()}
@@ -145,7 +146,7 @@ func (s *Seating) take(ctx context.Context, cart string, h Hold) (bool, error) {
 	return res.ModifiedCount > 0, nil
 }
 
-// places returns the paths of seats, each with a value.
+// places returns fields with the paths of the seats. Each field has the given value.
 func places(seats []Seat, value int32) (d bson.D) {
 	for _, seat := range seats {
 		d = append(d, bson.E{fmt.Sprintf("seats.%d.%d", seat[0], seat[1]), value})
@@ -153,7 +154,7 @@ func places(seats []Seat, value int32) (d bson.D) {
 	return d
 }
 
-// forget removes a hold from an active cart.
+// forget removes a hold from an active cart. It reports whether it did.
 func (s *Seating) forget(ctx context.Context, cart string, h Hold) (bool, error) {
 	now := s.env.Now()
 	res, err := s.carts.UpdateOne(ctx, append(carts.IsActive(cart, now), bson.E{"holds._id", h.ID}), bson.D{
@@ -167,7 +168,7 @@ func (s *Seating) forget(ctx context.Context, cart string, h Hold) (bool, error)
 	return res.ModifiedCount > 0, nil
 }
 
-// Release frees the seats of a hold. It may be called again.
+// Release removes a hold from its cart and frees its seats. It can be repeated.
 func (s *Seating) Release(ctx context.Context, cart string, h *Hold) error {
 	forgotten, err := s.forget(ctx, cart, *h)
 	if err != nil {
@@ -186,7 +187,7 @@ func (s *Seating) Release(ctx context.Context, cart string, h *Hold) error {
 	return s.update(ctx, []Hold{*h}, release(cart))
 }
 
-// update changes the sessions of holds in one command.
+// update changes the sessions of the holds in one command.
 func (s *Seating) update(ctx context.Context, holds []Hold, model func(Hold) mongo.WriteModel) error {
 	if len(holds) == 0 {
 		return nil
@@ -199,7 +200,8 @@ func (s *Seating) update(ctx context.Context, holds []Hold, model func(Hold) mon
 	return errs.Wrap(err, "change the sessions of %d holds", len(holds))
 }
 
-// release frees the seats of a cart's holds, each once.
+// release returns the update that frees the seats of a hold of the cart. A second update has no
+// effect.
 func release(cart string) func(Hold) mongo.WriteModel {
 	return func(h Hold) mongo.WriteModel {
 		exactly := bson.D{{"_id", h.ID}, {"cart", cart}, {"seats", h.Seats}}

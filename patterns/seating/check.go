@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// The rules that Check verifies.
+// The rules of Check.
 const (
 	RuleAvailable = "seatsAvailable is the number of free seats"
 	RuleOwner     = "a seat that is taken has exactly one reservation"
@@ -21,7 +21,7 @@ const (
 	RuleReceipt   = "a finished cart has its receipt"
 )
 
-// audit has the state of one Check.
+// audit is the state of one call of Check.
 type audit struct {
 	*Seating
 	layouts  map[string]*Layout
@@ -31,16 +31,16 @@ type audit struct {
 	carts.Violations
 }
 
-// where is a reservation and its session.
+// where is a reservation with its session. inCart is set if a cart has it.
 type where struct {
 	session     string
 	reservation *Reservation
 	inCart      bool
 }
 
-// Check reads all documents and lists violations of the rules. No operation should run meanwhile,
-// and Repair should have run: a dead process can leave reservations that are in no cart. Check
-// needs memory for all sessions.
+// Check reads all documents and lists the violations of the rules. No operation should run
+// meanwhile, and Repair should have run: a dead process can leave reservations that are in no cart.
+// Check keeps all sessions in memory.
 func (s *Seating) Check(ctx context.Context) ([]patterns.Violation, error) {
 	a := &audit{
 		Seating: s, layouts: map[string]*Layout{}, sessions: map[string]*Session{}, holds: map[bson.ObjectID]where{},

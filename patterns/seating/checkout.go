@@ -12,11 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Checkout sells the seats of an active cart. pay collects the money. It gets the cart, whose ID
-// identifies the payment, and a context that ends after Config.Timeout. If it fails, the cart is
-// active again. pay may be nil.
-//
-// If the cart was checked out before, Checkout returns its receipt and does not call pay.
+// Checkout sells the seats of an active cart. It calls pay to collect the money. The ID of the cart
+// identifies the payment, and the context of pay ends after Config.Timeout. If pay fails, the cart
+// becomes active again. pay may be nil.
 func (s *Seating) Checkout(ctx context.Context, cart string,
 	pay func(ctx context.Context, c *Cart) error,
 ) (*Receipt, error) {
@@ -43,7 +41,8 @@ func (s *Seating) Checkout(ctx context.Context, cart string,
 	if err != nil {
 		return nil, err
 	}
-	if done == nil { // Repair may have learned that it is paid
+	// Another process has changed the cart. Repair may have found out that the cart was paid.
+	if done == nil {
 		receipt, err := s.sold(ctx, cart)
 		if err != nil {
 			return nil, errors.Join(ErrUnsettled, err)
@@ -57,7 +56,7 @@ func (s *Seating) Checkout(ctx context.Context, cart string,
 	return s.Receipt(ctx, cart)
 }
 
-// sold returns the receipt of a cart in the state Done.
+// sold returns the receipt of a cart in the state Done. It first finishes the checkout if needed.
 func (s *Seating) sold(ctx context.Context, cart string) (*Receipt, error) {
 	c, err := s.Cart(ctx, cart)
 	if err != nil {
@@ -72,7 +71,8 @@ func (s *Seating) sold(ctx context.Context, cart string) (*Receipt, error) {
 	return s.Receipt(ctx, cart)
 }
 
-// complete checks that all holds of a cart are held before it is paid.
+// complete checks before the payment that the seats of all holds are taken for the cart. If not, it
+// reopens the cart without the lost holds, and returns ErrLost.
 func (s *Seating) complete(ctx context.Context, c *Cart) error {
 	if len(c.Holds) == 0 {
 		return errors.Join(ErrEmpty, s.reopen(ctx, c, c.Holds))
@@ -108,7 +108,7 @@ func (s *Seating) complete(ctx context.Context, c *Cart) error {
 	return nil
 }
 
-// reopen makes a cart active again after a failed payment.
+// reopen makes a cart active again, with the given holds.
 func (s *Seating) reopen(ctx context.Context, c *Cart, holds []Hold) error {
 	var total int64
 	for _, h := range holds {
@@ -120,19 +120,20 @@ func (s *Seating) reopen(ctx context.Context, c *Cart, holds []Hold) error {
 	return err
 }
 
-// asIs selects a cart if nobody has changed its state.
+// asIs selects a cart in the state and with the deadline that c has: it matches unless another
+// process has changed the cart.
 func asIs(c *Cart) bson.D {
 	return bson.D{{"_id", c.ID}, {"state", c.State}, {"deadline", c.Deadline}}
 }
 
-// step sets the state of the cart that a condition selects, or returns nil if it selects none.
+// step sets the state of the cart that matches from. It returns nil if no cart matches.
 func (s *Seating) step(ctx context.Context, from bson.D, to State, set bson.D) (*Cart, error) {
 	change := bson.D{{"$set", append(set, bson.E{"state", to}, bson.E{"modified", s.env.Now()})}}
 	c, err := carts.Change[Cart](ctx, s.carts, from, change)
 	return c, errs.Wrap(err, "make a cart %s", to)
 }
 
-// finish updates the sessions after the cart has ended.
+// finish updates the sessions and the receipt after the cart has ended.
 func (s *Seating) finish(ctx context.Context, c *Cart) error {
 	if c.Deadline.IsZero() {
 		return nil
@@ -158,14 +159,14 @@ func (s *Seating) finish(ctx context.Context, c *Cart) error {
 	return errs.Wrap(err, "end cart %s", c.ID)
 }
 
-// Cancel ends an active cart and frees its seats. It may be called again.
+// Cancel ends an active cart and frees its seats. It can be repeated.
 func (s *Seating) Cancel(ctx context.Context, cart string) error {
 	return s.end(ctx, cart, Active, Canceled)
 }
 
-// Return takes back sold seats. It may be called again.
+// Return takes back the seats of a sold cart. It can be repeated.
 func (s *Seating) Return(ctx context.Context, cart string) error {
-	// An unfinished sale is finished first. Otherwise the receipt would be written after its
+	// Return first finishes an unfinished sale. Otherwise the receipt could be written after the
 	// return.
 	if _, err := s.sold(ctx, cart); err != nil && !errors.Is(err, ErrInactive) {
 		return err

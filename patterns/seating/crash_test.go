@@ -13,11 +13,11 @@ import (
 	"github.com/sheafdb/sheaf/patterns/seating"
 )
 
-// operation is something that a process may die in. Before it, cart 1 holds two seats of s1 and one
-// of s2.
+// operation is an operation in which TestCrash lets the process die. Before it, cart 1 holds two
+// seats of s1 and one of s2.
 type operation struct {
 	do func(ctx context.Context, s *seating.Seating, h *seating.Hold) error
-	// sold says what the cart may have in the end.
+	// sold lists the possible results: whether the cart is sold in the end.
 	sold []bool
 }
 
@@ -61,8 +61,8 @@ func checkout(ctx context.Context, s *seating.Seating, _ *seating.Hold) error {
 	return err
 }
 
-// TestCrash lets every operation die at every point. When all has been repaired, seats are sold
-// with a receipt, or free.
+// TestCrash lets the process die at every point of every operation. After Repair, the seats are
+// either sold, with a receipt, or free.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for name, op := range operations {
@@ -107,7 +107,8 @@ func (op operation) scenario(paid bool) patterntest.Scenario {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 4 { // what is given back to the customer expires in its turn
+			// Reopened carts expire later.
+			for range 4 {
 				clock.Advance(time.Hour)
 				if _, err := s.Repair(t.Context()); err != nil {
 					t.Fatal(err)
@@ -132,7 +133,7 @@ func (op operation) scenario(paid bool) patterntest.Scenario {
 	}
 }
 
-// TestAsleep has processes that go on with a Hold after others have decided about the cart.
+// TestAsleep lets a process continue a Hold after the cart has expired, or was canceled or sold.
 func TestAsleep(t *testing.T) {
 	t.Parallel()
 	for name, decide := range map[string]func(ctx context.Context, s *seating.Seating, clock *patterntest.Clock) error{
@@ -146,7 +147,8 @@ func TestAsleep(t *testing.T) {
 			if _, err := s.Checkout(ctx, "1", nil); !errors.Is(err, seating.ErrLost) {
 				return errors.Join(errors.New("nothing was lost"), err)
 			}
-			_, err := s.Checkout(ctx, "1", nil) // the rest
+			// The cart still has one hold.
+			_, err := s.Checkout(ctx, "1", nil)
 			return err
 		},
 	} {
@@ -176,7 +178,7 @@ func TestAsleep(t *testing.T) {
 	}
 }
 
-// TestSlowPayment has a payment that takes longer than others wait.
+// TestSlowPayment has a payment that takes longer than Config.Timeout.
 func TestSlowPayment(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{false, true} {

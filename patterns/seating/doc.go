@@ -16,9 +16,10 @@
 //
 // # The problem
 //
-// Many people look at the same plan and want the same seats, several seats at once, and seats of
-// several shows in one cart. They may pay, give up, or just leave. A seat must have one owner at
-// most, and nobody may keep a seat for long without paying, even if a process dies in the middle.
+// Many people look at the same plan and want the same seats. They want several seats at once, and
+// seats of several shows in one cart. They may pay, give up, or just leave. A seat must have at
+// most one owner. Nobody may keep a seat for long without paying, even if a process dies in the
+// middle.
 //
 // When not to use it: for places that are only counted and have no numbers. A counter and a
 // conditional $inc are enough.
@@ -37,9 +38,10 @@
 //	receipts: {_id: "c7", created: …, holds: […], total: NumberLong(10000)}
 //	indexes:  carts {deadline: 1}, partial; sessions {"reservations.at": 1}, sparse
 //
-// A plan has a text for each row, and in it a letter for each seat: the zone. A space is an aisle.
-// Rows may have different lengths. Seats are named by row and column, both from 0. In seats, 0 is
-// free, 1 is taken, and -1 is an aisle. A reservation has the field at until it is sold.
+// A plan has a string for each row, with a letter for each seat: the letter names the zone of the
+// seat. A space is an aisle. Rows may have different lengths. A seat is named by row and column,
+// both from 0. In seats, 0 is a free seat, 1 is a taken seat, and -1 is an aisle. A reservation has
+// the field at until it is sold.
 //
 // # States of a cart
 //
@@ -48,8 +50,9 @@
 //	  ├──> canceled
 //	  └──> expired
 //
-// The update that changes a cart's state decides, and the sessions follow. A cart has a deadline
-// while something is left to do: it expires, or another process ends the operation.
+// The update that changes the state of a cart decides, and the sessions follow. A cart has a
+// deadline while something is left to do: the cart expires at the deadline, or another process
+// finishes the operation.
 //
 // # Operations
 //
@@ -76,7 +79,8 @@
 //
 // # Crashes
 //
-// A cart names seats before they are held, and forgets them before they are freed.
+// An operation adds a hold to the cart before it takes the seats, and removes the hold before it
+// frees the seats.
 //
 //   - A process that dies in a Hold leaves a hold whose seats are not taken: Checkout returns
 //     ErrLost and drops it.
@@ -95,10 +99,11 @@
 //
 // # Source
 //
-// "The Little MongoDB Schema Design Book", theater reservation (S21). The book holds the seats
-// first and adds them to the cart then: who dies in between keeps them taken for ever, as seats
-// expire by way of the cart. It adds to seatsAvailable where it takes from it, and does not give
-// back what is released; expiry looks for a session by the id of the reservation, and writes
-// another field than it reads. Seats of a finished cart could no more be told from each other, so
-// that none could be returned. It has no zones, aisles, payment, or check.
+// The pattern is in "The Little MongoDB Schema Design Book", theater reservation (S21). The book
+// takes the seats first and then adds them to the cart. A process that dies in between leaves the
+// seats taken for ever, because seats expire by way of the cart. Its listings have mistakes. They
+// add to seatsAvailable where they must subtract, and do not add the released seats again. The
+// expiry looks for a session by the ID of the reservation, and writes another field than it reads.
+// A finished cart does not tell its seats apart, so that none can be returned. The book has no
+// zones, aisles, payment or check.
 package seating

@@ -25,7 +25,8 @@ func Example() {
 		"BBBBBBB",
 		" BBBBB ",
 	}}
-	prices := map[string]int64{"A": 50_00, "B": 30_00} // of the zones A and B
+	// The prices of the zones A and B.
+	prices := map[string]int64{"A": 50_00, "B": 30_00}
 	macbeth := seating.Session{ID: "macbeth-1", Layout: "small", Prices: prices}
 
 	house, err := seating.New(db, seating.Config{})

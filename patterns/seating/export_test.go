@@ -8,16 +8,16 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Name has a cart name seats that are not held yet, as the first half of Hold.
+// Name adds a hold to a cart, without taking the seats. It is the first half of Hold.
 func (s *Seating) Name(ctx context.Context, cart, session string, total int64, seats ...Seat) (*Hold, error) {
 	h := &Hold{ID: bson.NewObjectID(), Session: session, Seats: seats, Total: total}
 	return h, s.name(ctx, cart, *h)
 }
 
-// Take is the second half.
+// Take takes the seats of a hold. It is the second half of Hold.
 func (s *Seating) Take(ctx context.Context, cart string, h *Hold) (bool, error) {
 	return s.take(ctx, cart, *h)
 }
 
-// Clock returns the clock of the Config.
+// Clock returns the clock of s.
 func (s *Seating) Clock() patterns.Clock { return s.env.Clock }

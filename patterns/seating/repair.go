@@ -12,9 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Repair ends carts whose deadline has passed, finishes operations of dead processes, and frees
-// seats that no cart names. It may run anywhere, at any time, several times at once. It returns how
-// many carts and holds it has ended.
+// Repair ends carts whose deadline has passed, finishes the operations of dead processes, and frees
+// seats that no cart names. Several processes may call it at the same time. It returns the number
+// of carts and holds that it has ended.
 func (s *Seating) Repair(ctx context.Context) (int64, error) {
 	n, err := s.repairCarts(ctx)
 	m, err2 := s.repairSessions(ctx)
@@ -51,7 +51,8 @@ func (s *Seating) drive(ctx context.Context, c *Cart) error {
 		return s.finish(ctx, c)
 	}
 	next, err := s.step(ctx, asIs(c), to, bson.D{{"deadline", s.env.Now().Add(s.cfg.Timeout)}})
-	if next == nil || err != nil { // its owner was faster
+	// The process that owned the operation was faster.
+	if next == nil || err != nil {
 		return err
 	}
 	s.env.Logger.Info("a cart was ended for its process", "cart", c.ID, "was", c.State, "is", next.State)
@@ -96,7 +97,7 @@ func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
 	return n, errs.Wrap(found.Err(), "look for seats that are held by nobody")
 }
 
-// owns reports whether the cart has a hold, sold or not.
+// owns reports whether the hold belongs to the cart and the cart is active, being paid or sold.
 func (c *Cart) owns(hold bson.ObjectID) bool {
 	if c.State != Active && c.State != Paying && c.State != Done {
 		return false
@@ -109,7 +110,7 @@ func (c *Cart) owns(hold bson.ObjectID) bool {
 	return false
 }
 
-// Run calls Repair at the pace of Config.Pace until ctx ends.
+// Run calls Repair in intervals of Config.Pace until ctx ends.
 func (s *Seating) Run(ctx context.Context) error {
 	return patterns.Repeat(ctx, s.env, s.cfg.Pace, "repair failed", func(ctx context.Context) error {
 		_, err := s.Repair(ctx)
@@ -117,5 +118,5 @@ func (s *Seating) Run(ctx context.Context) error {
 	})
 }
 
-// ended reports whether nothing is left to do for a cart.
+// ended reports whether the cart has ended and all its updates are done.
 func (c *Cart) ended() bool { return c.Deadline.IsZero() }

@@ -14,12 +14,13 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Errors of seating.
+// The errors of the package.
 var (
-	// ErrTaken is returned if one of the seats is not free, or does not exist. No seat is held
-	// then.
+	// ErrTaken is returned if one of the seats is not free, or does not exist. Then no seat is
+	// held.
 	ErrTaken = errors.New("seating: a seat is not free")
-	// ErrNoneLeft is returned by HoldBest if no such seats are free.
+	// ErrNoneLeft is returned by Best and HoldBest if there are not enough free seats next to each
+	// other.
 	ErrNoneLeft = errors.New("seating: there are no such seats together")
 	// ErrInactive is returned if the cart does not exist, is being paid, or has ended.
 	ErrInactive = errors.New("seating: the cart is not active")
@@ -27,8 +28,8 @@ var (
 	ErrFull = errors.New("seating: the cart is full")
 	// ErrEmpty is returned by Checkout for a cart without seats.
 	ErrEmpty = errors.New("seating: the cart is empty")
-	// ErrLost is returned by Checkout if seats of the cart are not held. It removes them from the
-	// cart and keeps the others.
+	// ErrLost is returned by Checkout if the cart has holds whose seats are not taken for it.
+	// Checkout removes these holds from the cart and keeps the others.
 	ErrLost = errors.New("seating: some seats of the cart are not held")
 	// ErrUnsettled is returned by Checkout if the payment took too long: it was made, but the cart
 	// had changed meanwhile and is not sold.
@@ -48,16 +49,17 @@ const (
 	DefaultHoldTime = 30 * time.Minute
 	DefaultTimeout  = time.Minute
 	DefaultPace     = 10 * time.Second
-	// MaxSeats is how many places, aisles included, a plan may have.
+	// MaxSeats is the largest number of places in a plan. Aisles count as places.
 	MaxSeats = 20000
-	// MaxHolds is how many holds a cart may have.
+	// MaxHolds is the largest number of holds in a cart.
 	MaxHolds = 100
 )
 
 // Config configures Seating. The zero value works.
 type Config struct {
 	patterns.Env
-	// Layouts, Sessions, Carts and Receipts are the collections, named so if empty.
+	// Layouts, Sessions, Carts and Receipts are the names of the collections. The defaults are
+	// layouts, sessions, carts and receipts.
 	Layouts, Sessions, Carts, Receipts string
 	// HoldTime is how long a cart is kept after its last change; DefaultHoldTime if zero.
 	HoldTime time.Duration
@@ -65,8 +67,8 @@ type Config struct {
 	Timeout time.Duration
 	// Pace is how often Run looks for expired carts; DefaultPace if zero.
 	Pace time.Duration
-	// Paid tells whether a cart was paid. Repair asks it if a process died during the payment.
-	// Without it such carts count as unpaid.
+	// Paid reports whether a cart was paid. Repair calls Paid if a process died during the payment.
+	// If Paid is nil, such carts count as unpaid.
 	Paid func(ctx context.Context, cart string) (bool, error)
 }
 
@@ -78,7 +80,7 @@ type Seating struct {
 	layouts, sessions, carts, receipts *mongo.Collection
 }
 
-// New returns the seating of a database.
+// New returns a Seating that stores its documents in db.
 func New(db *mongo.Database, cfg Config) (*Seating, error) {
 	if cfg.HoldTime < 0 || cfg.Timeout < 0 || cfg.Pace < 0 {
 		return nil, fmt.Errorf("seating: times of %v, %v, %v", cfg.HoldTime, cfg.Timeout, cfg.Pace)

@@ -27,8 +27,8 @@ func newSeating(t testing.TB, db *mongo.Database, clock patterns.Clock) *seating
 	return s
 }
 
-// openHouse returns a theatre of 5 rows of 16 seats with two sessions at 10 a seat, and a small one
-// with rows, aisles and prices of all kinds.
+// openHouse returns a theatre of 5 rows of 16 seats with two sessions at 10 a seat, and a small
+// house with rows, aisles and prices of several kinds.
 func openHouse(t testing.TB, db *mongo.Database, clock patterns.Clock) *seating.Seating {
 	t.Helper()
 	s, ctx := newSeating(t, db, clock), context.Background()
@@ -79,8 +79,8 @@ func wantState(t testing.TB, s *seating.Seating, cart string, want seating.State
 	}
 }
 
-// TestReserve is the example of the book: two seats of the second row are reserved, and released
-// again (W109, W110).
+// TestReserve is the example of the book: two seats of the second row are reserved, and then
+// released (W109, W110).
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	s, ctx := openHouse(t, patterntest.Open(t), nil), t.Context()
@@ -104,7 +104,8 @@ func TestReserve(t *testing.T) {
 		t.Error(n)
 	}
 	mustHold(t, s)
-	wantErr(t, s.Release(ctx, "2", h), nil) // it is not theirs: nothing happens
+	// Cart 2 does not own the hold, so that nothing changes.
+	wantErr(t, s.Release(ctx, "2", h), nil)
 	if n := available(t, s, "s1"); n != 78 {
 		t.Error(n)
 	}
@@ -118,7 +119,7 @@ func TestReserve(t *testing.T) {
 	mustHold(t, s)
 }
 
-// TestCart is the cart of the book: three seats at 10, given up (W111).
+// TestCart is the cart of the book: three seats at 10, which the customer gives up (W111).
 func TestCart(t *testing.T) {
 	t.Parallel()
 	s, ctx := openHouse(t, patterntest.Open(t), nil), t.Context()
@@ -160,7 +161,8 @@ func TestCheckout(t *testing.T) {
 	for range 2 {
 		receipt, err := s.Checkout(ctx, "1", func(ctx context.Context, c *seating.Cart) error {
 			paid += int(c.Total)
-			wantErr(t, s.Release(ctx, "1", h), seating.ErrInactive) // nothing changes while it is paid for
+			// The cart cannot change during the payment.
+			wantErr(t, s.Release(ctx, "1", h), seating.ErrInactive)
 			_, err := s.Checkout(ctx, "1", nil)
 			wantErr(t, err, seating.ErrInactive)
 			return nil
@@ -250,7 +252,7 @@ func TestLayouts(t *testing.T) {
 	wantErr(t, s.Shard(ctx), patterns.ErrNotSharded)
 }
 
-// TestExpiry lets carts go stale.
+// TestExpiry lets carts expire.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -266,7 +268,8 @@ func TestExpiry(t *testing.T) {
 	}
 	clock.Advance(10 * time.Minute)
 	_, err := s.Hold(ctx, "old", "s1", seating.Seat{3, 3})
-	wantErr(t, err, seating.ErrInactive) // its time is over, though nobody has looked
+	// The cart has expired, although Repair has not run yet.
+	wantErr(t, err, seating.ErrInactive)
 	for _, want := range []int64{1, 0} {
 		if n, err := s.Repair(ctx); n != want || err != nil {
 			t.Errorf("%d, want %d: %v", n, want, err)
@@ -291,8 +294,10 @@ func TestBest(t *testing.T) {
 		err     error
 	}{
 		{"s1", 2, "", []seating.Seat{{0, 7}, {0, 8}}, nil},
-		{"s1", 3, "A", []seating.Seat{{1, 6}, {1, 7}, {1, 8}}, nil}, // the first row is free at the sides only
-		{"small", 3, "A", nil, seating.ErrNoneLeft},                 // an aisle is in between
+		// In the first row, only the seats at the sides are free.
+		{"s1", 3, "A", []seating.Seat{{1, 6}, {1, 7}, {1, 8}}, nil},
+		// An aisle divides the free seats.
+		{"small", 3, "A", nil, seating.ErrNoneLeft},
 		{"small", 2, "A", []seating.Seat{{0, 0}, {0, 1}}, nil},
 		{"small", 3, "B", []seating.Seat{{1, 1}, {1, 2}, {1, 3}}, nil},
 		{"small", 0, "", nil, seating.ErrNoneLeft},
@@ -308,7 +313,8 @@ func TestBest(t *testing.T) {
 	mustHold(t, s)
 }
 
-// TestTogether has many customers take the best seats, release, pay and leave, while others repair.
+// TestTogether runs many customers who hold the best seats, release them, pay and leave, while
+// other goroutines repair.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const customers, rounds = 8, 15
@@ -329,7 +335,7 @@ func TestTogether(t *testing.T) {
 	mustHold(t, s)
 }
 
-// visit does what a customer may do.
+// visit does random operations of a customer on a cart.
 func visit(ctx context.Context, s *seating.Seating, random *rand.Rand, cart string) error {
 	var last *seating.Hold
 	var errs []error
@@ -386,7 +392,7 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestCheck breaks each rule on purpose.
+// TestCheck breaks each rule, and expects Check to find it.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	set := func(field string, value any) bson.D {
@@ -443,7 +449,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckOrphans has a receipt without a cart, and a cart that has ended with seats.
+// TestCheckOrphans stores a receipt without a cart, and ends a cart that still has seats.
 func TestCheckOrphans(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

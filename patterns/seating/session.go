@@ -13,16 +13,16 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// Layout is the plan of a house.
+// Layout is the plan of a house, for example of a theatre.
 type Layout struct {
 	ID   string `bson:"_id"`
 	Name string `bson:"name"`
-	// Plan has a text for each row, with an ASCII letter for each seat: its zone. A space is an
-	// aisle.
+	// Plan has a string for each row, with an ASCII letter for each seat: the letter names the zone
+	// of the seat. A space is an aisle.
 	Plan []string `bson:"plan"`
 }
 
-// Seat is a place by row and column, both from 0.
+// Seat names a place by row and column. Both begin at 0.
 type Seat [2]int32
 
 // Session is a show whose seats are sold.
@@ -34,7 +34,7 @@ type Session struct {
 	End    time.Time `bson:"end"`
 	// Prices has the price of each zone, in the smallest unit of the currency.
 	Prices map[string]int64 `bson:"prices"`
-	// AddSession fills the fields from here on. Plan is the plan of the layout.
+	// AddSession sets the fields from here on. Plan is a copy of the plan of the layout.
 	Plan []string `bson:"plan"`
 	// Seats has 0 for a free seat, 1 for a taken seat, and -1 for an aisle.
 	Seats          [][]int32     `bson:"seats"`
@@ -42,26 +42,26 @@ type Session struct {
 	Reservations   []Reservation `bson:"reservations"`
 }
 
-// Reservation has the seats of one hold.
+// Reservation lists the seats of one hold.
 type Reservation struct {
 	ID    bson.ObjectID `bson:"_id"`
 	Cart  string        `bson:"cart"`
 	Seats []Seat        `bson:"seats"`
 	Total int64         `bson:"total"`
-	// At is when the seats were held. It is zero once they are sold.
+	// At is the time when the seats were held. It is removed when they are sold.
 	At   time.Time `bson:"at,omitempty"`
 	Sold bool      `bson:"sold,omitempty"`
 }
 
-// The values of a place.
+// The values of a place in Session.Seats.
 const (
 	free  int32 = 0
 	taken int32 = 1
 	gap   int32 = -1
 )
 
-// AddLayout stores a layout. It may be called again with the same layout; another one of the same
-// ID is ErrExists.
+// AddLayout stores a layout. It can be repeated with the same layout. It returns ErrExists if
+// another layout has the same ID.
 func (s *Seating) AddLayout(ctx context.Context, l Layout) error {
 	if _, seats := empty(l.Plan); seats == 0 {
 		return fmt.Errorf("%w: no seats", ErrPlan)
@@ -88,8 +88,8 @@ func (s *Seating) AddLayout(ctx context.Context, l Layout) error {
 	return err
 }
 
-// AddSession stores a session with the seats of its layout, all free. It may be called again with
-// the same session; another one of the same ID is ErrExists.
+// AddSession stores a session with the seats of its layout, all free. It can be repeated with the
+// same session. It returns ErrExists if another session has the same ID.
 func (s *Seating) AddSession(ctx context.Context, session Session) error {
 	layout, err := carts.ByID[Layout](ctx, errs, s.layouts, session.Layout)
 	if err != nil {
@@ -136,7 +136,8 @@ func empty(plan []string) (seats [][]int32, n int64) {
 	return seats, n
 }
 
-// price adds up the prices of seats. It refuses seats that do not exist, and duplicates.
+// price adds up the prices of seats. It returns ErrTaken for seats that do not exist, and for
+// duplicates.
 func (s *Session) price(seats []Seat) (total int64, err error) {
 	if len(seats) == 0 {
 		return 0, fmt.Errorf("%w: none is named", ErrTaken)
