@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// Clock is a patterns.Clock that a test moves. It is safe for concurrent use.
+// Clock is a patterns.Clock whose time changes only when a test calls Advance. It is safe for
+// concurrent use.
 type Clock struct {
 	mu    sync.Mutex
 	now   time.Time
 	moved chan struct{}
-	// asleep are the ends of the sleeps under way, by number.
+	// asleep has the end of each running Sleep, by the number of the Sleep.
 	asleep map[int]time.Time
 	sleeps int
 }
 
-// NewClock returns a clock that stands at a fixed date.
+// NewClock returns a clock that shows a fixed date.
 func NewClock() *Clock {
 	return &Clock{
 		now:   time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
@@ -31,7 +32,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the clock and wakes those whose sleep is over.
+// Advance moves the clock forward and wakes the sleepers whose time is over.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,8 +41,9 @@ func (c *Clock) Advance(d time.Duration) {
 	c.moved = make(chan struct{})
 }
 
-// Sleepers returns how many sleep. A test that moves the clock by a certain time for someone else
-// waits until they do: else they may have looked at the clock before, and sleep from then on.
+// Sleepers returns the number of running Sleeps whose time is not over. A test that advances the
+// clock for another goroutine first waits until this goroutine sleeps. Otherwise the goroutine may
+// have read the clock before, and may begin its Sleep after the Advance.
 func (c *Clock) Sleepers() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

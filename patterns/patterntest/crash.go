@@ -15,31 +15,32 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Scenario is an operation that a process may die in.
+// Scenario is an operation in which a process can die.
 type Scenario struct {
 	// Setup fills an empty database. It may be nil.
 	Setup func(t *testing.T, db *mongo.Database)
-	// Operation is what dies: the connections of db break in the middle, and ctx ends.
+	// Operation is the operation that dies: the connections of db break in the middle of it, and
+	// ctx ends.
 	Operation func(ctx context.Context, db *mongo.Database) error
-	// After looks at what the death has left, mends it, and fails the test where something is lost
-	// or half done. db is the same database by a client that lives; transactions that were open are
-	// aborted.
+	// After looks at the state after the death and repairs it. It fails the test if something is
+	// lost or half done. db is the same database, by a client that lives. Open transactions of the
+	// dead client are aborted.
 	After func(t *testing.T, db *mongo.Database, death Death)
 }
 
-// Death tells how far an operation came.
+// Death says how far an operation came before the process died.
 type Death struct {
-	// Commands is how many commands the server has executed.
+	// Commands is the number of commands that the server has executed.
 	Commands int
-	// Unheard reports that the answer to the last of them did not arrive.
+	// Unheard reports that the reply to the last of these commands did not arrive.
 	Unheard bool
-	// Survived is set in the last run, in which nothing broke.
+	// Survived is set in the last run, in which no connection broke.
 	Survived bool
-	// Err is what the operation returned.
+	// Err is the error that the operation returned.
 	Err error
 }
 
-// String says where the process died.
+// String returns the point at which the process died.
 func (d Death) String() string {
 	switch {
 	case d.Survived:
@@ -51,24 +52,25 @@ func (d Death) String() string {
 	}
 }
 
-// operationTime bounds one run of an operation.
+// operationTime is the time limit of one run of an operation.
 const operationTime = 30 * time.Second
 
-// deadTime is how long what a process does regardless of its context, such as giving back what it
-// holds, may look for the server that it has lost.
+// deadTime is how long a dead client looks for its server. An operation may ignore the end of its
+// context, for example to release a lock: then it must not wait long.
 const deadTime = 50 * time.Millisecond
 
-// PointsAttribute is the attribute of a test (see [testing.T.Attr]) that says at how many points
-// its operation died.
+// PointsAttribute is an attribute of a test (see [testing.T.Attr]). Its value is the number of
+// points at which the operation of the test died.
 const PointsAttribute = "crashpoints"
 
-// maxCommands bounds the points that are tried: an operation that never ends is a mistake.
+// maxCommands is the largest number of commands of an operation. An operation that needs more is
+// taken for one that never ends.
 const maxCommands = 1000
 
 // Crash runs a scenario once for each point at which the process can die: before each command, and
-// behind it but before its answer. The last run is the one in which nothing breaks. It returns how
-// many points there were, and says so in an attribute of the test (`make crashpoints` adds them
-// up).
+// between each command and its reply. In the last run, no connection breaks. Crash returns the
+// number of points, and stores it in an attribute of the test (`make crashpoints` adds up the
+// attributes).
 func Crash(t *testing.T, s Scenario) (points int) {
 	t.Helper()
 	defer func() { t.Attr(PointsAttribute, strconv.Itoa(points)) }()
@@ -89,7 +91,7 @@ func Crash(t *testing.T, s Scenario) (points int) {
 	return points
 }
 
-// run lets the process die at one point.
+// run runs the scenario once. The process dies at the given point.
 func (s *Scenario) run(t *testing.T, death Death) Death {
 	server := Start(t)
 	db := server.Database()
@@ -104,7 +106,7 @@ func (s *Scenario) run(t *testing.T, death Death) Death {
 		fuse.dialer = dialerOf(o)
 		o.SetDialer(fuse).SetServerSelectionTimeout(deadTime).SetMonitor(&event.CommandMonitor{Started: dead.note})
 	})
-	// it may take longer than deadTime to find the server the first time
+	// The client may take longer than deadTime to find the server the first time.
 	for client.Ping(ctx, nil) != nil && ctx.Err() == nil {
 	}
 	fuse.arm()
@@ -121,9 +123,8 @@ func (s *Scenario) run(t *testing.T, death Death) Death {
 	return death
 }
 
-// sessions are those of a client that dies. A server keeps the transaction of a dead client, and
-// what it has locked, until transactionLifetimeLimitSeconds are over: a minute, for which no test
-// waits.
+// sessions has the sessions of a client that dies. A server keeps the transaction of a dead client,
+// with its locks, for transactionLifetimeLimitSeconds: for a minute, which is too long for a test.
 type sessions struct {
 	mu   sync.Mutex
 	seen map[string]bson.Raw
@@ -139,7 +140,7 @@ func (s *sessions) note(_ context.Context, e *event.CommandStartedEvent) {
 	s.seen[string(lsid)] = append(bson.Raw(nil), lsid...)
 }
 
-// end ends the transactions of a client, as if that time had passed.
+// end aborts the transactions of the dead client, as if their lifetime had passed.
 func (s *sessions) end(t *testing.T, db *mongo.Database) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

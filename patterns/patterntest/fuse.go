@@ -11,23 +11,25 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// errDied is what a connection answers after the death of its process.
+// errDied is the error of each connection after the death of the process.
 var errDied = errors.New("patterntest: the process is dead")
 
-// fuse makes the connections of a client, and breaks them all at one point.
+// fuse makes the connections of a client, and closes all of them at one point.
 type fuse struct {
 	dialer options.ContextDialer
 	death  Death
 	blow   context.CancelFunc
 
-	mu       sync.Mutex
-	armed    bool // commands count
-	blown    bool
-	commands int // that were sent
+	mu sync.Mutex
+	// armed is set when commands count.
+	armed bool
+	blown bool
+	// commands is the number of commands that were sent.
+	commands int
 	conns    []net.Conn
 }
 
-// dialerOf returns how a client connects.
+// dialerOf returns the dialer of the options, or the default dialer.
 func dialerOf(o *options.ClientOptions) options.ContextDialer {
 	if o.Dialer != nil {
 		return o.Dialer
@@ -50,7 +52,7 @@ func (f *fuse) DialContext(ctx context.Context, network, address string) (net.Co
 	return &fusedConn{Conn: c, fuse: f}, nil
 }
 
-// arm begins to count.
+// arm makes the fuse count commands from now on.
 func (f *fuse) arm() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,7 +65,8 @@ func (f *fuse) state() (blown bool, commands int) {
 	return f.blown, f.commands
 }
 
-// sends is asked before a command is sent. last reports that its answer must not arrive.
+// sends decides before a command is sent: it returns errDied if the process is dead or dies now.
+// last reports that the process must die before the reply to the command arrives.
 func (f *fuse) sends() (last bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,7 +83,7 @@ func (f *fuse) sends() (last bool, err error) {
 	return f.death.Unheard && f.commands == f.death.Commands, nil
 }
 
-// kill ends the process.
+// kill lets the process die and returns errDied.
 func (f *fuse) kill() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,21 +93,23 @@ func (f *fuse) kill() error {
 	return errDied
 }
 
-// die needs the lock.
+// die closes all connections and ends the context of the operation. The caller must hold mu.
 func (f *fuse) die() {
 	f.blown = true
 	f.blow()
 	for _, c := range f.conns {
-		_ = c.Close() // the peer may have closed it; it is of no use any more either way
+		// An error means that the server has closed the connection already.
+		_ = c.Close()
 	}
 }
 
-// fusedConn is a connection of a fuse. As the driver uses it, one goroutine at a time writes, and
-// then reads.
+// fusedConn is a connection of a fuse. The driver uses it in one goroutine at a time: the goroutine
+// writes a command, and then reads the reply.
 type fusedConn struct {
 	net.Conn
 	fuse *fuse
-	last bool // the answer that comes must not arrive
+	// last is set if the process must die before the next reply arrives.
+	last bool
 }
 
 // Write implements net.Conn.
@@ -129,22 +134,27 @@ func (c *fusedConn) Write(p []byte) (int, error) {
 func (c *fusedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if c.last {
-		return 0, c.fuse.kill() // the command was executed: its answer has begun to arrive
+		// The reply has begun to arrive, so that the server has executed the command.
+		return 0, c.fuse.kill()
 	}
 	return n, err
 }
 
-// Of an OP_MSG message: https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/
+// The layout of an OP_MSG message:
+// https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/
 const (
-	opMsg        = 2013
-	headerSize   = 16
-	bodyOffset   = headerSize + 4 + 1 // behind the flags and the kind of the first section
-	nameOffset   = bodyOffset + 4 + 1 // behind the length of the document and the type of its first field
-	flagOneWayTo = 1 << 1             // moreToCome: there will be no answer
+	opMsg      = 2013
+	headerSize = 16
+	// bodyOffset is the end of the flags and of the kind of the first section.
+	bodyOffset = headerSize + 4 + 1
+	// nameOffset is the end of the document's length and of the type of its first field.
+	nameOffset = bodyOffset + 4 + 1
+	// flagOneWayTo is the flag moreToCome: there will not be a reply.
+	flagOneWayTo = 1 << 1
 )
 
-// parseCommand reports whether a message is a command of the application, and whether it will be
-// answered. What a driver does on its own account to keep its connections does not count.
+// parseCommand reports whether a message is a command of the application, and whether the server
+// will reply to it. Commands that the driver sends to keep its connections do not count.
 func parseCommand(p []byte) (command, answered bool) {
 	if len(p) < nameOffset || binary.LittleEndian.Uint32(p[12:]) != opMsg || p[headerSize+4] != 0 {
 		return false, true
@@ -153,7 +163,8 @@ func parseCommand(p []byte) (command, answered bool) {
 	switch string(name) {
 	case "hello", "isMaster", "ismaster", "endSessions", "saslStart", "saslContinue":
 		return false, true
-	// what patterns.Prepared asks once: an operation is not at another point behind it
+	// patterns.Prepared sends these commands once in a process. For the operation, a death before
+	// one of them is the same as a death after it.
 	case "listIndexes", "listCollections":
 		return false, true
 	}

@@ -12,9 +12,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// NoScans runs operations and then asks the server how it executes each of their commands: the test
-// fails where that is by reading a whole collection. The collections named in except may be read
-// so. It returns how many commands were explained.
+// NoScans runs operations, and then asks the server how it executes each of their commands. The
+// test fails if a command reads a whole collection. Commands on the collections in except may do
+// so. NoScans returns the number of commands that the server explained.
 func (s *Server) NoScans(t *testing.T, operations func(ctx context.Context, db *mongo.Database),
 	except ...string,
 ) (explained int) {
@@ -38,13 +38,14 @@ func (s *Server) NoScans(t *testing.T, operations func(ctx context.Context, db *
 	return explained
 }
 
-// explainable are the commands that choose a plan.
+// explainable has the commands for which the server chooses a plan.
 var explainable = map[string]bool{
 	"find": true, "aggregate": true, "count": true, "distinct": true, "update": true,
 	"delete": true, "findAndModify": true,
 }
 
-// explain asks for the plan of a command, of each statement of one that has several.
+// explain asks the server for the plan of a command. If the command has several statements, it asks
+// for the plan of each.
 func (s *Server) explain(t *testing.T, cmd bson.Raw, except []string) (explained int) {
 	t.Helper()
 	first, err := cmd.IndexErr(0)
@@ -70,8 +71,8 @@ func (s *Server) explain(t *testing.T, cmd bson.Raw, except []string) (explained
 	return explained
 }
 
-// statements returns a command without what belongs to its session; one for each statement, as only
-// single ones are explained.
+// statements returns a command without the fields of its session. If the command has several
+// statements, it returns one command for each, because the server explains only single statements.
 func statements(t *testing.T, cmd bson.Raw) (out []bson.D) {
 	t.Helper()
 	elements, err := cmd.Elements()

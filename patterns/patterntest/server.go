@@ -15,21 +15,21 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// URIVariable names the server that tests run on. Without it they run on an embedded database in
-// memory.
+// URIVariable is the environment variable that names the server of the tests. If it is not set, the
+// tests use an embedded database in memory.
 const URIVariable = "SHEAF_TEST_URI"
 
-// endTime is how long the end of a test may wait for the server.
+// endTime is how long the clean-up of a test may wait for the server.
 const endTime = 10 * time.Second
 
-// Server is where a test has its data: in databases that no other test sees.
+// Server is the server of one test. No other test uses its database.
 type Server struct {
 	tb      testing.TB
 	options func() *options.ClientOptions
 	db      *mongo.Database
 }
 
-// Start returns a server for a test. What the test leaves there is removed when it ends.
+// Start returns a server for a test. The database of the test is dropped when the test ends.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
 	s := &Server{tb: tb}
@@ -49,14 +49,15 @@ func Start(tb testing.TB) *Server {
 	return s
 }
 
-// Open is Start for a test that needs one database.
+// Open returns the database of a new server. It is for tests that need one database and no further
+// clients.
 func Open(tb testing.TB) *mongo.Database {
 	tb.Helper()
 	return Start(tb).Database()
 }
 
-// ReplicaSet reports whether the server of a database is a member of a replica set: others have no
-// transactions and no change streams.
+// ReplicaSet reports whether the server of a database is a member of a replica set. Other servers
+// have no transactions and no change streams.
 func ReplicaSet(tb testing.TB, db *mongo.Database) bool {
 	tb.Helper()
 	var hello struct {
@@ -68,10 +69,11 @@ func ReplicaSet(tb testing.TB, db *mongo.Database) bool {
 	return hello.SetName != ""
 }
 
-// Database returns the test's database.
+// Database returns the database of the test.
 func (s *Server) Database() *mongo.Database { return s.db }
 
-// Connect returns a further client, with other options if change is given. It ends with the test.
+// Connect returns another client. change, which may be nil, can set its options. The client is
+// closed when the test ends.
 func (s *Server) Connect(change func(*options.ClientOptions)) *mongo.Client {
 	s.tb.Helper()
 	opts := s.options()

@@ -93,7 +93,6 @@ var notClean = []string{
 	"patterns/ledger",
 	"patterns/lock",
 	"patterns/paging",
-	"patterns/patterntest",
 	"patterns/queue/moat",
 	"patterns/relation",
 	"patterns/seating",
