@@ -13,8 +13,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Buckets is a series of one document for each minute (hour, day) of a tag, with a sum for each
-// second (minute, hour) in it. It is safe for concurrent use.
+// Buckets is a series with one document for each tag and minute (hour, day), which has a sum for
+// each second (minute, hour) in it. Config.Resolution selects the length. Buckets is safe for
+// concurrent use.
 type Buckets struct {
 	store
 	slot  time.Duration
@@ -24,7 +25,7 @@ type Buckets struct {
 
 var _ Series = (*Buckets)(nil)
 
-// New returns the buckets of a database.
+// New returns a series that stores its buckets in db.
 func New(db *mongo.Database, cfg Config) (*Buckets, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -51,8 +52,8 @@ func New(db *mongo.Database, cfg Config) (*Buckets, error) {
 	return b, nil
 }
 
-// Add implements Series: one update for each bucket, in one command. After an error some buckets
-// may have their samples and others not.
+// Add implements Series. It updates each bucket once, all buckets in one command. After an error,
+// some buckets may have their samples and others not.
 func (b *Buckets) Add(ctx context.Context, samples ...Sample) error {
 	if err := b.ready(ctx); err != nil {
 		return err
@@ -84,7 +85,8 @@ func (b *Buckets) Add(ctx context.Context, samples ...Sample) error {
 	return nil
 }
 
-// Query implements Series. Steps of whole buckets are summed up from the buckets' totals.
+// Query implements Series. If a step is a whole number of buckets, Query sums up the totals of the
+// buckets.
 func (b *Buckets) Query(ctx context.Context, tag string, from, to time.Time, step time.Duration) ([]Point, error) {
 	q, err := newQuery(tag, from, to, step, b.slot)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/timeseries"
 )
 
-// Views of a page by the second, shown by the quarter of a minute.
+// The program counts the views of a page by the second, and shows them by the quarter of a minute.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -48,7 +48,7 @@ func Example() {
 	// 12:00:45 0
 }
 
-// Documents of the next day are made when there is little to do.
+// A program creates the documents of the next day while it has little to do.
 func ExampleWindows() {
 	ctx := context.Background()
 	db, err := sheaf.Open(sheaf.Memory, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Native is a series in a time-series collection, in which the server keeps the single samples,
-// compressed. It is safe for concurrent use.
+// Native is a series in a time-series collection. The server keeps the single samples in it,
+// compressed. Native is safe for concurrent use.
 type Native struct {
 	env  patterns.Env
 	coll *mongo.Collection
@@ -25,8 +25,8 @@ type Native struct {
 
 var _ Series = (*Native)(nil)
 
-// NewNative returns a series in a time-series collection of a database. Config.Prefill and
-// Config.Lead have no meaning for it.
+// NewNative returns a series in a time-series collection of db. It does not use Config.Prefill and
+// Config.Lead.
 func NewNative(db *mongo.Database, cfg Config) (*Native, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -35,14 +35,14 @@ func NewNative(db *mongo.Database, cfg Config) (*Native, error) {
 	return &Native{env: cfg.Env, coll: db.Collection(cfg.Collection), cfg: cfg}, nil
 }
 
-// Codes of errors.
+// Error codes of the server.
 const (
 	namespaceExists = 48
 	unknownField    = 40415
 )
 
-// EnsureIndexes implements Series: it creates the collection, which needs to be one for time series
-// from the beginning.
+// EnsureIndexes implements Series. It creates the collection, because a collection can become a
+// time-series collection only when it is created.
 func (s *Native) EnsureIndexes(ctx context.Context) error {
 	granularity := [...]string{Seconds: "seconds", Minutes: "minutes", Hours: "hours"}[s.cfg.Resolution]
 	opts := options.CreateCollection().SetTimeSeriesOptions(
@@ -56,7 +56,8 @@ func (s *Native) EnsureIndexes(ctx context.Context) error {
 		switch {
 		case failed.HasErrorCode(namespaceExists):
 			err = nil
-		case failed.HasErrorCode(unknownField): // before MongoDB 5.0
+		// The server is older than MongoDB 5.0.
+		case failed.HasErrorCode(unknownField):
 			return fmt.Errorf("%w: %w", ErrNative, err)
 		}
 	}
@@ -69,29 +70,31 @@ func (s *Native) EnsureIndexes(ctx context.Context) error {
 	return s.ready(ctx)
 }
 
-// ready fails if the collection is an ordinary one, which an insert before EnsureIndexes makes.
+// ready fails if the collection is an ordinary one: an insert before the first EnsureIndexes
+// creates an ordinary collection.
 func (s *Native) ready(ctx context.Context) error {
 	return s.prepared.CheckKind(ctx, s.coll, patterns.TimeSeries)
 }
 
-// Indexes returns what samples are found by. Servers from 6.3 on have this index by themselves.
+// Indexes returns the index by which queries find samples. MongoDB 6.3 and later create this index
+// themselves.
 func (s *Native) Indexes() []patterns.Index {
 	byTag := bson.D{{tagField, 1}, {timeField, 1}}
 	return []patterns.Index{{Collection: s.coll.Name(), Model: mongo.IndexModel{Keys: byTag}}}
 }
 
-// ShardKeys returns how samples are distributed over shards.
+// ShardKeys returns the shard key of the samples.
 func (s *Native) ShardKeys() []patterns.ShardKey {
 	return []patterns.ShardKey{{Collection: s.coll.Name(), Key: bson.D{{tagField, 1}, {timeField, 1}}}}
 }
 
-// Shard distributes the samples over the shards of a cluster.
+// Shard shards the collection by the key of ShardKeys.
 func (s *Native) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, s.coll.Database(), s.ShardKeys())
 }
 
-// Add implements Series: one insert of all samples. After an error some may be there and others
-// not.
+// Add implements Series. It inserts all samples with one command. After an error, some samples may
+// be stored and others not.
 func (s *Native) Add(ctx context.Context, samples ...Sample) error {
 	if len(samples) == 0 {
 		return nil
@@ -109,7 +112,7 @@ func (s *Native) Add(ctx context.Context, samples ...Sample) error {
 	return nil
 }
 
-// Query implements Series. The step is a multiple of a millisecond.
+// Query implements Series. The step must be a multiple of a millisecond.
 func (s *Native) Query(ctx context.Context, tag string, from, to time.Time, step time.Duration) ([]Point, error) {
 	q, err := newQuery(tag, from, to, step, time.Millisecond)
 	if err != nil {
@@ -119,7 +122,7 @@ func (s *Native) Query(ctx context.Context, tag string, from, to time.Time, step
 	return q.run(ctx, s.coll, mongo.Pipeline{q.match(time.Millisecond), samples})
 }
 
-// Last implements Series. The point is one sample.
+// Last implements Series. The point is the last sample that is not zero.
 func (s *Native) Last(ctx context.Context, tag string) (Point, error) {
 	var sample struct {
 		At time.Time `bson:"timestamp"`
@@ -131,5 +134,5 @@ func (s *Native) Last(ctx context.Context, tag string) (Point, error) {
 	return Point{Start: sample.At.UTC(), N: sample.N}, err
 }
 
-// Check implements Series. There are no sums that could be wrong.
+// Check implements Series. It finds no violations: Native stores no sums that could be wrong.
 func (s *Native) Check(context.Context) ([]patterns.Violation, error) { return nil, nil }

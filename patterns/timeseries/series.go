@@ -12,83 +12,90 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of series.
+// The errors of the package.
 var (
-	// ErrStep is returned for a step that is not a positive multiple of what the design tells
-	// apart.
+	// ErrStep is returned for a step that is not a positive multiple of the resolution of the
+	// design.
 	ErrStep = errors.New("timeseries: the step is not a multiple of the resolution")
 	// ErrRange is returned for a query of more than MaxPoints points.
 	ErrRange = errors.New("timeseries: the query would have too many points")
-	// ErrNone is returned by Last for a tag without samples.
+	// ErrNone is returned by Last if the tag has no samples that are not zero.
 	ErrNone = errors.New("timeseries: there are no samples")
-	// ErrNative is returned by a server that has no time-series collections.
+	// ErrNative is returned by Native.EnsureIndexes if the server does not support time-series
+	// collections.
 	ErrNative = errors.New("timeseries: the server has no time-series collections")
 )
 
-// MaxPoints is how many points a query may return.
+// MaxPoints is the largest number of points of a query.
 const MaxPoints = 100_000
 
-// Series is what the three designs have in common.
+// Series is the interface of the three designs.
 type Series interface {
-	// Add adds samples to the sums of their times.
+	// Add adds each sample to the sum of its time.
 	Add(ctx context.Context, samples ...Sample) error
-	// Query returns the sums of a tag from one time to another, one for each step. from is rounded
-	// down and to up to a multiple of step since 1970; where there are no samples, the sum is zero.
+	// Query returns the sums of a tag between two times, one for each step. It rounds from down and
+	// to up to a multiple of step since 1970. The sum is zero for a step without samples.
 	Query(ctx context.Context, tag string, from, to time.Time, step time.Duration) ([]Point, error)
 	// Last returns the last point of a tag that is not zero, or ErrNone.
 	Last(ctx context.Context, tag string) (Point, error)
-	// EnsureIndexes creates what the design needs.
+	// EnsureIndexes creates the indexes of the design, and the collection if needed.
 	EnsureIndexes(ctx context.Context) error
-	// Check lists what contradicts the design's rules.
+	// Check lists the violations of the rules of the design.
 	Check(ctx context.Context) ([]patterns.Violation, error)
 }
 
-// Sample is an amount that belongs to a time: views, bytes, cents.
+// Sample is an amount at a time: views, bytes or cents.
 type Sample struct {
 	Tag string
 	At  time.Time
 	N   int64
 }
 
-// Point is the sum of what belongs to the time from Start on.
+// Point is the sum of the samples of the step that begins at Start.
 type Point struct {
 	Start time.Time
 	N     int64
 }
 
-// Resolution is what Buckets tell apart.
+// Resolution is the length of the shortest time for which Buckets keeps its own sum.
 type Resolution int
 
 // Resolutions.
 const (
-	Seconds Resolution = iota // a bucket is a minute
-	Minutes                   // a bucket is an hour
-	Hours                     // a bucket is a day, by UTC
+	// A bucket is a minute.
+	Seconds Resolution = iota
+	// A bucket is an hour.
+	Minutes
+	// A bucket is a day in UTC.
+	Hours
 )
 
 // Config configures a series. The zero value works.
 type Config struct {
 	patterns.Env
-	// Collection is "series" if empty. Each design needs one of its own.
+	// Collection is the name of the collection; "series" if empty. Each design needs its own
+	// collection.
 	Collection string
-	// Resolution is what Buckets tell apart, and what Native tells the server of the distance of
-	// samples.
+	// Resolution is the resolution of Buckets. Native passes it to the server as the granularity of
+	// the collection.
 	Resolution Resolution
-	// Keep removes documents this long after the time that they begin with. Zero keeps them.
+	// Keep is how long documents are kept after the time at which they begin. If it is zero, they
+	// are kept for ever.
 	Keep time.Duration
-	// Prefill is the probability with which a sample makes the documents of its tag's next hour (of
-	// the next six, in Windows): one over the number of a tag's samples in that time. Zero never
-	// does.
+	// Prefill is the probability with which a sample creates the documents of its tag's next hour
+	// (the next six hours of Windows; the next day of Buckets with the resolution Hours). A good
+	// value is one over the number of samples that a tag has in that time. If it is zero, samples
+	// do not create documents beforehand.
 	Prefill float64
-	// Lead is how long before its begin Run makes the documents of the next hour; DefaultLead if
-	// zero.
+	// Lead is how long before the next hour Run begins to create the documents of that hour;
+	// DefaultLead if zero.
 	Lead time.Duration
 }
 
-// DefaultLead is when Run makes the documents of the next hour.
+// DefaultLead is the default of Config.Lead.
 const DefaultLead = 10 * time.Minute
 
-// The fields that documents of all designs have.
+// The fields that the documents of all designs have.
 const (
 	tagField  = "tag"
 	timeField = "timestamp"
@@ -119,7 +126,7 @@ func floor(t time.Time, d time.Duration) time.Time {
 	return time.UnixMilli(t.UnixMilli() - rest).UTC()
 }
 
-// floorOf is the expression of floor.
+// floorOf is floor as an expression of the server.
 func floorOf(at any, d time.Duration) bson.D {
 	since := bson.D{{"$subtract", bson.A{at, time.UnixMilli(0)}}}
 	whole := bson.D{{"$multiply", bson.A{
@@ -128,7 +135,7 @@ func floorOf(at any, d time.Duration) bson.D {
 	return bson.D{{"$add", bson.A{time.UnixMilli(0), whole}}}
 }
 
-// query is a rounded query.
+// query is a query whose times are rounded to whole steps.
 type query struct {
 	tag      string
 	from, to time.Time
@@ -149,13 +156,15 @@ func newQuery(tag string, from, to time.Time, step, resolution time.Duration) (*
 	return q, nil
 }
 
-// match selects the documents of a query, where each of them covers a span of time.
+// match returns the stage that selects the documents of a query, if each document covers the given
+// span.
 func (q *query) match(span time.Duration) bson.D {
 	when := bson.D{{"$gte", floor(q.from, span)}, {"$lt", q.to}}
 	return bson.D{{"$match", bson.D{{tagField, q.tag}, {timeField, when}}}}
 }
 
-// run sums up what stages leave: n at the time at. Points without a sum are zero.
+// run sums up the results of stages: each result has a number n and a time at. A point without
+// results has the sum zero.
 func (q *query) run(ctx context.Context, coll *mongo.Collection, stages mongo.Pipeline) ([]Point, error) {
 	stages = append(stages,
 		bson.D{{"$match", bson.D{{"at", bson.D{{"$gte", q.from}, {"$lt", q.to}}}}}},
@@ -181,7 +190,7 @@ func (q *query) run(ctx context.Context, coll *mongo.Collection, stages mongo.Pi
 	return points, nil
 }
 
-// at is the expression for a time in a document.
+// at is an expression for the time that lies offset units after the timestamp of a document.
 func at(offset any, unit time.Duration) bson.D {
 	millis := bson.D{{"$multiply", bson.A{offset, unit.Milliseconds()}}}
 	return bson.D{{"$add", bson.A{"$" + timeField, millis}}}

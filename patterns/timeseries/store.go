@@ -13,20 +13,21 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// store is what Buckets and Windows have in common: a document for each tag and span of time, which
-// is made with zeros beforehand, or when it is first needed.
+// store is the common part of Buckets and Windows. It keeps one document for each tag and span of
+// time. A document is created with zeros beforehand, or when the first sample needs it.
 type store struct {
-	env   patterns.Env
-	coll  *mongo.Collection
-	cfg   Config
-	span  time.Duration
-	ahead time.Duration // what is made beforehand in one go
+	env  patterns.Env
+	coll *mongo.Collection
+	cfg  Config
+	span time.Duration
+	// ahead is the length of the time for which documents are created beforehand in one go.
+	ahead time.Duration
 	zeros func() bson.D
 
 	prepared patterns.Prepared
 }
 
-// key names a document.
+// key identifies a document.
 type key struct {
 	tag   string
 	start int64
@@ -40,8 +41,9 @@ func (k key) filter() bson.D {
 	return bson.D{{tagField, k.tag}, {timeField, time.UnixMilli(k.start)}}
 }
 
-// Preallocate makes the documents of a tag that begin in [from, to), with zeros, as far as they do
-// not exist: what is counted already stays. It returns how many documents there then are.
+// Preallocate creates the documents of a tag that begin in [from, to), with zeros. It does not
+// change documents that exist, so that their sums stay. It returns the number of documents that
+// then exist.
 func (s *store) Preallocate(ctx context.Context, tag string, from, to time.Time) (int64, error) {
 	if err := s.ready(ctx); err != nil {
 		return 0, err
@@ -64,8 +66,8 @@ func (s *store) Preallocate(ctx context.Context, tag string, from, to time.Time)
 	return n, nil
 }
 
-// prefill makes the next documents of some tags. It is a convenience: without it the first sample
-// makes them.
+// prefill creates the next documents of some tags. It only logs errors: without these documents,
+// the first sample creates them.
 func (s *store) prefill(ctx context.Context, samples []Sample) {
 	if s.cfg.Prefill == 0 {
 		return
@@ -81,12 +83,12 @@ func (s *store) prefill(ctx context.Context, samples []Sample) {
 	}
 }
 
-// next returns when the next documents begin.
+// next returns the time at which the next documents begin.
 func (s *store) next() time.Time { return floor(s.env.Now(), s.ahead).Add(s.ahead) }
 
-// PreallocateNext makes the next hour's documents (the next six hours', in Windows) of all tags
-// that have samples in the current one, and spreads this over the time that is left until half of
-// Lead. It returns how many tags that were.
+// PreallocateNext creates the documents of the next hour (the next six hours of Windows) for all
+// tags that have samples in the current hour. It distributes the work over the time until half of
+// Config.Lead before the next hour. It returns the number of tags.
 func (s *store) PreallocateNext(ctx context.Context) (tags int, err error) {
 	next := s.next()
 	now := bson.D{{timeField, bson.D{{"$gte", next.Add(-s.ahead)}, {"$lt", next}}}}
@@ -108,8 +110,8 @@ func (s *store) PreallocateNext(ctx context.Context) (tags int, err error) {
 	return len(active), nil
 }
 
-// Run calls PreallocateNext before each hour (each six hours, in Windows), until ctx ends. Several
-// processes may do so.
+// Run calls PreallocateNext before each hour (before every sixth hour for Windows) until ctx ends.
+// Several processes may call Run at the same time.
 func (s *store) Run(ctx context.Context) error {
 	for {
 		next := s.next()
@@ -127,7 +129,8 @@ func (s *store) Run(ctx context.Context) error {
 	}
 }
 
-// Indexes returns what documents are found by, and what removes them.
+// Indexes returns the index by which queries find documents, and the index that removes old
+// documents.
 func (s *store) Indexes() []patterns.Index {
 	byTime := options.Index()
 	if s.cfg.Keep > 0 {
@@ -147,34 +150,35 @@ func (s *store) EnsureIndexes(ctx context.Context) error {
 	return s.prepared.Ensure(ctx, s.coll.Database(), s.Indexes())
 }
 
-// ready fails before the first use without the indexes: a tag could have two documents of one time.
+// ready fails if the indexes were not created before the first use: without them, a tag could have
+// two documents for one span of time.
 func (s *store) ready(ctx context.Context) error {
 	return s.prepared.Check(ctx, s.coll.Database(), s.cfg.Logger, s.Indexes)
 }
 
-// ShardKeys returns how documents are distributed over shards: a tag's stay together until they are
-// many.
+// ShardKeys returns the shard key of the collection. The documents of a tag stay on one shard until
+// they are many.
 func (s *store) ShardKeys() []patterns.ShardKey {
 	byTag := bson.D{{tagField, 1}, {timeField, 1}}
 	return []patterns.ShardKey{{Collection: s.coll.Name(), Key: byTag, Unique: true}}
 }
 
-// Shard distributes the documents over the shards of a cluster.
+// Shard shards the collection by the key of ShardKeys.
 func (s *store) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, s.coll.Database(), s.ShardKeys())
 }
 
-// last finds a tag's last document that meets a condition.
+// last finds the last document of a tag that meets a condition.
 func (s *store) last(ctx context.Context, tag string, condition bson.E, doc any) error {
 	opts := options.FindOne().SetSort(bson.D{{timeField, -1}})
 	return lastError(tag, s.coll.FindOne(ctx, bson.D{{tagField, tag}, condition}, opts).Decode(doc))
 }
 
-// RuleOne is a rule of Check of both Buckets and Windows.
+// RuleOne is a rule of Buckets.Check and Windows.Check.
 const RuleOne = "a tag has one document for each span of time, which begins with it"
 
-// check lists the documents that wrong is true of, by the rule it breaks, and those that break
-// RuleOne.
+// check lists the documents for which the expression wrong is true as violations of rule, and the
+// documents that violate RuleOne.
 func (s *store) check(ctx context.Context, rule string, wrong any) (out []patterns.Violation, err error) {
 	misplaced := bson.D{{"$ne", bson.A{"$" + timeField, floorOf("$"+timeField, s.span)}}}
 	for _, r := range []struct {

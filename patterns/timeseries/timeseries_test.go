@@ -47,7 +47,7 @@ func windows(t testing.TB, db *mongo.Database, cfg timeseries.Config) *timeserie
 	return w
 }
 
-// design is one of the designs, by what it tells apart.
+// design is a design, with the resolution that queries can use.
 type design struct {
 	name string
 	slot time.Duration
@@ -152,7 +152,8 @@ func TestQuery(t *testing.T) {
 	})
 }
 
-// compare expects of points that they begin and end with whole steps and have the samples of a.
+// compare fails unless the points have all whole steps of the time, and the sums of the samples of
+// tag a.
 func compare(t *testing.T, got []timeseries.Point, samples []timeseries.Sample,
 	from, to time.Time, step time.Duration,
 ) {
@@ -204,7 +205,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTogether has goroutines add to the same spans of time at once, some of which make the
+// TestTogether lets goroutines add samples to the same spans of time. Some of them create the
 // documents beforehand.
 func TestTogether(t *testing.T) {
 	each(t, func(t *testing.T, d design) {
@@ -238,7 +239,7 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// TestCrashAdd lets the process die at every point: a document has its samples or not.
+// TestCrashAdd lets the process die at every point: a document has all its samples or none.
 func TestCrashAdd(t *testing.T) {
 	t.Parallel()
 	for _, d := range designs {
@@ -281,8 +282,8 @@ func TestCrashAdd(t *testing.T) {
 	}
 }
 
-// TestCrashPreallocate lets the process die at every point: what was counted stays, and the next
-// one makes what is missing.
+// TestCrashPreallocate lets the process die at every point: the sums stay, and the next Preallocate
+// creates the missing documents.
 func TestCrashPreallocate(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{
@@ -346,7 +347,7 @@ func TestNoScans(t *testing.T) {
 	})
 }
 
-// TestBroken breaks each rule by documents that others have written.
+// TestBroken breaks each rule by a change of a document, and expects Check to find it.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ collection, change, want string }{
@@ -368,7 +369,8 @@ func TestBroken(t *testing.T) {
 		}
 		must(t, err)
 		must(t, s.EnsureIndexes(t.Context()))
-		must(t, db.Collection(tt.collection).Indexes().DropAll(t.Context())) // the changes break what they promise
+		// The indexes would prevent the changes.
+		must(t, db.Collection(tt.collection).Indexes().DropAll(t.Context()))
 		must(t, s.Add(t.Context(), timeseries.Sample{Tag: "a", At: begin, N: 1}))
 		mustHold(t, s)
 		coll := db.Collection(tt.collection)
@@ -390,11 +392,13 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestPrefill makes the next hour's documents with the first sample, and Run before the hour.
+// TestPrefill creates the documents of the next hour in two ways: by the first sample, and by Run
+// before the hour.
 func TestPrefill(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
-	now := clock.Now() // 12:00
+	// The clock shows 12:00.
+	now := clock.Now()
 	db := patterntest.Open(t)
 	count := func(coll string, from time.Time) int64 {
 		n, err := db.Collection(coll).CountDocuments(t.Context(), bson.D{{"timestamp", bson.D{{"$gte", from}}}})
@@ -432,12 +436,14 @@ func TestPrefill(t *testing.T) {
 	}
 }
 
-// TestCrashPreallocateNext lets the job die at every point; the next one makes what is missing.
+// TestCrashPreallocateNext lets the process die at every point. The next PreallocateNext creates
+// the missing documents.
 func TestCrashPreallocateNext(t *testing.T) {
 	t.Parallel()
 	now := patterntest.NewClock().Now()
 	late := patterntest.NewClock()
-	late.Advance(59 * time.Minute) // so that it does not pause
+	// PreallocateNext does not pause at this time.
+	late.Advance(59 * time.Minute)
 	env := patterns.Env{Clock: late}
 	points := patterntest.Crash(t, patterntest.Scenario{
 		Setup: func(t *testing.T, db *mongo.Database) {
@@ -465,7 +471,8 @@ func TestCrashPreallocateNext(t *testing.T) {
 			}
 		},
 	})
-	if points != 10 { // the tags, and two commands for each
+	// PreallocateNext sends one command for the tags, and two commands for each of the two tags.
+	if points != 10 {
 		t.Errorf("%d points", points)
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Windows is a series of one document for each six hours of a tag, by UTC, with arrays of sums for
-// each minute and hour. All documents are copies of one template, and their shape never changes. It
-// is safe for concurrent use.
+// Windows is a series with one document for each tag and six hours in UTC. The document has arrays
+// with the sums of each minute and each hour. All documents are copies of one template, and their
+// shape never changes. Windows is safe for concurrent use.
 type Windows struct{ store }
 
 var _ Series = (*Windows)(nil)
 
-// windowHours is how many hours a window has.
+// windowHours is the number of hours of a window.
 const windowHours = 6
 
-// NewWindows returns the windows of a database. Config.Resolution has no meaning for them.
+// NewWindows returns a series that stores its windows in db. It does not use Config.Resolution.
 func NewWindows(db *mongo.Database, cfg Config) (*Windows, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -42,8 +42,8 @@ func NewWindows(db *mongo.Database, cfg Config) (*Windows, error) {
 	return w, nil
 }
 
-// Add implements Series: one update for each window; where that does not exist, it is made, and the
-// update tried again. After an error some windows may have their samples and others not.
+// Add implements Series. It updates each window once. If a window does not exist, Add creates it
+// and repeats the update. After an error, some windows may have their samples and others not.
 func (w *Windows) Add(ctx context.Context, samples ...Sample) error {
 	if err := w.ready(ctx); err != nil {
 		return err
@@ -68,8 +68,8 @@ func (w *Windows) Add(ctx context.Context, samples ...Sample) error {
 	return nil
 }
 
-// addTries bounds how often an update is tried. The second time fails where the window has been
-// removed again meanwhile, as it is old.
+// addTries is how often Add tries to update a window. The second try fails if the window is old, so
+// that it was removed again after Add had created it.
 const addTries = 3
 
 func (w *Windows) add(ctx context.Context, k key, change bson.D) error {
@@ -90,7 +90,8 @@ func (w *Windows) add(ctx context.Context, k key, change bson.D) error {
 	return fmt.Errorf("timeseries: the window of %s at %v is removed as soon as it is made", k.tag, time.UnixMilli(k.start).UTC())
 }
 
-// Query implements Series. Steps of whole hours are summed up from the hours.
+// Query implements Series. If a step is a whole number of hours, Query sums up the sums of the
+// hours.
 func (w *Windows) Query(ctx context.Context, tag string, from, to time.Time, step time.Duration) ([]Point, error) {
 	q, err := newQuery(tag, from, to, step, time.Minute)
 	if err != nil {
@@ -112,7 +113,7 @@ func (w *Windows) Query(ctx context.Context, tag string, from, to time.Time, ste
 	return q.run(ctx, w.coll, stages)
 }
 
-// window is a document.
+// window is a document of Windows.
 type window struct {
 	Start  time.Time `bson:"timestamp"`
 	Visits struct {
@@ -141,7 +142,8 @@ const RuleHours = "a window has six hours of sixty minutes, which sum up to the 
 
 // Check implements Series. It reads all documents.
 func (w *Windows) Check(ctx context.Context) ([]patterns.Violation, error) {
-	array := func(v string) bson.D { // an increment without a template would have made a document
+	// If the field was created by an increment without a template, it is a document.
+	array := func(v string) bson.D {
 		return bson.D{{"$cond", bson.A{bson.D{{"$isArray", v}}, v, bson.A{}}}}
 	}
 	each := func(in any) bson.D {

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/timeseries"
 )
 
-// TestW037 adds to a second of a minute that has no bucket, twice; the second key of W038 comes by
-// the next second.
+// TestW037 adds to the same second twice, in a minute without a bucket. A sample of the next second
+// adds the second key of W038.
 func TestW037(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -34,7 +34,7 @@ func TestW037(t *testing.T) {
 	}
 }
 
-// TestW039 preallocates an hour.
+// TestW039 creates the documents of an hour beforehand.
 func TestW039(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -50,7 +50,7 @@ func TestW039(t *testing.T) {
 	}
 }
 
-// TestW040 counts in a template of six hours, whose shape does not change.
+// TestW040 adds to a template of six hours, whose shape does not change.
 func TestW040(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -60,7 +60,8 @@ func TestW040(t *testing.T) {
 		t.Errorf("%d documents: %v", n, err)
 	}
 	must(t, w.Add(t.Context(), timeseries.Sample{Tag: "fred", At: start, N: 3}))
-	mustHold(t, w) // six times sixty minutes
+	// The rules say that the window has six hours of sixty minutes.
+	mustHold(t, w)
 	var doc struct {
 		Visits struct {
 			Minutes [][]int64
@@ -73,7 +74,7 @@ func TestW040(t *testing.T) {
 	}
 }
 
-// TestW041 takes away what only kept room.
+// TestW041 removes a field that only reserved space in the document.
 func TestW041(t *testing.T) {
 	t.Parallel()
 	coll := patterntest.Open(t).Collection("c")

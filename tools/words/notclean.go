@@ -97,7 +97,6 @@ var notClean = []string{
 	"patterns/relation",
 	"patterns/seating",
 	"patterns/social",
-	"patterns/timeseries",
 	"patterns/topic",
 	"sim/report",
 	"tools/commits",
