@@ -8,10 +8,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Cursor is a place among documents: that of the document with certain values in the sort fields.
+// Cursor is a position in the order of the documents. It holds the values that a document has in
+// the sort fields.
 type Cursor struct{ values []bson.RawValue }
 
-// String returns the cursor as text of letters, digits, '-' and '_'.
+// String returns the cursor as text that contains only letters, digits, '-' and '_'.
 func (c *Cursor) String() string {
 	doc := bson.D{}
 	for _, v := range c.values {
@@ -27,7 +28,9 @@ func (c *Cursor) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (c *Cursor) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// Parse reads a cursor that String returned for a pager of the same order.
+// Parse returns the cursor of a text that String has returned. The cursor must come from a pager
+// with the same sort fields. ErrCursor is returned if the text is not a cursor, or has another
+// number of values; Parse cannot check the names of the fields.
 func (p *Pager[T]) Parse(text string) (*Cursor, error) {
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || bson.Raw(data).Validate() != nil {
@@ -45,7 +48,7 @@ func (p *Pager[T]) Parse(text string) (*Cursor, error) {
 	return &Cursor{values: values}, nil
 }
 
-// place returns the place of a document.
+// place returns the cursor of a document.
 func (p *Pager[T]) place(doc bson.Raw) (*Cursor, error) {
 	c := &Cursor{}
 	for _, k := range p.keys {
@@ -58,7 +61,8 @@ func (p *Pager[T]) place(doc bson.Raw) (*Cursor, error) {
 	return c, nil
 }
 
-// lookup returns the value by which a document is sorted; null stands for one that is missing.
+// lookup returns the value by which the server sorts a document. It returns null if the field is
+// missing.
 func lookup(doc bson.Raw, path string) (bson.RawValue, error) {
 	null := bson.RawValue{Type: bson.TypeNull}
 	name, rest, nested := strings.Cut(path, ".")

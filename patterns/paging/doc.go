@@ -18,56 +18,59 @@
 //
 // # The problem
 //
-// find().sort().skip(20 * page).limit(20) reads and throws away all that stands before the page,
-// and shows a document twice, or never, when others are inserted or removed meanwhile. A page that
-// instead begins behind the last document seen costs the same wherever it is, and nothing moves it.
+// find().sort().skip(20 * page).limit(20) reads all documents before the page and throws them away.
+// It shows a document twice, or never, if other documents are inserted or removed meanwhile. A page
+// that begins after the last document of the page before costs the same everywhere, and other
+// writes do not move it.
 //
-// When not to use it: for "page 17 of 230" links. A position that can be jumped to needs a count of
-// what stands before it.
+// When not to use it: for "page 17 of 230" links. A jump to a page needs the number of documents
+// before that page.
 //
 // # The documents
 //
-// Any collection. Documents are ordered by the fields of Sort, and by _id behind them, so that no
-// two are equal:
+// A pager works with any collection. It orders the documents by the fields of Sort, and then by
+// _id, so that no two documents are equal:
 //
 //	posts: {_id: ObjectId("…"), thread: 7, date: ISODate("…"), text: "…"}
-//	index: {thread: 1, date: 1, _id: 1}   // the fields of Equal, those of Sort, _id
+//	index: {thread: 1, date: 1, _id: 1}   // the fields of Equal, then of Sort, then _id
 //
-// The fields of Sort may be missing, null, and of different types; arrays, of which MongoDB sorts
-// by one element, and regular expressions and code, which it does not compare, are refused
-// (ErrType).
+// A field of Sort may be missing, null, or of different types. Arrays, regular expressions and code
+// are refused (ErrType): MongoDB sorts an array by one of its elements, and does not compare
+// regular expressions and code with $gt.
 //
 // # Operations
 //
 //	First, Last, After, Before   1 find, of one document more than the page has
 //
-// A Cursor is text that a program may give to its clients and take back: it holds the values of the
-// sort fields of a document, not its position. The document itself may be gone when the cursor is
-// used.
+// A program can send a Cursor as text to its clients and take it back. The cursor holds the values
+// of the sort fields of a document, and not its position. The document may have been removed when
+// the cursor is used.
 //
 // # Guarantees
 //
-//   - Walking in one direction shows every document that is there all the time, and whose sort
-//     fields do not change, exactly once.
-//   - What is inserted behind the place that a walk has come to is shown; what is inserted before
-//     it is not.
-//   - A cursor of other sort fields is refused (ErrCursor). Cursors are not secret and not signed:
-//     whoever has one can read the values in it, and make others. They select a place in what Equal
-//     and Filter allow, no more.
+//   - A walk in one direction shows each document exactly once if the document exists during the
+//     whole walk and its sort fields do not change.
+//   - A walk shows documents that are inserted after its current position. It does not show
+//     documents that are inserted before that position.
+//   - A pager refuses a cursor that has another number of values than its order has fields
+//     (ErrCursor). It cannot tell cursors of other sort fields from its own if the number is the
+//     same. Cursors are neither secret nor signed: a client can read the values in a cursor, and
+//     can make other cursors. A cursor only selects a position among the documents that Equal and
+//     Filter select.
 //
 // # Crashes
 //
-// Nothing is written: there is nothing that a crash can leave. A cursor outlives its process, and
-// its server.
+// The package writes nothing, so that a crash leaves nothing to repair. A cursor stays valid when
+// the process or the server restarts.
 //
 // # Scaling
 //
-// A page is served by one shard where Equal holds the shard key. Pages may be read from
-// secondaries: a walk then sees their state.
+// One shard serves a page if Equal contains the shard key. Pages may be read from secondaries: then
+// a walk sees the state of the secondaries.
 //
 // # Source
 //
-// "50 Tips and Tricks for MongoDB Developers", tip 3 (the photo thread, S42; a page of a blog,
-// S41). The source pages by the date alone and so loses documents of the same date at the border of
-// a page; here _id decides between them.
+// The pattern is in "50 Tips and Tricks for MongoDB Developers", tip 3 (the photo thread, S42; a
+// page of a blog, S41). The book pages by the date alone, and so loses documents of the same date
+// at the end of a page. Here, _id decides between these documents.
 package paging

@@ -20,7 +20,7 @@ type Post struct {
 	Text   string `bson:"text"`
 }
 
-// The pages of a thread, oldest posts first; two posts have the same date.
+// The program shows the pages of a thread, oldest posts first. Two posts have the same date.
 func Example() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -55,8 +55,8 @@ func Example() {
 	// third <nil>
 }
 
-// A web page gets cursors as text, in its links to the newer and the older posts, and brings one
-// back.
+// A web server sends cursors as text, in the links to newer and older posts. A client sends the
+// text of one of the links back.
 func ExamplePager_Parse() {
 	ctx := context.Background()
 	db, err := sheaf.Open(sheaf.Memory, nil)
@@ -77,7 +77,8 @@ func ExamplePager_Parse() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	link := oldest.Prev.String() // to the client, and back
+	// The text goes to the client and comes back.
+	link := oldest.Prev.String()
 
 	place, err := pages.Parse(link)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// filter is the condition of the documents behind a place, or before it.
+// filter returns the condition that selects the documents after a cursor, or before it.
 func (p *Pager[T]) filter(from *Cursor, backward bool) (bson.D, error) {
 	filter := append(bson.D{}, p.cfg.Equal...)
 	if len(p.cfg.Filter) > 0 {
@@ -18,8 +18,8 @@ func (p *Pager[T]) filter(from *Cursor, backward bool) (bson.D, error) {
 	if len(from.values) != len(p.keys) {
 		return nil, ErrCursor
 	}
-	// Behind (a, b) is what is behind a, or has that a and is behind b. Each of these is a range of
-	// the index.
+	// A document is after (a, b) if its first field is greater than a, or if its first field is a
+	// and its second field is greater than b. Each of these two conditions is a range of the index.
 	var ranges bson.A
 	var same bson.D
 	for i, k := range p.keys {
@@ -28,14 +28,15 @@ func (p *Pager[T]) filter(from *Cursor, backward bool) (bson.D, error) {
 		}
 		same = append(same, bson.E{k.path, from.values[i]})
 	}
-	if len(ranges) == 0 { // behind the greatest value of all
+	// No value is greater than the values of the cursor.
+	if len(ranges) == 0 {
 		ranges = bson.A{bson.D{{"$nor", bson.A{bson.D{}}}}}
 	}
 	return append(filter, bson.E{"$or", ranges}), nil
 }
 
-// classes are the types of values in the order in which MongoDB compares them, by the names that
-// $type takes. https://www.mongodb.com/docs/manual/reference/bson-type-comparison-order/
+// classes has the types of values in the order in which MongoDB compares them, with the names that
+// $type uses. https://www.mongodb.com/docs/manual/reference/bson-type-comparison-order/
 var classes = [][]string{
 	{"minKey"},
 	{"null"},
@@ -56,8 +57,8 @@ const (
 	numberClass = 2
 )
 
-// classOf returns where in classes a value belongs; none for types that no place can be told by, as
-// $gt does not take them.
+// classOf returns the index of the class of a value in classes. It returns false for types that $gt
+// does not compare, such as arrays and regular expressions: a cursor cannot hold them.
 func classOf(v bson.RawValue) (int, bool) {
 	switch v.Type {
 	case bson.TypeMinKey:
@@ -87,8 +88,9 @@ func classOf(v bson.RawValue) (int, bool) {
 	}
 }
 
-// beyond returns the conditions of the values greater than v, or less: those of its own class, as
-// $gt and $lt compare no others, and those of the classes beyond.
+// beyond returns the conditions that select the values greater than v, or less than v. $gt and $lt
+// compare only values of the same class. Therefore one condition selects values of the class of v,
+// and others select the classes after or before that class.
 func beyond(path string, v bson.RawValue, less bool) (out []bson.E) {
 	class, _ := classOf(v)
 	for _, own := range beyondInClass(class, v, less) {
@@ -101,7 +103,8 @@ func beyond(path string, v bson.RawValue, less bool) (out []bson.E) {
 	var names bson.A
 	for _, other := range others {
 		if other[0] == classes[nullClass][0] {
-			out = append(out, bson.E{path, nil}) // and what is missing
+			// This condition also selects documents without the field.
+			out = append(out, bson.E{path, nil})
 			continue
 		}
 		for _, name := range other {
@@ -114,13 +117,15 @@ func beyond(path string, v bson.RawValue, less bool) (out []bson.E) {
 	return out
 }
 
-// beyondInClass returns the conditions of the values of v's class that are greater, or less.
+// beyondInClass returns the conditions that select the values of the class of v that are greater
+// than v, or less than v.
 func beyondInClass(class int, v bson.RawValue, less bool) []any {
 	number := class == numberClass
 	switch {
-	case class == 0 || class == nullClass || class == len(classes)-1: // all are equal
+	// All values of these classes are equal.
+	case class == 0 || class == nullClass || class == len(classes)-1:
 		return nil
-	// it is the least number, and is neither greater nor less than others to $gt and $lt
+	// NaN is the least number in the sort order. $gt and $lt do not compare NaN with other numbers.
 	case number && isNaN(v) && less:
 		return nil
 	case number && isNaN(v):

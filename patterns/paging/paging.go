@@ -13,36 +13,37 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors of pages.
+// The errors of the package.
 var (
-	// ErrCursor is returned for a text that is no cursor of this pager.
+	// ErrCursor is returned for a text or a cursor that does not fit the pager.
 	ErrCursor = errors.New("paging: this is no cursor of these pages")
-	// ErrType is returned where a sort field of a document is an array, a regular expression or
-	// code.
+	// ErrType is returned if a sort field of a document is an array, a regular expression or code.
 	ErrType = errors.New("paging: a field has a type that documents cannot be paged by")
 )
 
-// DefaultSize is how many documents a page has.
+// DefaultSize is the default of Config.Size.
 const DefaultSize = 20
 
-// idField ends every order.
+// idField is the last field of every order.
 const idField = "_id"
 
-// Config says what is shown. The zero value shows all documents by their _id.
+// Config selects the documents of the pages and their order. The zero value of Sort, Equal and
+// Filter selects all documents in the order of their _id. Collection must be set.
 type Config struct {
 	patterns.Env
-	// Collection is what is read.
+	// Collection is the name of the collection.
 	Collection string
-	// Sort are the fields in order, with 1 or -1 each. Behind them comes _id, in the direction of
-	// the last one.
+	// Sort has the fields of the order, each with 1 or -1. The pager adds _id as the last field, in
+	// the direction of the field before it.
 	Sort bson.D
-	// Equal are fields with the values that they must have. They are the first fields of the index.
+	// Equal has fields and the values that these fields must have. They are the first fields of the
+	// index.
 	Equal bson.D
-	// Filter is any further condition. Documents that it leaves out are read all the same.
+	// Filter is a further condition. The server also reads the documents that Filter excludes.
 	Filter bson.D
-	// Projection chooses fields. It must leave the fields of Sort and _id in.
+	// Projection selects the fields of the items. It must include the fields of Sort, and _id.
 	Projection bson.D
-	// Size is how many documents a page has; DefaultSize if zero.
+	// Size is the largest number of documents on a page; DefaultSize if zero.
 	Size int
 }
 
@@ -54,21 +55,21 @@ type Pager[T any] struct {
 	keys []key
 }
 
-// key is a field of the order.
+// key is one field of the order.
 type key struct {
 	path string
 	desc bool
 }
 
-// Page is a part of the documents in their order.
+// Page is a page of documents. The items are in the order of Config.Sort.
 type Page[T any] struct {
 	Items []T
-	// Next and Prev are the places behind the last and before the first item; nil where there is
-	// nothing more, as far as was known when the page was read.
+	// Next is the cursor for the page after this one, and Prev is the cursor for the page before
+	// it. They are nil if there was no such page when this page was read.
 	Next, Prev *Cursor
 }
 
-// New returns a pager of a database's collection.
+// New returns a pager for a collection of db.
 func New[T any](db *mongo.Database, cfg Config) (*Pager[T], error) {
 	if cfg.Collection == "" {
 		return nil, errors.New("paging: no collection given")
@@ -86,7 +87,7 @@ func New[T any](db *mongo.Database, cfg Config) (*Pager[T], error) {
 	return &Pager[T]{env: cfg.WithDefaults(), coll: db.Collection(cfg.Collection), cfg: cfg, keys: keys}, nil
 }
 
-// keysOf reads an order and ends it with _id.
+// keysOf returns the fields of an order, with _id as the last field.
 func keysOf(sort bson.D) (keys []key, err error) {
 	for _, e := range sort {
 		desc := false
@@ -109,20 +110,20 @@ func keysOf(sort bson.D) (keys []key, err error) {
 // First returns the first page.
 func (p *Pager[T]) First(ctx context.Context) (*Page[T], error) { return p.read(ctx, nil, false) }
 
-// Last returns the last page. Its items are in the order of all pages.
+// Last returns the last page. Its items are in the same order as the items of all pages.
 func (p *Pager[T]) Last(ctx context.Context) (*Page[T], error) { return p.read(ctx, nil, true) }
 
-// After returns the page behind a place.
+// After returns the page that begins after a cursor.
 func (p *Pager[T]) After(ctx context.Context, c *Cursor) (*Page[T], error) {
 	return p.read(ctx, c, false)
 }
 
-// Before returns the page before a place.
+// Before returns the page that ends before a cursor.
 func (p *Pager[T]) Before(ctx context.Context, c *Cursor) (*Page[T], error) {
 	return p.read(ctx, c, true)
 }
 
-// read finds one document more than a page has, which tells whether there is another page.
+// read finds one document more than a page has. This document shows that there is another page.
 func (p *Pager[T]) read(ctx context.Context, from *Cursor, backward bool) (*Page[T], error) {
 	filter, err := p.filter(from, backward)
 	if err != nil {
@@ -161,14 +162,15 @@ func (p *Pager[T]) read(ctx context.Context, from *Cursor, backward bool) (*Page
 	return page, nil
 }
 
-// setPlaces sets where a page's neighbours are. In the direction that it was read, more says
-// whether there is one; in the other there is one if the page was not the first of its walk.
+// setPlaces sets Next and Prev. more reports that there is another page in the direction in which
+// this page was read. In the other direction, there is a page unless the walk began with this page.
 func (p *Page[T]) setPlaces(items []*Cursor, from *Cursor, more, backward bool) {
 	behind, before := more, from != nil
 	if backward {
 		behind, before = before, behind
 	}
-	if len(items) == 0 { // what was on this side of the place is gone
+	// All documents on this side of the cursor were removed.
+	if len(items) == 0 {
 		items = []*Cursor{from}
 	}
 	if behind {
@@ -179,7 +181,7 @@ func (p *Page[T]) setPlaces(items []*Cursor, from *Cursor, more, backward bool) 
 	}
 }
 
-// sort is the order in which documents are found.
+// sort returns the sort document of a find.
 func (p *Pager[T]) sort(backward bool) bson.D {
 	var sort bson.D
 	for _, k := range p.keys {
@@ -192,20 +194,22 @@ func (p *Pager[T]) sort(backward bool) bson.D {
 	return sort
 }
 
-// Indexes returns the index that the pages are read by.
+// Indexes returns the index that a pager needs. It returns nil if the pager uses only the index of
+// _id.
 func (p *Pager[T]) Indexes() []patterns.Index {
 	var keys bson.D
 	for _, e := range p.cfg.Equal {
 		keys = append(keys, bson.E{e.Key, 1})
 	}
 	keys = append(keys, p.sort(false)...)
-	if len(keys) == 1 { // _id has one
+	// The index of _id always exists.
+	if len(keys) == 1 {
 		return nil
 	}
 	return []patterns.Index{{Collection: p.coll.Name(), Model: mongo.IndexModel{Keys: keys}}}
 }
 
-// EnsureIndexes creates the index that the pages are read by.
+// EnsureIndexes creates the index that a pager needs.
 func (p *Pager[T]) EnsureIndexes(ctx context.Context) error {
 	return patterns.EnsureIndexes(ctx, p.coll.Database(), p.Indexes())
 }

@@ -52,7 +52,7 @@ func ids(docs []bson.D) (out []any) {
 	return out
 }
 
-// values are of all types that may be sorted by, several of each.
+// values returns values of all types that a sort field can have, several of each type.
 func values() []any {
 	oid := bson.ObjectID{1}
 	return []any{
@@ -70,8 +70,8 @@ func values() []any {
 	}
 }
 
-// TestWalk compares walks in both directions with one sorted find, over fields of all types and of
-// the same value.
+// TestWalk compares walks in both directions with one sorted find. The sort fields have values of
+// all types, and several documents have the same value.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	server := patterntest.Start(t)
@@ -126,7 +126,7 @@ func find(t testing.TB, coll *mongo.Collection, filter, sort bson.D) (docs []bso
 	return docs
 }
 
-// forwards walks from the first page, by cursors that were text meanwhile.
+// forwards walks from the first page to the last. It converts each cursor to text and back.
 func forwards(t testing.TB, p *paging.Pager[bson.D]) (out []any) {
 	t.Helper()
 	page, err := p.First(context.Background())
@@ -146,7 +146,7 @@ func forwards(t testing.TB, p *paging.Pager[bson.D]) (out []any) {
 	}
 }
 
-// backwards walks from the last page.
+// backwards walks from the last page to the first.
 func backwards(t testing.TB, p *paging.Pager[bson.D]) (out []any) {
 	t.Helper()
 	page, err := p.Last(context.Background())
@@ -162,7 +162,7 @@ func backwards(t testing.TB, p *paging.Pager[bson.D]) (out []any) {
 	}
 }
 
-// TestMoving has documents inserted and removed during a walk.
+// TestMoving inserts and removes documents during a walk.
 func TestMoving(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -175,7 +175,8 @@ func TestMoving(t *testing.T) {
 		t.Fatal(err)
 	}
 	insert(t, db, bson.D{{"_id", -1}, {"date", 0}}, bson.D{{"_id", 20}, {"date", 1}})
-	if _, err := db.Collection(collection).DeleteOne(t.Context(), bson.D{{"_id", 3}}); err != nil { // at the border
+	// Remove the last document of the first page.
+	if _, err := db.Collection(collection).DeleteOne(t.Context(), bson.D{{"_id", 3}}); err != nil {
 		t.Fatal(err)
 	}
 	second, err := p.After(t.Context(), first.Next)
@@ -246,8 +247,8 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestW078 walks through the 45 posts of a thread, of which some have the same date: pages of 20,
-// 20 and 5, with a query each.
+// TestW078 walks through the 45 posts of a thread. Some posts have the same date. The pages have
+// 20, 20 and 5 posts, and each page is one query.
 func TestW078(t *testing.T) {
 	t.Parallel()
 	server := patterntest.Start(t)
