@@ -89,7 +89,6 @@ var notClean = []string{
 	"patterns/game",
 	"patterns/hits",
 	"patterns/i18n",
-	"patterns/internal/picture",
 	"patterns/ledger",
 	"patterns/lock",
 	"patterns/paging",

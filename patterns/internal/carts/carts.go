@@ -13,15 +13,15 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// Errors words the errors of one package.
+// Errors makes the errors of one package.
 type Errors struct {
-	// Package comes first in the texts.
+	// Package is the first word of each error text.
 	Package string
-	// Missing is returned for documents that do not exist.
+	// Missing is the error for documents that do not exist.
 	Missing error
 }
 
-// Wrap says what was done when the error occurred. It returns nil for nil.
+// Wrap adds to an error the operation that failed. It returns nil if err is nil.
 func (e Errors) Wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -37,7 +37,7 @@ func IsActive(id string, now time.Time) bson.D {
 	return bson.D{{"_id", id}, {"state", active}, {"deadline", bson.D{{"$gt", now}}}}
 }
 
-// ByDeadline is the index that Overdue reads. It has no entries of carts that have ended.
+// ByDeadline returns the index that Overdue reads. It has no entries for carts that have ended.
 func ByDeadline(collection string) patterns.Index {
 	unended := options.Index().SetPartialFilterExpression(bson.D{{"deadline", bson.D{{"$exists", true}}}})
 	return patterns.Index{
@@ -46,8 +46,9 @@ func ByDeadline(collection string) patterns.Index {
 	}
 }
 
-// Overdue calls end for every cart whose deadline has come, and counts the calls without an error.
-// An error of end does not stop it; it returns all errors joined.
+// Overdue calls end for every cart whose deadline has passed. It returns the number of calls
+// without an error. If end returns an error, Overdue continues with the next cart; it returns all
+// errors joined.
 func Overdue[C any](
 	ctx context.Context, errs Errors, carts *mongo.Collection, now time.Time, end func(*C) error,
 ) (n int64, err error) {
@@ -64,8 +65,8 @@ func Overdue[C any](
 	return n, errors.Join(append(failed, errs.Wrap(err, "look for carts that were left"))...)
 }
 
-// Change updates the cart that from selects and returns it as it is afterwards, or nil if from
-// selects none.
+// Change updates the cart that from selects, and returns the changed cart. It returns nil if from
+// selects no cart.
 func Change[C any](ctx context.Context, carts *mongo.Collection, from, change bson.D) (*C, error) {
 	c := new(C)
 	after := options.FindOneAndUpdate().SetReturnDocument(options.After)
@@ -79,7 +80,8 @@ func Change[C any](ctx context.Context, carts *mongo.Collection, from, change bs
 	return c, nil
 }
 
-// ByID reads a document by its _id. If it does not exist, the error is errs.Missing with its name.
+// ByID reads a document by its _id. If the document does not exist, the error is errs.Missing with
+// the _id.
 func ByID[T any](ctx context.Context, errs Errors, coll *mongo.Collection, id string) (*T, error) {
 	doc := new(T)
 	err := coll.FindOne(ctx, bson.D{{"_id", id}}).Decode(doc)
@@ -92,7 +94,7 @@ func ByID[T any](ctx context.Context, errs Errors, coll *mongo.Collection, id st
 	return doc, nil
 }
 
-// Hashed returns shard keys that spread collections by the hash of _id.
+// Hashed returns shard keys that distribute collections by the hash of _id.
 func Hashed(collections ...string) (keys []patterns.ShardKey) {
 	for _, coll := range collections {
 		keys = append(keys, patterns.ShardKey{Collection: coll, Key: bson.D{{"_id", "hashed"}}})
@@ -100,11 +102,11 @@ func Hashed(collections ...string) (keys []patterns.ShardKey) {
 	return keys
 }
 
-// Violations collects the findings of a check.
+// Violations collects the violations that Check finds.
 type Violations []patterns.Violation
 
-// Report adds a violation of a rule by the document of an id. The detail is formatted as by
-// fmt.Sprintf.
+// Report adds a violation of a rule by the document with the given _id. detail and args are
+// formatted like in fmt.Sprintf.
 func (v *Violations) Report(rule, collection string, id any, detail string, args ...any) {
 	*v = append(*v, patterns.Violation{
 		Rule: rule, Collection: collection, ID: id,

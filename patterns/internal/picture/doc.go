@@ -1,5 +1,5 @@
-// Command picture draws the documents of the pattern packages: documents.txt becomes
-// ../../documents.svg.
+// Command picture draws the documents of the pattern packages. It reads documents.txt and writes
+// ../../documents.svg. The lines of documents.txt have these forms:
 //
 //	= Group of packages
 //	package: what it is for
@@ -8,9 +8,9 @@
 //			field => collection     the field is a copy of them, or made of them
 //		|                           the next cards stand beside those before
 //
-// An arrow leads to a card of the same column or of one beside it, so that none runs through a
-// card. The test says that every package of patterns is in the picture, and that each field is a
-// name of the package.
+// An arrow leads to a card of the same column or of a neighbouring column, so that it does not
+// cross a card. A test checks that the picture shows every pattern package, and that each field
+// name occurs in the source of the package.
 package main
 
 //go:generate go run . ../../documents.svg

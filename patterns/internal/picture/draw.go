@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Panels have a ground of their own, so that the picture is legible on any page; the colours follow
-// the reader's scheme.
+// head is the beginning of the picture. Panels have their own background, so that the picture is
+// legible on any page. The colours follow the colour scheme of the reader.
 const head = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]d %.0[2]f" width="%[1]d" height="%.0[2]f" font-family="system-ui, 'Segoe UI', Helvetica, Arial, sans-serif" font-size="12">
 <title>The documents of the pattern packages</title>
 <style>
@@ -85,7 +85,7 @@ func (c *card) draw(out *strings.Builder) {
 	}
 }
 
-// line is the middle of the line of a field.
+// line returns the vertical middle of the line of a field.
 func (c *card) line(i int) float64 { return c.y + cardHead + lineHeight*(float64(i)+0.5) }
 
 func (p *panel) drawArrows(out *strings.Builder, c *card) error {
@@ -102,7 +102,7 @@ func (p *panel) drawArrows(out *strings.Builder, c *card) error {
 		if f.copied {
 			class, tip = "arrow copy", "copytip"
 		}
-		// Arrows of one card to another arrive a little below each other.
+		// If several arrows lead from one card to another, their ends are a little apart.
 		y1, y2 := c.line(i), target.y+8+5*float64(arrived[f.target])
 		arrived[f.target]++
 		x1, x2, bend1, bend2 := c.x+c.width, target.x, columnGap*0.55, -columnGap*0.55

@@ -4,24 +4,27 @@ import "unicode/utf8"
 
 // The geometry of the picture, in pixels.
 const (
-	pictureWidth  = 1180
-	charWidth     = 6.65 // of the fields: 11 px, each character 0.6 em wide
-	wordWidth     = 6.1  // of a purpose, about
-	lineHeight    = 16
-	cardHead      = 22
-	cardPadding   = 8
-	cardGap       = 14
-	columnGap     = 46
-	panelHead     = 48
-	panelPadding  = 14
-	panelGap      = 14
-	groupHead     = 40
-	legendHeight  = 34
-	selfArrowRoom = 22 // right of a column whose cards have arrows to each other
+	pictureWidth = 1180
+	// charWidth is the width of a character of a field: 0.6 em of 11 px.
+	charWidth = 6.65
+	// wordWidth is the approximate width of a character of a purpose.
+	wordWidth    = 6.1
+	lineHeight   = 16
+	cardHead     = 22
+	cardPadding  = 8
+	cardGap      = 14
+	columnGap    = 46
+	panelHead    = 48
+	panelPadding = 14
+	panelGap     = 14
+	groupHead    = 40
+	legendHeight = 34
+	// selfArrowRoom is the space to the right of a column whose cards have arrows to each other.
+	selfArrowRoom = 22
 )
 
-// layout places everything, and returns the height of the picture. Panels stand beside each other
-// as long as they fit; what is left of a line's width is shared among them.
+// layout places all panels and cards, and returns the height of the picture. It puts as many panels
+// into a row as fit. The panels of a row share the width that is left.
 func layout(groups []*group) float64 {
 	y := float64(legendHeight)
 	for _, g := range groups {
@@ -42,7 +45,7 @@ func layout(groups []*group) float64 {
 	return y
 }
 
-// placeLine places the panels of a line at a height, and returns where the next line begins.
+// placeLine places the panels of a row at height y, and returns the height of the next row.
 func placeLine(line []*panel, y float64) float64 {
 	rest, highest := float64(pictureWidth-panelGap), 0.0
 	for _, p := range line {
@@ -60,7 +63,7 @@ func placeLine(line []*panel, y float64) float64 {
 	return y + highest + panelGap
 }
 
-// measure finds the size of the panel and of its cards.
+// measure sets the size of the panel and of its cards.
 func (p *panel) measure() {
 	p.width, p.height = panelPadding, 0
 	for i, column := range p.columns {
@@ -75,7 +78,8 @@ func (p *panel) measure() {
 	p.width = max(p.width, 2*panelPadding+wordWidth*float64(utf8.RuneCountInString(p.purpose)))
 }
 
-// columnSize returns the width of the cards of a column, and the height of all.
+// columnSize returns the width of the cards of a column, and the height of the column. It sets the
+// height of each card.
 func columnSize(column []*card) (width, height float64) {
 	for _, c := range column {
 		characters := utf8.RuneCountInString(c.name + c.remark)
@@ -92,7 +96,7 @@ func columnSize(column []*card) (width, height float64) {
 	return width, height
 }
 
-// roomBehind is what is left free right of a column.
+// roomBehind returns the width of the free space to the right of a column.
 func (p *panel) roomBehind(column int) float64 {
 	if column < len(p.columns)-1 {
 		return columnGap
@@ -107,7 +111,7 @@ func (p *panel) roomBehind(column int) float64 {
 	return 0
 }
 
-// placeCards places the cards in their panel, with more room between the columns.
+// placeCards places the cards in their panel. more is the additional space between the columns.
 func (p *panel) placeCards(more float64) {
 	x := p.x + panelPadding + more
 	for i, column := range p.columns {

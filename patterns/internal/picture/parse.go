@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// group is a heading and the packages under it.
+// group is a heading with the panels under it.
 type group struct {
 	title  string
 	panels []*panel
@@ -27,15 +27,16 @@ type card struct {
 }
 
 type field struct {
-	text   string
-	target string // the card that an arrow leads to
+	text string
+	// target is the card to which an arrow leads.
+	target string
 	copied bool
 }
 
-// box is a place of the picture, in pixels.
+// box is a rectangle of the picture, in pixels.
 type box struct{ x, y, width, height float64 }
 
-// parse reads the description, whose form doc.go tells.
+// parse reads the text of documents.txt. doc.go describes its form.
 func parse(text string) ([]*group, error) {
 	var groups []*group
 	var p *panel

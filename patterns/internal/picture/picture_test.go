@@ -10,7 +10,7 @@ import (
 
 const root = "../.."
 
-// packages are the pattern packages, by their path below patterns.
+// packages returns the pattern packages, by their path below the folder patterns.
 func packages(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -51,8 +51,8 @@ func panels(t *testing.T) map[string]*panel {
 	return all
 }
 
-// TestEveryPackageIsShown: the picture and the table of the README have each package of patterns,
-// and no others.
+// TestEveryPackageIsShown checks that the picture and the table of the README have each package of
+// patterns, and that the picture has no other packages.
 func TestEveryPackageIsShown(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	if err != nil {
@@ -77,12 +77,14 @@ func TestEveryPackageIsShown(t *testing.T) {
 }
 
 var (
-	word     = regexp.MustCompile(`[A-Za-z_][A-Za-z_.]*`)
-	gridFS   = map[string]bool{"assets.chunks": true} // a bucket's documents are the driver's
+	word = regexp.MustCompile(`[A-Za-z_][A-Za-z_.]*`)
+	// The driver defines the documents of a GridFS bucket.
+	gridFS   = map[string]bool{"assets.chunks": true}
 	nameTail = regexp.MustCompile(`: .*`)
 )
 
-// TestFieldsAreNamesOfThePackage: what a card shows is said in the package's own files.
+// TestFieldsAreNamesOfThePackage checks that each name on a card occurs in the source of its
+// package.
 func TestFieldsAreNamesOfThePackage(t *testing.T) {
 	for name, p := range panels(t) {
 		source := sources(t, name)
@@ -124,7 +126,7 @@ func checkCard(t *testing.T, name, source string, c *card) {
 	}
 }
 
-// sources returns the text of a package's files, without the tests.
+// sources returns the text of the files of a package, without the tests.
 func sources(t *testing.T, name string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, name, "*.go"))
@@ -145,7 +147,8 @@ func sources(t *testing.T, name string) string {
 	return all.String()
 }
 
-// TestPictureIsOfTheDescription: `make generate` draws it again.
+// TestPictureIsOfTheDescription checks that documents.svg is drawn from documents.txt. `make
+// generate` draws it again.
 func TestPictureIsOfTheDescription(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "documents.svg")
 	if err := run([]string{file}); err != nil {
@@ -164,7 +167,7 @@ func TestPictureIsOfTheDescription(t *testing.T) {
 	}
 }
 
-// TestNothingOverlaps: cards stand in their panels, and beside each other.
+// TestNothingOverlaps checks that cards are inside their panels and do not overlap.
 func TestNothingOverlaps(t *testing.T) {
 	groups, err := parse(description)
 	if err != nil {
@@ -205,7 +208,7 @@ func (b box) overlaps(o box) bool {
 	return b.x < o.x+o.width && o.x < b.x+b.width && b.y < o.y+o.height && o.y < b.y+b.height
 }
 
-// TestDescriptionIsChecked: what cannot be drawn is refused.
+// TestDescriptionIsChecked checks that texts that cannot be drawn are refused.
 func TestDescriptionIsChecked(t *testing.T) {
 	for _, text := range []string{
 		"p: no group", "= g\n\tcard", "= g\np: field\n\t\tof no card",
