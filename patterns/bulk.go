@@ -9,10 +9,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Upsert executes updates with upsert in any order. An update fails if another process has just
-// made its document; Upsert repeats it, and it updates that document then. A unique index must
-// limit each update to one document. An update with conditions that an existing document does not
-// meet would be repeated for ever.
+// Upsert executes updates with upsert in any order. An update fails with a duplicate key if another
+// process has just inserted its document. Upsert repeats such an update, which then updates that
+// document. Each update must be limited to one document by a unique index. Its filter must match an
+// existing document with the same key: otherwise Upsert would repeat the update for ever.
 func Upsert(ctx context.Context, coll *mongo.Collection, models []mongo.WriteModel) error {
 	for len(models) > 0 {
 		_, err := coll.BulkWrite(ctx, models, options.BulkWrite().SetOrdered(false))

@@ -1,5 +1,5 @@
-// Package patterns has what its packages share: applied design patterns for MongoDB, one importable
-// package each. All of them are used like this one:
+// Package patterns has the parts that its packages share. Each package of this folder is an applied
+// design pattern for MongoDB that programs can import. All of them are used like this one:
 //
 //	jobs, err := queue.New(db, queue.Config{}) // the zero Config works
 //	if err != nil {
@@ -10,12 +10,12 @@
 //	}
 //	_, err = jobs.Put(ctx, queue.Spec{Kind: "convert"}) // the pattern's own operations
 //
-// db is a *mongo.Database of the official driver, the only dependency: of MongoDB from 4.4 on, or
-// of Sheaf, embedded or served.
+// db is a *mongo.Database of the official driver, which is the only dependency. The server is
+// MongoDB 4.4 or later, or Sheaf, embedded or as a server.
 //
 // A Config embeds Env: the clock, the logger and the counters that the pattern uses.
 //
-// Indexes and ShardKeys list the indexes and shard keys of a pattern, for other means to create
-// them. Check reads all documents and lists violations of the pattern's invariants. Repair finishes
-// the operations of processes that died.
+// Indexes and ShardKeys list the indexes and shard keys of a pattern, so that other tools can
+// create them. Check reads all documents and lists violations of the invariants of the pattern.
+// Repair finishes the operations of processes that died.
 package patterns

@@ -13,8 +13,8 @@ var (
 	spaces      = regexp.MustCompile(`\s+(// ?)?`)
 )
 
-// TestEveryPackageIsAChapter: the documentation of each package begins with code, which an Example
-// runs, and has the same parts.
+// TestEveryPackageIsAChapter checks the documentation of each package: it begins with code that an
+// Example runs, and it has the same parts.
 func TestEveryPackageIsAChapter(t *testing.T) {
 	nested, err := filepath.Glob("*/*/doc.go")
 	if err != nil {
@@ -59,8 +59,8 @@ func TestEveryPackageIsAChapter(t *testing.T) {
 	}
 }
 
-// firstCode returns the code between the first paragraph of a package's documentation and the first
-// heading, indented as in a function.
+// firstCode returns the code between the first paragraph of the documentation and the first
+// heading, indented like code in a function.
 func firstCode(doc string) string {
 	head, _, _ := strings.Cut(doc, "\n// # ")
 	_, code, _ := strings.Cut(head, "\n//\n//\t")

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Each calls fn with each document that a filter finds. It stops at an error of fn and returns it.
-// fn may keep the document.
+// Each calls fn with each document that matches a filter. If fn returns an error, Each stops and
+// returns the error. fn may keep the document.
 func Each[T any](ctx context.Context, coll *mongo.Collection, filter any, fn func(*T) error,
 	opts ...options.Lister[options.FindOptions],
 ) error {

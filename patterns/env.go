@@ -6,35 +6,36 @@ import (
 	"time"
 )
 
-// Env has the clock, the logger and the counters that a pattern uses. The zero value takes the
-// system's clock, and logs and counts nothing.
+// Env has the clock, the logger and the counters of a pattern. With the zero value, a pattern uses
+// the clock of the system, logs nothing and counts nothing.
 type Env struct {
-	// Clock tells the time. The clocks of machines that share data should differ by much less than
-	// the leases and hold times of the Config.
+	// Clock tells the time. If several machines share data, their clocks should differ by much less
+	// than the leases and hold times of the Config.
 	Clock Clock
-	// Logger gets messages for people: work that was taken over, documents that were mended.
+	// Logger gets messages for operators, for example that a process took over work or repaired
+	// documents.
 	Logger *slog.Logger
-	// Metrics gets counts and durations.
+	// Metrics gets the counts and durations.
 	Metrics Metrics
 }
 
 // Clock tells the time and waits.
 type Clock interface {
 	Now() time.Time
-	// Sleep waits for d, or until ctx ends. It returns the error of ctx then.
+	// Sleep waits for d, or until ctx ends. If ctx ends first, Sleep returns the error of ctx.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Metrics receives figures, with names such as "queue.taken". Its methods are safe for concurrent
-// use and must not block.
+// Metrics receives counts and durations under names such as "queue.taken". Its methods must be safe
+// for concurrent use, and must not block.
 type Metrics interface {
-	// Add increases a counter.
+	// Add adds to a counter.
 	Add(name string, n int64)
 	// Observe records a duration.
 	Observe(name string, d time.Duration)
 }
 
-// WithDefaults returns e with defaults for nil fields.
+// WithDefaults returns e with a default for each nil field.
 func (e Env) WithDefaults() Env {
 	if e.Clock == nil {
 		e.Clock = SystemClock{}
@@ -48,11 +49,11 @@ func (e Env) WithDefaults() Env {
 	return e
 }
 
-// Now returns the time to the millisecond, the precision of documents.
+// Now returns the time in milliseconds, which is the precision of times in documents.
 func (e Env) Now() time.Time { return e.Clock.Now().UTC().Truncate(time.Millisecond) }
 
-// Repeat calls fn, sleeps for pace, and repeats this until ctx ends. It returns the error of ctx.
-// Errors of fn are logged under the message failed; they do not stop the loop.
+// Repeat calls fn, sleeps for pace, and repeats this until ctx ends. Then it returns the error of
+// ctx. It logs each error of fn with the message failed, and goes on.
 func Repeat(ctx context.Context, env Env, pace time.Duration, failed string, fn func(ctx context.Context) error) error {
 	for {
 		if err := fn(ctx); err != nil && ctx.Err() == nil {

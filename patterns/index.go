@@ -14,8 +14,8 @@ type Index struct {
 	Model      mongo.IndexModel
 }
 
-// EnsureIndexes creates missing indexes, in the order given. It fails if an index exists with other
-// options.
+// EnsureIndexes creates the missing indexes in the given order. It fails if an index exists with
+// other options.
 func EnsureIndexes(ctx context.Context, db *mongo.Database, indexes []Index) error {
 	for _, ix := range indexes {
 		if _, err := db.Collection(ix.Collection).Indexes().CreateOne(ctx, ix.Model); err != nil {

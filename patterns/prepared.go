@@ -12,16 +12,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// ErrNotPrepared is returned at the first use of a pattern whose EnsureIndexes was never called for
-// the database.
+// ErrNotPrepared is returned by the first operation of a pattern if EnsureIndexes was never called
+// for the database.
 var ErrNotPrepared = errors.New("patterns: EnsureIndexes was not called for this database")
 
-// Prepared notices at the first use of a pattern that its indexes are missing. Without its unique
-// indexes a pattern would break its promises in silence, and without its TTL indexes it would keep
-// what it promises to remove. The zero value is ready. It is safe for concurrent use.
+// Prepared finds out at the first operation of a pattern whether its indexes are missing. Without
+// its unique indexes a pattern would break its guarantees silently. Without its TTL indexes it
+// would keep documents that it should remove. The zero value can be used. Prepared is safe for
+// concurrent use.
 type Prepared struct{ seen atomic.Bool }
 
-// Ensure creates the indexes that do not exist, and remembers that they do.
+// Ensure creates the missing indexes, and remembers that all indexes exist.
 func (p *Prepared) Ensure(ctx context.Context, db *mongo.Database, indexes []Index) error {
 	if err := EnsureIndexes(ctx, db, indexes); err != nil {
 		return err
@@ -30,14 +31,15 @@ func (p *Prepared) Ensure(ctx context.Context, db *mongo.Database, indexes []Ind
 	return nil
 }
 
-// Check returns ErrNotPrepared if a unique index or a TTL index is missing, and logs other missing
-// indexes. It asks the server, with one listIndexes for each collection, until it has found all
-// unique and TTL indexes once. If the user may not list indexes, they count as present.
+// Check returns ErrNotPrepared if a unique index or a TTL index is missing. It logs other missing
+// indexes. It sends one listIndexes for each collection, until it has found all unique indexes and
+// TTL indexes once. If the user may not list indexes, Check assumes that they exist.
 func (p *Prepared) Check(ctx context.Context, db *mongo.Database, log *slog.Logger, indexes func() []Index) error {
 	if p.seen.Load() {
 		return nil
 	}
-	ctx = mongo.NewSessionContext(ctx, nil) // transactions do not list indexes
+	// listIndexes cannot run in a transaction.
+	ctx = mongo.NewSessionContext(ctx, nil)
 	found := map[string][]mongo.IndexSpecification{}
 	for _, ix := range indexes() {
 		if _, ok := found[ix.Collection]; !ok {
@@ -69,7 +71,7 @@ func (p *Prepared) Check(ctx context.Context, db *mongo.Database, log *slog.Logg
 	return nil
 }
 
-// Kind is a kind of collection that must be created before its first document.
+// Kind is the kind of a collection that must be created before its first document.
 type Kind string
 
 // The kinds.
@@ -79,7 +81,7 @@ const (
 )
 
 // CheckKind returns ErrNotPrepared if a collection does not exist or is not of the kind. It asks
-// the server until it has once found that it is.
+// the server until the answer is once that the collection is of the kind.
 func (p *Prepared) CheckKind(ctx context.Context, coll *mongo.Collection, kind Kind) error {
 	if p.seen.Load() {
 		return nil
@@ -105,8 +107,8 @@ func isKind(s *mongo.CollectionSpecification, kind Kind) bool {
 	return s.Type == string(kind)
 }
 
-// A promise is the guarantee of an index beside speed: unique keys, or the removal of expired
-// documents.
+// promise is the guarantee of an index that a pattern relies on: unique keys, or the removal of
+// expired documents.
 type promise string
 
 const (
@@ -114,7 +116,7 @@ const (
 	expires promise = "TTL"
 )
 
-// promised returns the promise that a pattern needs from an index; it is empty for speed alone.
+// promised returns the promise of an index. It is empty if the index only makes reads faster.
 func promised(m mongo.IndexModel) (promise, error) {
 	if m.Options == nil {
 		return "", nil
@@ -134,7 +136,7 @@ func promised(m mongo.IndexModel) (promise, error) {
 	return "", nil
 }
 
-// kept reports whether an index keeps a promise. The index on _id is unique.
+// kept reports whether an index on the server keeps the promise. The index on _id is always unique.
 func (p promise) kept(s *mongo.IndexSpecification) bool {
 	switch p {
 	case unique:
@@ -159,7 +161,7 @@ func contains(specs []mongo.IndexSpecification, keys any, want promise) (bool, e
 	return false, nil
 }
 
-// sameKeys compares key patterns by names and numbers, not by the numbers' types.
+// sameKeys compares two key patterns. It compares the numbers by value and ignores their types.
 func sameKeys(a, b bson.Raw) bool {
 	x, errX := a.Elements()
 	y, errY := b.Elements()
@@ -177,7 +179,7 @@ func sameKeys(a, b bson.Raw) bool {
 	return true
 }
 
-// isUnauthorized reports whether the server refused because of the user's rights.
+// isUnauthorized reports whether the server refused a command because the user lacks the right.
 func isUnauthorized(err error) bool {
 	const unauthorized = 13
 	var server mongo.ServerError

@@ -26,14 +26,14 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// unprepared is a first use of a pattern, and its EnsureIndexes.
+// unprepared has the first operation of a pattern, and its EnsureIndexes.
 type unprepared struct {
 	ensure func(context.Context) error
 	use    func(context.Context) error
 }
 
-// uses lists the types whose promises rest on unique indexes or on a kind of collection, by
-// package, type and use.
+// uses lists the types that rely on unique indexes, on TTL indexes or on a special kind of
+// collection, by package, type and operation.
 func uses(t *testing.T, db *mongo.Database) map[string]unprepared {
 	t.Helper()
 	must := func(err error) {
@@ -149,8 +149,8 @@ func uses(t *testing.T, db *mongo.Database) map[string]unprepared {
 	}
 }
 
-// TestIndexWithoutItsPromise refuses an index with the right keys that is not unique, or removes
-// nothing.
+// TestIndexWithoutItsPromise replaces unique indexes and TTL indexes by ordinary indexes with the
+// same keys: the first operation returns ErrNotPrepared.
 func TestIndexWithoutItsPromise(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.New(t)
@@ -161,7 +161,8 @@ func TestIndexWithoutItsPromise(t *testing.T) {
 				t.Fatal(err)
 			}
 			if weaken(t, db) == 0 {
-				return // a collection of a kind
+				// The type needs a special collection and has no such indexes.
+				return
 			}
 			if err := uses(t, db)[name].use(t.Context()); !errors.Is(err, patterns.ErrNotPrepared) {
 				t.Errorf("the first use with ordinary indexes: %v", err)
@@ -170,7 +171,8 @@ func TestIndexWithoutItsPromise(t *testing.T) {
 	}
 }
 
-// weaken makes all unique and TTL indexes of a database ordinary ones, and returns their number.
+// weaken replaces all unique indexes and TTL indexes of a database by ordinary indexes, and returns
+// their number.
 func weaken(t *testing.T, db *mongo.Database) (n int) {
 	t.Helper()
 	names, err := db.ListCollectionNames(t.Context(), bson.D{{"type", "collection"}})
@@ -206,8 +208,8 @@ func ignore(err, fine error) error {
 	return err
 }
 
-// TestUseWithoutEnsureIndexes fails with an error that says what to do, writes nothing, and works
-// afterwards.
+// TestUseWithoutEnsureIndexes calls the first operation before EnsureIndexes: it returns an error
+// that says what to do, and writes nothing. After EnsureIndexes it works.
 func TestUseWithoutEnsureIndexes(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.New(t)

@@ -36,7 +36,7 @@ func Shard(ctx context.Context, db *mongo.Database, keys []ShardKey) error {
 	return nil
 }
 
-// isRouter asks the server what it is: a mongos says "isdbgrid".
+// isRouter reports whether the server is a mongos: a mongos answers with "isdbgrid".
 func isRouter(ctx context.Context, db *mongo.Database) (bool, error) {
 	var hello struct {
 		Msg string `bson:"msg"`

@@ -39,19 +39,20 @@ import (
 
 type indexed interface{ Indexes() []patterns.Index }
 
-// either returns the result of a constructor without its type.
+// either returns the value of a constructor as an interface.
 func either[T indexed](v T, err error) (indexed, error) { return v, err }
 
-// works lists the types that work without EnsureIndexes. They have no unique index and no TTL index
-// and need no special collection, so that only their reads are slower.
+// works lists the types that work without EnsureIndexes. They have no unique index and no TTL
+// index, and need no special collection: without the indexes, only their reads are slower.
 func works(db *mongo.Database) map[string]func() (indexed, error) {
 	return map[string]func() (indexed, error){
 		"cart.Shop":       func() (indexed, error) { return either(cart.New(db, cart.Config{})) },
 		"catalog.Catalog": func() (indexed, error) { return either(catalog.New(db, catalog.Config{})) },
-		"eventlog.Log":    func() (indexed, error) { return either(eventlog.New(db, eventlog.Config{})) }, // see itself
-		"game.Game":       func() (indexed, error) { return either(game.New(db, game.Config{})) },
-		"i18n.Texts":      func() (indexed, error) { return either(i18n.New(db, i18n.Config{})) },
-		// unique by _id
+		// See itself.
+		"eventlog.Log": func() (indexed, error) { return either(eventlog.New(db, eventlog.Config{})) },
+		"game.Game":    func() (indexed, error) { return either(game.New(db, game.Config{})) },
+		"i18n.Texts":   func() (indexed, error) { return either(i18n.New(db, i18n.Config{})) },
+		// The only unique index is the index of _id.
 		"identity.Identities": func() (indexed, error) { return either(identity.New(db, identity.Config{})) },
 		"ledger.Ledger":       func() (indexed, error) { return either(ledger.New(db, ledger.Config{})) },
 		"lock.Locks":          func() (indexed, error) { return either(lock.New(db, lock.Config{})) },
@@ -72,12 +73,13 @@ func works(db *mongo.Database) map[string]func() (indexed, error) {
 	}
 }
 
-// itself lists the packages that make their collections and indexes at the first use.
+// itself lists the packages that create their collections and indexes in the first operation, each
+// with the name of its test.
 var itself = map[string]string{"eventlog": "TestAppendMakesItsTTLIndex"}
 
-// TestEveryPackageWithPromisesChecks finds the packages whose indexes or collections do more than
-// make operations fast, under any configuration: their first use without EnsureIndexes is refused,
-// or they make them themselves.
+// TestEveryPackageWithPromisesChecks finds the packages with indexes or collections that do more
+// than make reads faster, in any configuration. The first operation of such a package without
+// EnsureIndexes is refused, or creates the indexes and collections.
 func TestEveryPackageWithPromisesChecks(t *testing.T) {
 	t.Parallel()
 	refused := map[string]bool{}
@@ -96,8 +98,8 @@ func TestEveryPackageWithPromisesChecks(t *testing.T) {
 	}
 }
 
-// packagesWithPromises returns the packages of the folders below that make a unique index, a TTL
-// index, or a collection of a kind.
+// packagesWithPromises returns the packages below this folder that create a unique index, a TTL
+// index, or a special collection.
 func packagesWithPromises(t *testing.T) (names []string) {
 	t.Helper()
 	promise := regexp.MustCompile(`\.(SetUnique|SetExpireAfterSeconds|SetCapped|SetTimeSeriesOptions)\(`)
@@ -110,7 +112,8 @@ func packagesWithPromises(t *testing.T) (names []string) {
 	return slices.Compact(names)
 }
 
-// TestAppendMakesItsTTLIndex needs no EnsureIndexes: events of a log that are kept for a time go.
+// TestAppendMakesItsTTLIndex appends an event without EnsureIndexes: Append creates the TTL index
+// that removes old events.
 func TestAppendMakesItsTTLIndex(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("app")
@@ -130,7 +133,8 @@ func TestAppendMakesItsTTLIndex(t *testing.T) {
 	}
 }
 
-// TestCappedLogInAnOrdinaryCollection is refused: it would keep all events.
+// TestCappedLogInAnOrdinaryCollection appends an event to an ordinary collection, which would keep
+// all events: Append and EnsureIndexes return ErrNotPrepared.
 func TestCappedLogInAnOrdinaryCollection(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("app")
@@ -150,8 +154,8 @@ func TestCappedLogInAnOrdinaryCollection(t *testing.T) {
 	}
 }
 
-// TestEveryTypeWithIndexesHasAFirstUse finds the types with EnsureIndexes in the source: each is in
-// uses, where its first use without EnsureIndexes is refused, or in works.
+// TestEveryTypeWithIndexesHasAFirstUse finds the types with EnsureIndexes in the source. Each of
+// them must be in uses, or in works.
 func TestEveryTypeWithIndexesHasAFirstUse(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("app")
@@ -177,7 +181,7 @@ func TestEveryTypeWithIndexesHasAFirstUse(t *testing.T) {
 	}
 }
 
-// TestWorksWithoutPromises checks the reason why a type is in works.
+// TestWorksWithoutPromises checks that the types in works have no unique index and no TTL index.
 func TestWorksWithoutPromises(t *testing.T) {
 	t.Parallel()
 	for name, create := range works(sheaftest.New(t).Database("app")) {
@@ -194,7 +198,7 @@ func TestWorksWithoutPromises(t *testing.T) {
 	}
 }
 
-// promises reports whether an index does more than make operations fast.
+// promises reports whether an index does more than make reads faster.
 func promises(t *testing.T, b *options.IndexOptionsBuilder) bool {
 	t.Helper()
 	var o options.IndexOptions
@@ -206,7 +210,7 @@ func promises(t *testing.T, b *options.IndexOptionsBuilder) bool {
 	return o.Unique != nil && *o.Unique || o.ExpireAfterSeconds != nil
 }
 
-// typesWithIndexes returns the types of the folders below that have a method EnsureIndexes.
+// typesWithIndexes returns the types below this folder that have a method EnsureIndexes.
 func typesWithIndexes(t *testing.T) (names []string) {
 	t.Helper()
 	eachSource(t, func(file *ast.File, _ []byte) {
@@ -219,7 +223,7 @@ func typesWithIndexes(t *testing.T) (names []string) {
 	return names
 }
 
-// eachSource calls fn with each Go file of the folders below that is no test.
+// eachSource calls fn with each Go file below this folder, except the tests.
 func eachSource(t *testing.T, fn func(file *ast.File, text []byte)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
@@ -242,7 +246,7 @@ func eachSource(t *testing.T, fn func(file *ast.File, text []byte)) {
 	}
 }
 
-// receiver returns the name of a method's type, which may be a pointer or generic.
+// receiver returns the name of the type of a method. The receiver may be a pointer or generic.
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

@@ -2,14 +2,15 @@ package patterns
 
 import "fmt"
 
-// Violation is a document that contradicts an invariant of a pattern.
+// Violation is a document that violates an invariant of a pattern.
 type Violation struct {
-	// Rule names the invariant, as the package's documentation does: "each seat has one owner".
+	// Rule is the invariant in the words of the package's documentation, for example "each seat has
+	// one owner".
 	Rule string
-	// Collection and ID name the document.
+	// Collection and ID identify the document.
 	Collection string
 	ID         any
-	// Detail has the found and the expected value.
+	// Detail has the value that was found and the expected value.
 	Detail string
 }
 

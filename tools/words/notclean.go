@@ -81,7 +81,6 @@ var notClean = []string{
 	"internal/table",
 	"internal/window",
 	"internal/write",
-	"patterns",
 	"patterns/cart",
 	"patterns/category",
 	"patterns/comments",
