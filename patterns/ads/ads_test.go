@@ -151,7 +151,8 @@ func TestEqualCost(t *testing.T) {
 	}
 }
 
-// TestCap has a sliding window.
+// TestCap checks that the cap counts the impressions of a sliding window: a user sees the
+// advertisement again an hour after an earlier impression.
 func TestCap(t *testing.T) {
 	t.Parallel()
 	n := open(t, patterntest.Open(t))
@@ -276,7 +277,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestConcurrent has many requests for a budget of 50 impressions. Each user sees at most two.
+// TestConcurrent sends many requests at the same time: a budget pays for exactly 50 impressions,
+// and each user sees the capped advertisement exactly twice.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 8, 20

@@ -397,7 +397,8 @@ func TestImport(t *testing.T) {
 	mustBeRight(t, c)
 }
 
-// TestEvolution has products of an older version.
+// TestEvolution reads, changes, migrates and finds products that were stored by an older version of
+// the schema.
 func TestEvolution(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -502,8 +503,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestTogether has many goroutines change one product. They read and save it, and they also set its
-// price.
+// TestTogether lets goroutines save one product and set its price at the same time. No change is
+// lost.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 4, 10

@@ -203,7 +203,8 @@ func TestReads(t *testing.T) {
 	})
 }
 
-// TestSiblingPrefix has two siblings of which one slug begins with the other.
+// TestSiblingPrefix adds siblings whose slugs begin with the slug "bop": the branch of "bop" does
+// not contain them.
 func TestSiblingPrefix(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		s := genres(t, patterntest.Open(t), d)
@@ -382,7 +383,8 @@ func (s *shop) begun() bson.D {
 	}
 }
 
-// TestTakenOver has a change that must first finish an earlier change, whose author is gone.
+// TestTakenOver starts a change whose process then dies. A later change waits until the deadline,
+// finishes the first change, and then happens itself.
 func TestTakenOver(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		db := patterntest.Open(t)

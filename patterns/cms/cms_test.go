@@ -414,8 +414,9 @@ func TestInProgress(t *testing.T) {
 	e.sound()
 }
 
-// TestForeign has uploads by other programs in the same bucket that have written only chunks so
-// far.
+// TestForeign writes chunks by other programs into the same bucket. A sweep leaves them alone.
+// After Config.Grace, Check reports the chunks without a file, and Repair removes the chunks whose
+// _id has a time.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

@@ -273,7 +273,8 @@ func TestDesignsAgree(t *testing.T) {
 	})
 }
 
-// TestConcurrent has many goroutines that post on one target and reply to each other.
+// TestConcurrent lets goroutines post, reply and delete on one target at the same time. No comment
+// is lost, and the count is right.
 func TestConcurrent(t *testing.T) {
 	designs(t, func(t *testing.T, d comments.Design) {
 		const workers, rounds = 8, 12

@@ -347,7 +347,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTogether has processes append and maintain at once while hours pass.
+// TestTogether lets several logs append and maintain at the same time while hours pass. No event is
+// lost.
 func TestTogether(t *testing.T) {
 	each(t, func(t *testing.T, keep eventlog.Retention) {
 		const workers, rounds = 5, 12

@@ -571,7 +571,8 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestAnswerOutlasts has a process that starts while the deployment is away.
+// TestAnswerOutlasts stores an answer in one process, and reads it in another process that starts
+// while the deployment is unavailable.
 func TestAnswerOutlasts(t *testing.T) {
 	t.Parallel()
 	dir := failover.Dir(t.TempDir())

@@ -217,7 +217,7 @@ func TestBattle(t *testing.T) {
 	mustHold(t, g)
 }
 
-// TestTurnOnce has many clients that play the same turn.
+// TestTurnOnce lets several clients play the same turns: each turn happens once.
 func TestTurnOnce(t *testing.T) {
 	t.Parallel()
 	g, ctx := world(t, patterntest.Open(t), patterntest.NewClock()), t.Context()
@@ -293,7 +293,8 @@ func TestBoards(t *testing.T) {
 	mustHold(t, g)
 }
 
-// TestScoresTogether has the scores of a player arrive at the same time, in any order.
+// TestScoresTogether stores the scores of a player at the same time, in any order: the best score
+// and the sum are right.
 func TestScoresTogether(t *testing.T) {
 	t.Parallel()
 	g, ctx := newGame(t, patterntest.Open(t), patterntest.NewClock()), t.Context()
@@ -318,7 +319,8 @@ func TestScoresTogether(t *testing.T) {
 	}
 }
 
-// TestSlow has deals whose processes sleep.
+// TestSlow lets the process of a deal sleep past the deadline: the deal is undone, and the late
+// steps of the process have no lasting effect.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -469,7 +471,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCrashOne lets operations die that read one document and then change it.
+// TestCrashOne lets the process die in operations that read one document and then change it.
 func TestCrashOne(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]struct {
@@ -567,7 +569,8 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// TestBroken has invalid documents that other programs have written.
+// TestBroken inserts invalid documents, like other programs could. Check finds each of them, and
+// Repair corrects them if it can know the right value.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	deal, past := bson.NewObjectID(), patterntest.NewClock().Now()

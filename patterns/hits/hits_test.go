@@ -281,7 +281,8 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestTogether has several writers and direct calls of Add for the same pages at once.
+// TestTogether counts hits of the same page by several writers and by direct calls of Add at the
+// same time. Each hit is counted once.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 6, 40

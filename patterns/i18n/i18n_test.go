@@ -174,7 +174,8 @@ func TestFillAndDrop(t *testing.T) {
 	mustHold(t, texts)
 }
 
-// TestTogether has translators and editors who work at the same time.
+// TestTogether lets translators, editors and Repair work at the same time. The copies are right at
+// the end.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds, categories, goods = 6, 25, 2, 4
@@ -263,7 +264,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestLate has a copy that was added by a process that then died, while the text changed.
+// TestLate adds an old copy of a text, like a process that read the text before it changed, and
+// then died. Repair and Attach correct the copy.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	for name, mend := range map[string]func(*i18n.Texts) error{

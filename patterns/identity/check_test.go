@@ -15,7 +15,8 @@ func doc(id, kind, value, user string, more ...bson.E) bson.D {
 	return append(bson.D{{"_id", id}, {"kind", kind}, {"value", value}, {"user", user}}, more...)
 }
 
-// TestBroken has invalid documents that other programs have written.
+// TestBroken inserts invalid documents, like other programs could. Check finds each of them, and
+// Repair corrects them if it can know the right value.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	mark := bson.E{"claim", bson.NewObjectID()}
@@ -69,8 +70,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestLeft has an identity that was claimed for a user during a merge of that user, by a process
-// that died.
+// TestLeft inserts an identity of a user who was merged, like a process that claimed it during the
+// merge and died. Check reports it, the identity belongs to the other user, and Repair corrects it.
 func TestLeft(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

@@ -237,7 +237,7 @@ func TestSample(t *testing.T) {
 	wantOwner(t, s, identity.Email("cool.guy@example.com"), "")
 }
 
-// TestSlow has claims whose processes sleep.
+// TestSlow lets the processes of claims sleep: past the deadline, and after the commit.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -360,7 +360,8 @@ func TestTogether(t *testing.T) {
 	mustHold(t, s)
 }
 
-// TestOneWinner has many goroutines claim the same identities at once, in different orders.
+// TestOneWinner lets several users register at the same time with the same identities, next to one
+// identity of their own. Exactly one registration succeeds, and it gets all of its identities.
 func TestOneWinner(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t, patterntest.Open(t), patterntest.NewClock()), t.Context()

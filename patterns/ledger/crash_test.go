@@ -106,7 +106,7 @@ var operations = map[string]operation{
 	},
 }
 
-// TestCrash lets every operation die at every point, with each engine.
+// TestCrash lets the process die at every point of every operation, with each engine.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {
@@ -219,8 +219,8 @@ func TestHalf(t *testing.T) {
 	})
 }
 
-// TestAsleep has a worker that continues after another worker has rolled back its transfer, or
-// executed it in another run.
+// TestAsleep lets a worker continue a transfer that another worker has rolled back, or has rolled
+// back and executed again. The amount is not moved twice.
 func TestAsleep(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {

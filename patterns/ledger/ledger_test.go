@@ -232,7 +232,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// TestHoldEnds has holds that are canceled, and holds that expire.
+// TestHoldEnds cancels a hold, lets two holds expire, and posts a hold that does not expire.
 func TestHoldEnds(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {
@@ -322,7 +322,7 @@ func TestAccounts(t *testing.T) {
 	mustHold(t, l)
 }
 
-// TestBusy has an account with the largest number of holds.
+// TestBusy fills the list of the runs of an account: the next transfer returns ErrBusy.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

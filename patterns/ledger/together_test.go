@@ -17,8 +17,8 @@ import (
 
 var people = []string{"joe", "peter", "anna"}
 
-// TestTogether has many workers with both engines on the same accounts. Their timeouts are so short
-// that they consider each other dead.
+// TestTogether lets many workers with both engines use the same accounts. Their timeouts are so
+// short that they take each other for dead. No money appears or disappears.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds, ids = 8, 40, 60

@@ -72,7 +72,8 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestGuard has a holder that slept while its lease ended.
+// TestGuard lets a holder sleep until its lease has ended: its late write changes nothing after the
+// write of the next holder.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -103,7 +104,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestOneHolder has many goroutines that add to a number without atomic operations.
+// TestOneHolder lets many goroutines take one lock: at most one of them holds it at a time.
 func TestOneHolder(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 8, 20

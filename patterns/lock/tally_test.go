@@ -130,7 +130,8 @@ func TestTallyNames(t *testing.T) {
 	}
 }
 
-// TestTallyBroken has sums that other programs have written.
+// TestTallyBroken inserts tallies with wrong sums, like other programs could. Check finds them, and
+// Repair corrects them.
 func TestTallyBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -157,7 +158,8 @@ func TestTallyBroken(t *testing.T) {
 	mustHold(t, tallies)
 }
 
-// TestLinesTogether has many goroutines that add the same lines at once.
+// TestLinesTogether lets many goroutines add to the same lines at the same time: the total is
+// right.
 func TestLinesTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 8, 20

@@ -333,7 +333,8 @@ func TestConcurrent(t *testing.T) {
 	})
 }
 
-// TestCrash has operations of one command: they have happened or not.
+// TestCrash lets the process die at every point: each Set has happened if the server has executed
+// its command.
 func TestCrash(t *testing.T) {
 	designs(t, func(t *testing.T, d metadata.Design) {
 		patterntest.Crash(t, patterntest.Scenario{

@@ -61,7 +61,7 @@ func TestBatchRefused(t *testing.T) {
 	}
 }
 
-// TestSchedule has three processes with the same periodic jobs.
+// TestSchedule runs the same periodic jobs in three processes: each job is put once.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)

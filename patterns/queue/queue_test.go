@@ -220,7 +220,8 @@ func TestExponential(t *testing.T) {
 	}
 }
 
-// TestDeadWorker has workers that take a job and then die.
+// TestDeadWorker lets workers take a job and die. The next worker gets the job when the lease has
+// ended, the first worker cannot change it any more, and the job is dead after the last attempt.
 func TestDeadWorker(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -270,7 +271,8 @@ func TestRelease(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestEnded has a holder that ends its attempt, and then sends a late heartbeat.
+// TestEnded ends an attempt with Release and with Fail: a late heartbeat of that attempt returns
+// ErrLost.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)

@@ -149,8 +149,8 @@ func TestPolling(t *testing.T) {
 	ended(t, q, put(t, q, queue.Spec{}), queue.Done)
 }
 
-// TestGracefulStop has one handler that finishes during the grace period, and one that must be
-// stopped.
+// TestGracefulStop stops a worker with two handlers. One finishes during the grace period. The
+// other is stopped after it, and its job is free again.
 func TestGracefulStop(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -194,8 +194,8 @@ func TestGracefulStop(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestHeartbeat has a handler that outlasts many leases until the job is cancelled, and a handler
-// that takes too long.
+// TestHeartbeat runs a handler for ten heartbeats: the worker keeps the job until the job is
+// canceled. A second handler exceeds its timeout, and its job is dead.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)

@@ -44,7 +44,8 @@ func TestBuckets(t *testing.T) {
 	mustHold(t, b)
 }
 
-// TestBucketsTogether has many goroutines add at once, to pages that are soon full.
+// TestBucketsTogether lets goroutines add items at the same time to pages of three items. No item
+// is lost.
 func TestBucketsTogether(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBuckets(t, patterntest.Open(t), 3), t.Context()

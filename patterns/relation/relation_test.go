@@ -253,7 +253,7 @@ func newPairs(t testing.TB, db *mongo.Database, ref string) *relation.OneToOne {
 	return pairs
 }
 
-// TestOneToOneBroken has invalid pairs that other programs have written.
+// TestOneToOneBroken inserts invalid pairs, like other programs could. Check finds each of them.
 func TestOneToOneBroken(t *testing.T) {
 	t.Parallel()
 	id := func(id int) bson.D { return bson.D{{"_id", id}} }
@@ -470,7 +470,8 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// TestBroken has invalid documents that other programs have written.
+// TestBroken inserts invalid references, like other programs could. Check finds each of them, and
+// Repair corrects them unless it would have to shorten a list.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -199,7 +199,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestFailures has documents for which a step fails. Their _ids have several types.
+// TestFailures inserts documents for which a step fails, with _ids of several types. Migrate counts
+// the failures and migrates the other documents.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

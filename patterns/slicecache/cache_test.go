@@ -67,7 +67,8 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestStampede has many goroutines miss the same value at once.
+// TestStampede lets many goroutines miss the same value at the same time: only one goroutine loads
+// the value at a time, and the others get the value that it loads.
 func TestStampede(t *testing.T) {
 	t.Parallel()
 	const workers = 12

@@ -378,8 +378,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestCrashInbox lets a process die while it deletes a message, and while it marks everything as
-// read.
+// TestCrashInbox lets the process die while it deletes a message, and while it marks all messages
+// as read.
 func TestCrashInbox(t *testing.T) {
 	t.Parallel()
 	id := bson.NewObjectID()

@@ -71,7 +71,8 @@ func TestDurable(t *testing.T) {
 	})
 }
 
-// TestNewFromNow has a new subscriber that receives nothing, stops, and comes back.
+// TestNewFromNow starts a new subscriber that receives nothing and stops. When it returns, it gets
+// the messages since its first start, and no older ones.
 func TestNewFromNow(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
@@ -100,7 +101,8 @@ func TestNewFromNow(t *testing.T) {
 	})
 }
 
-// TestTakeOver has two processes that consume under one name. The first process dies.
+// TestTakeOver runs two processes that consume under one name. When the first process stops, the
+// other one continues.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
@@ -137,7 +139,8 @@ func TestTakeOver(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			if i <= len(stops) {
-				stops[i-1]() // another process continues, or none
+				// After the first stop the other process continues; after the second none does.
+				stops[i-1]()
 			}
 			if i == 2 {
 				break
@@ -171,7 +174,8 @@ func TestOverrunTold(t *testing.T) {
 	mustBe(t, got, 3, 4, 5, 6, 7)
 }
 
-// TestCrash lets the process die at every point of publishing and of consuming.
+// TestCrash lets the process die at every point of publishing and of consuming. Afterwards each
+// message that was not handled is delivered once.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	const last = 5

@@ -233,8 +233,8 @@ func contents(t testing.TB, coll *mongo.Collection) string {
 	return fmt.Sprint(docs)
 }
 
-// TestSeveralMoats has two moats that write to the same documents. One of them dies after it has
-// applied a write.
+// TestSeveralMoats lets two moats write to the same documents. One of them dies after it has
+// applied a write, and does not apply that write again.
 func TestSeveralMoats(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -323,7 +323,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestLateReplayer has a replayer that slept while another one took over.
+// TestLateReplayer lets a replayer continue after another replayer has taken over: it returns an
+// error, and does not change the documents of the other replayer.
 func TestLateReplayer(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -355,7 +356,8 @@ func now(later time.Duration) *patterntest.Clock {
 	return clock
 }
 
-// TestCrash lets the process die at every point of storing and applying writes.
+// TestCrash lets the process die at every point of storing and applying writes. After a repeated
+// Write and Replay, each write is applied once.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	first := moat.Insert("orders", bson.D{{"_id", 1}, {"n", 1}})
