@@ -44,7 +44,7 @@ var (
 
 var errs = carts.Errors{Package: "seating", Missing: ErrNotFound}
 
-// The defaults, and the bounds of documents.
+// The defaults of Config and the limits of documents.
 const (
 	DefaultHoldTime = 30 * time.Minute
 	DefaultTimeout  = time.Minute
@@ -63,7 +63,7 @@ type Config struct {
 	Layouts, Sessions, Carts, Receipts string
 	// HoldTime is how long a cart is kept after its last change; DefaultHoldTime if zero.
 	HoldTime time.Duration
-	// Timeout bounds the time of a payment and of the steps after it; DefaultTimeout if zero.
+	// Timeout limits the time of a payment, and of the steps after it; DefaultTimeout if zero.
 	Timeout time.Duration
 	// Pace is how often Run looks for expired carts; DefaultPace if zero.
 	Pace time.Duration
