@@ -1,5 +1,5 @@
-// Package topic delivers messages to everyone who listens. Subscribers that were away can replay
-// the messages that they missed.
+// Package topic delivers messages to all subscribers. Subscribers that were offline can replay the
+// messages that they missed.
 //
 //	topics, err := topic.New(db, topic.Config{Name: "ticker", Size: 100_000})
 //	if err != nil {
