@@ -5,7 +5,7 @@ import "github.com/sheafdb/sheaf/examples/internal/demo"
 func Example() {
 	demo.Test("analytics", run)
 	// Output:
-	// line 601: eventlog: this is no line of an access log
+	// line 601: eventlog: not a line of an access log
 	// appended again, and found to be there: 50
 	// 2026-04-30 / 200
 	// 2026-04-30 /about 100

@@ -1,7 +1,7 @@
 package feature
 
-// Answer answers a question about a definition. The zero value is no answer, so that a test can
-// find the definitions that have none.
+// Answer answers a question about a definition. The zero value says nothing, so that a test can
+// find the definitions without an answer.
 type Answer byte
 
 // The answers.

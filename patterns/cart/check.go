@@ -12,9 +12,9 @@ import (
 
 // The rules of Check.
 const (
-	RuleStock       = "the stock is what is there, reserved and sold"
-	RuleSold        = "what is sold is what finished carts have bought"
-	RuleReservation = "a reservation is that of a line of the cart that it names"
+	RuleStock       = "the stock is the sum of available, reserved and sold pieces"
+	RuleSold        = "the sold pieces are the pieces that finished carts have bought"
+	RuleReservation = "a reservation agrees with a line of the cart that it names"
 	RuleLine        = "what an active cart has is reserved"
 	RuleOrder       = "a finished cart has its order"
 )
@@ -66,7 +66,7 @@ func (s *Shop) Check(ctx context.Context) ([]patterns.Violation, error) {
 		delete(a.sold, sku)
 	}
 	for sku, n := range a.sold {
-		a.Report(RuleSold, s.cfg.Inventories, sku, "%d were bought of what there is no stock of", n)
+		a.Report(RuleSold, s.cfg.Inventories, sku, "%d were bought of a product without stock", n)
 	}
 	for id := range a.orders {
 		a.Report(RuleOrder, s.cfg.Orders, id, "there is no finished cart")

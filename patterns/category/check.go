@@ -42,7 +42,7 @@ func (t *Tree) Check(ctx context.Context) ([]patterns.Violation, error) {
 	slugs := map[string]bson.ObjectID{}
 	for _, n := range all {
 		if other, taken := slugs[n.Slug]; taken {
-			violate(RuleSlug, t.categories, n.ID, "%q is also that of %s", n.Slug, other.Hex())
+			violate(RuleSlug, t.categories, n.ID, "%q is also the slug of %s", n.Slug, other.Hex())
 		}
 		slugs[n.Slug] = n.ID
 		chain, rule := f.above(n)

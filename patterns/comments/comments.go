@@ -342,7 +342,7 @@ func (c *Comments) Thread(ctx context.Context, on Target, root ID, r Range) ([]C
 func (c *Comments) Count(ctx context.Context, on Target) (int64, error) {
 	n, err := c.store.count(ctx, on)
 	if err != nil {
-		return 0, fmt.Errorf("comments: count those of %v: %w", on, err)
+		return 0, fmt.Errorf("comments: count the comments on %v: %w", on, err)
 	}
 	return n, nil
 }

@@ -22,7 +22,7 @@ var (
 	// appended again after an error.
 	ErrDuplicate = errors.New("eventlog: the event is there already")
 	// ErrTooOld is the error of an event that the retention would remove at once.
-	ErrTooOld = errors.New("eventlog: the event is older than what is kept")
+	ErrTooOld = errors.New("eventlog: the event is older than the retention")
 	// ErrCapped is returned by Shard: a capped collection cannot be sharded.
 	ErrCapped = errors.New("eventlog: a capped collection cannot be sharded")
 )

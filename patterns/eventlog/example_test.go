@@ -57,7 +57,7 @@ func Example() {
 		fmt.Println(e.User, e.Time.Format(time.TimeOnly), e.Status, e.Size)
 	}
 	// Output:
-	// line 3: eventlog: this is no line of an access log
+	// line 3: eventlog: not a line of an access log
 	// 2000-10-10 /apache_pb.gif 1
 	// 2000-10-10 /favicon.ico 1
 	// 2000-10-11 /apache_pb.gif 1

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrLine is the error of a line that is not in the common or combined log format.
-var ErrLine = errors.New("eventlog: this is no line of an access log")
+var ErrLine = errors.New("eventlog: not a line of an access log")
 
 // clf is the layout of times in access logs.
 const clf = "02/Jan/2006:15:04:05 -0700"

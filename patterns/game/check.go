@@ -13,7 +13,7 @@ import (
 const (
 	RuleItem   = "an item is in one place"
 	RuleGold   = "gold is not negative"
-	RuleRoom   = "a bag has room for what it holds"
+	RuleRoom   = "a bag has room for its items"
 	RuleDeal   = "nothing is left of a deal"
 	RuleBattle = "it is the turn of somebody who lives, until one is left"
 	RuleScore  = "a score is stored under its board and player"

@@ -90,7 +90,7 @@ func (c *Counters) checkNames(ctx context.Context, coll *mongo.Collection,
 		}
 		want := c.document(page{doc.Metadata.Site, doc.Metadata.Page}, doc.Metadata.Date, layout)[0].Value
 		if doc.ID != want {
-			detail := fmt.Sprintf("by what it counts it would be %v", want)
+			detail := fmt.Sprintf("its counters belong to the name %v", want)
 			out = append(out, patterns.Violation{Rule: RuleOne, Collection: coll.Name(), ID: doc.ID, Detail: detail})
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 // ErrLocale is returned for a text that is not a locale. A locale has 1 to 35 letters, digits and
 // hyphens, such as "en-us".
-var ErrLocale = errors.New("i18n: this is no locale")
+var ErrLocale = errors.New("i18n: not a locale")
 
 // maxLocaleLength is the length from RFC 5646, section 4.4.1.
 const maxLocaleLength = 35

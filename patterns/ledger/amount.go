@@ -27,7 +27,7 @@ const MaxDecimals = 18
 func Parse(text string, decimals int) (Amount, error) {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok || strings.ContainsAny(text, "/eEpPxX_") {
-		return 0, fmt.Errorf("%w: %q is no decimal number", ErrAmount, text)
+		return 0, fmt.Errorf("%w: %q is not a decimal number", ErrAmount, text)
 	}
 	r.Mul(r, new(big.Rat).SetInt(power(decimals)))
 	if !r.IsInt() {

@@ -12,9 +12,9 @@ import (
 
 // These are the rules that Check verifies.
 const (
-	RuleSum      = "the sum of the balances is that of the openings"
-	RuleBalance  = "a balance is what its transfers have made it"
-	RuleReserved = "what is reserved is what transfers under way reserve"
+	RuleSum      = "the sum of the balances equals the sum of the openings"
+	RuleBalance  = "a balance follows from its transfers"
+	RuleReserved = "the reserved amounts follow from the transfers under way"
 	RuleLimits   = "no account passes its limits"
 	RulePending  = "a pending run belongs to a transfer under way"
 	RuleHeld     = "a hold is reserved on all its accounts"

@@ -108,7 +108,7 @@ func (l *Lines) push(ctx context.Context, id any, sku string, qty int64) (done b
 }
 
 // RuleLines is the rule of Lines.Check.
-const RuleLines = "the sum is that of the lines, and each kind has one line"
+const RuleLines = "the sum equals the sum of the lines, and each kind has one line"
 
 // Check lists the documents whose sum is wrong, or which have two lines of the same kind.
 func (l *Lines) Check(ctx context.Context) ([]patterns.Violation, error) {

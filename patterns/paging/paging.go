@@ -16,7 +16,7 @@ import (
 // The errors of the package.
 var (
 	// ErrCursor is returned for a text or a cursor that does not fit the pager.
-	ErrCursor = errors.New("paging: this is no cursor of these pages")
+	ErrCursor = errors.New("paging: not a cursor of these pages")
 	// ErrType is returned if a sort field of a document is an array, a regular expression or code.
 	ErrType = errors.New("paging: a field has a type that documents cannot be paged by")
 )

@@ -18,7 +18,7 @@ const (
 	RuleExists = "what is referred to exists"
 	RuleOnce   = "a reference is in a list once"
 	RuleMax    = "a list has at most Max references"
-	RuleCount  = "a bucket's count is that of its items, and at most its size"
+	RuleCount  = "a bucket's count is the number of its items, and at most its size"
 	RulePages  = "pages follow each other, and all but the last are full"
 	RuleOne    = "a document has exactly one partner"
 )

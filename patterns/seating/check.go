@@ -15,7 +15,7 @@ const (
 	RuleAvailable = "seatsAvailable is the number of free seats"
 	RuleOwner     = "a seat that is taken has exactly one reservation"
 	RuleShape     = "a session has the seats of its layout"
-	RuleTotal     = "a total is what the seats cost"
+	RuleTotal     = "a total is the sum of the prices of its seats"
 	RuleCart      = "a reservation is in the cart that it names"
 	RuleSold      = "what a finished cart has bought is sold to it"
 	RuleReceipt   = "a finished cart has its receipt"

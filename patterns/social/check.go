@@ -17,11 +17,11 @@ const (
 	RuleBucket    = "a bucket has as many items as it says, at most 50, and is open as long as there are fewer"
 	RuleOpen      = "a user has one open bucket at most"
 	RuleOnce      = "a user has an item once"
-	RuleUnread    = "unread items are among those of the bucket"
+	RuleUnread    = "unread items are items of the bucket"
 	RuleFinished  = "what was begun is finished"
 	RuleDelivered = "every recipient has the message"
-	RuleDeleted   = "there are no copies of what is deleted"
-	RuleBlocked   = "those who are kept apart do not follow each other"
+	RuleDeleted   = "deleted posts have no copies"
+	RuleBlocked   = "users separated by a block do not follow each other"
 )
 
 // finding is a query that returns the documents that violate a rule.

@@ -23,7 +23,7 @@ var (
 	// streams.
 	ErrNoStreams = errors.New("topic: the server has no change streams")
 	// ErrPosition is returned for a text that is not a position.
-	ErrPosition = errors.New("topic: this is no position")
+	ErrPosition = errors.New("topic: not a position")
 	// ErrNotFound is returned if no durable subscriber has the name.
 	ErrNotFound = errors.New("topic: there is no such subscriber")
 )

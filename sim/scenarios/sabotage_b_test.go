@@ -169,7 +169,7 @@ func sabotages() []sabotage {
 			"", "cart-checkout", stock, "inventories",
 			bson.D{},
 			add("sold", 1),
-			"the stock is what is there, reserved and sold",
+			"the stock is the sum of available, reserved and sold pieces",
 		},
 		{
 			"", "cart-reserve-failure", scarce, "inventories",
@@ -209,7 +209,7 @@ func sabotages() []sabotage {
 			"funds", "transfer-failure", failing("funds"), "accounts",
 			bson.D{},
 			add("outgoing", 5),
-			"what is reserved is what transfers under way reserve",
+			"the reserved amounts follow from the transfers under way",
 		},
 		{
 			"destination", "transfer-failure", failing("destination"), "transfers",
@@ -227,7 +227,7 @@ func sabotages() []sabotage {
 			"reserve", "transfer-failure", failing("reserve"), "accounts",
 			bson.D{},
 			add("incoming", 5),
-			"what is reserved is what transfers under way reserve",
+			"the reserved amounts follow from the transfers under way",
 		},
 		{
 			"anywhere", "transfer-failure", failing("anywhere"), "accounts",
@@ -321,7 +321,7 @@ func sabotages() []sabotage {
 		{
 			"", "social-feed", small("numberOfMembers", 10, "followers", 3, "postsAtFirst", 20), "feeds",
 			bson.D{},
-			add("unread", 60), "unread items are among those of the bucket",
+			add("unread", 60), "unread items are items of the bucket",
 		},
 	}
 }

@@ -136,7 +136,7 @@ func model(w *Write, by lease) (mongo.WriteModel, error) {
 func document(v, id bson.RawValue) (bson.Raw, error) {
 	doc, ok := v.DocumentOK()
 	if !ok {
-		return nil, fmt.Errorf("a %s is no document", v.Type)
+		return nil, fmt.Errorf("a %s is not a document", v.Type)
 	}
 	if first, err := doc.IndexErr(0); err == nil && strings.HasPrefix(first.Key(), "$") {
 		return nil, fmt.Errorf("a document with the field %s", first.Key())
