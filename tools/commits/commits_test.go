@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// repository is a new git repository with these commits.
+// repository creates a git repository with one empty commit per message.
 func repository(t *testing.T, messages ...string) history {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -74,7 +74,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckWithoutHistory checks a shallow clone, and folders that are no repositories.
+// TestCheckWithoutHistory checks that a shallow clone and a folder outside any repository are
+// skipped, while a subfolder of a repository is checked.
 func TestCheckWithoutHistory(t *testing.T) {
 	t.Parallel()
 	h := repository(t, "first", "second", "third")

@@ -1,11 +1,10 @@
-// Commits checks the messages of the commits that came after a fixed one. A subject has at most 72
-// characters and the form "package: what". A body follows it, whose lines have at most 72
-// characters too.
+// Commits checks the commit messages after a fixed commit. A subject must have the form "package:
+// what" and at most 72 characters. A body must follow, wrapped at 72 characters.
 //
-//	go run ./tools/commits           prints what is wrong, and exits with 1
-//	go run ./tools/commits -after HASH
+//	go run ./tools/commits               prints the faults, and exits with 1 if there are any
+//	go run ./tools/commits -after HASH   checks the commits after HASH
 //
-// A history that does not reach back to that commit, as a shallow clone has, is not checked.
+// If the history does not contain the fixed commit, as in a shallow clone, nothing is checked.
 package main
 
 import (
@@ -17,7 +16,7 @@ import (
 	"strings"
 )
 
-// lastUnchecked is the last commit whose message may be as it is.
+// lastUnchecked is the newest commit that is exempt. By default, all commits after it are checked.
 const lastUnchecked = "ca26860c20739f78425b996e33c87871087e31bf"
 
 func main() {
@@ -36,13 +35,13 @@ func main() {
 	}
 }
 
-// errNoHistory says that there is nothing to check.
+// errNoHistory reports that the history does not contain the commit to begin after.
 var errNoHistory = errors.New("no messages are checked")
 
-// history is a folder of a git repository.
+// history is the git repository in the folder dir.
 type history struct{ dir string }
 
-// check returns a line for each thing that is wrong with the messages of the commits after one.
+// check returns one line per fault in the messages of the commits after the given one.
 func (h history) check(after string) (wrong []string, err error) {
 	if _, err := h.git("rev-parse", "--git-dir"); err != nil {
 		return nil, fmt.Errorf("%w: this is no git repository", errNoHistory)
@@ -57,7 +56,7 @@ func (h history) check(after string) (wrong []string, err error) {
 	for commit := range strings.SplitSeq(log, "\x00") {
 		hash, message, ok := strings.Cut(commit, "\n")
 		if !ok {
-			continue // the end
+			continue // the text after the last separator, which is empty
 		}
 		for _, what := range faults(message) {
 			wrong = append(wrong, hash+" "+what)

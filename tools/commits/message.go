@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the most characters of a line. A subject of that length fits into a line of git log,
-// and of an e-mail.
+// maxLine is the longest allowed line, in characters. A subject of this length still fits into a
+// line of git log and of an e-mail.
 const maxLine = 72
 
-// subjectForm is "package: what", or "package, package: what".
+// subjectForm matches "package: what" and "package, package: what".
 var subjectForm = regexp.MustCompile(`^[\w./*-]+(, [\w./*-]+)*: \S`)
 
-// faults returns what is wrong with a message.
+// faults describes each fault of a commit message.
 func faults(message string) (out []string) {
 	lines := strings.Split(strings.TrimRight(message, "\n"), "\n")
 	subject := lines[0]
@@ -42,8 +42,8 @@ func faults(message string) (out []string) {
 	return out
 }
 
-// canWrap reports whether a line of a body can be broken: it is neither one word, such as an
-// address, nor code, which is indented.
+// canWrap reports whether a line of a body can be divided. A single word, such as a URL, cannot be
+// divided. Indented lines are code and stay as they are.
 func canWrap(line string) bool {
 	return !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t") && strings.Contains(line, " ")
 }

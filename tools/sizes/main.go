@@ -1,8 +1,8 @@
-// Sizes builds the server and the smallest program that embeds Sheaf as `make build` does, and
-// exits with 1 if one is larger than its limit.
+// Sizes builds the server and the smallest program that embeds Sheaf, both stripped like `make
+// build`. It exits with 1 if a program is larger than its limit.
 //
-//	go run ./tools/sizes              the size of each program, and its limit
-//	go run ./tools/sizes -packages    what takes the space in each, by dependency
+//	go run ./tools/sizes              prints the size and the limit of each program
+//	go run ./tools/sizes -packages    also prints the share of each dependency in the size
 package main
 
 import (
@@ -17,14 +17,14 @@ import (
 
 const megabyte = 1e6
 
-// program is what is built, and its limit in MB.
+// program is a package to build, with the limit of its size in MB.
 type program struct {
 	name, path string
 	limit      float64
 }
 
-// programs have the limits that docs/performance.md explains. A limit is raised for something that
-// is worth it, and never because a dependency grew unnoticed.
+// programs lists the programs with their limits, which docs/performance.md explains. Raise a limit
+// for a feature that is worth the space. Never raise it because a dependency grew unnoticed.
 var programs = []program{
 	{"server", "./cmd/sheaf", 49.5},
 	{"embedded", "./tools/sizes/hello", 33},
@@ -64,7 +64,7 @@ func run(ctx context.Context, packages bool) (err error) {
 	return errors.Join(failed...)
 }
 
-// build builds a program with linker flags, and returns its size in bytes.
+// build builds the package at path into the file to. It returns the size of the file in bytes.
 func build(ctx context.Context, path, to, ldflags string) (float64, error) {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags="+ldflags, "-o", to, path)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

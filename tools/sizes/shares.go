@@ -14,18 +14,18 @@ import (
 	"strings"
 )
 
-// least is the smallest share that is shown, in MB.
+// least is the smallest share that showShares prints by itself, in MB. Smaller ones are summed up.
 const least = 0.2
 
-// share is what the symbols of a dependency take, in bytes.
+// share holds the total size of the symbols of one dependency, in bytes.
 type share struct {
 	name       string
 	code, data float64
 }
 
-// showShares builds a program with symbols, and shows how the size of the stripped one is divided.
-// Types and the tables for stacks and panics, half of a program, have no symbols: they are counted
-// with the code, in proportion.
+// showShares builds the program with symbols and prints the share of each dependency in size, the
+// size of the stripped program. Half of a program has no symbols: types, and the tables for stacks
+// and panics. That half is divided in proportion to the code.
 func showShares(ctx context.Context, path, to string, size float64) error {
 	if _, err := build(ctx, path, to, ""); err != nil {
 		return err
@@ -56,8 +56,9 @@ func showShares(ctx context.Context, path, to string, size float64) error {
 	return nil
 }
 
-// ownersOf returns to what the symbols of each package are counted: the module, the standard
-// library, or, of this module, the folder.
+// ownersOf maps each package that the program contains to the name that its symbols are counted
+// under. The name is the package's module or "standard library". Packages of this module are
+// counted by folder.
 func ownersOf(ctx context.Context, path string) (map[string]string, error) {
 	const format = "{{.ImportPath}} {{with .Module}}{{if .Main}}main{{else}}{{.Path}}{{end}}{{end}}"
 	out, err := exec.CommandContext(ctx, "go", "list", "-deps", "-f", format, path).Output()
@@ -78,9 +79,9 @@ func ownersOf(ctx context.Context, path string) (map[string]string, error) {
 	return owners, nil
 }
 
-// folder names the first two parts of a package's path within this module: internal/plan, patterns.
+// folder returns the name for a package of this module: "sheaf internal/plan", "sheaf patterns".
 func folder(pkg string) string {
-	parts := strings.Split(pkg, "/")[3:] // behind github.com/sheafdb/sheaf
+	parts := strings.Split(pkg, "/")[3:] // after github.com/sheafdb/sheaf
 	if len(parts) > 1 && parts[0] != "internal" {
 		parts = parts[:1]
 	}
@@ -89,12 +90,12 @@ func folder(pkg string) string {
 
 var (
 	symbol = regexp.MustCompile(`^ *([0-9a-f]+) +(\d+) ([TtDdRr]) (?:type:\.(?:eq|hash)\.)?(.*)$`)
-	// unstored is the symbol behind which data are zero when the program starts, and not in the
-	// file.
+	// unstored matches the first symbol of the zeroed data. That data has addresses but takes no
+	// space in the file.
 	unstored = regexp.MustCompile(`(?m)^ *([0-9a-f]+) +\d+ \S runtime\.bss$`)
 )
 
-// sharesOf adds up the symbols of a program by their owners.
+// sharesOf sums the sizes of the program's symbols by owner.
 func sharesOf(ctx context.Context, path string, owners map[string]string) ([]share, error) {
 	out, err := exec.CommandContext(ctx, "go", "tool", "nm", "-size", path).Output()
 	if err != nil {
@@ -102,14 +103,14 @@ func sharesOf(ctx context.Context, path string, owners map[string]string) ([]sha
 	}
 	end := uint64(math.MaxUint64)
 	if m := unstored.FindSubmatch(out); m != nil {
-		end, _ = strconv.ParseUint(string(m[1]), 16, 64) // the expression admits digits only
+		end, _ = strconv.ParseUint(string(m[1]), 16, 64) // the expression matches hexadecimal digits only
 	}
 	shares := map[string]*share{}
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<20) // names of generic functions are long
 	for lines.Scan() {
 		m := symbol.FindStringSubmatch(lines.Text())
-		if m == nil || m[4] == "go:func.*" { // which are tables for the code
+		if m == nil || m[4] == "go:func.*" { // tables that describe functions
 			continue
 		}
 		address, _ := strconv.ParseUint(m[1], 16, 64)
@@ -134,7 +135,7 @@ func sharesOf(ctx context.Context, path string, owners map[string]string) ([]sha
 	return all, lines.Err()
 }
 
-// packageOf returns the package of a symbol: what is before the first point behind the last slash.
+// packageOf returns the package of a symbol: the name up to the first period after the last slash.
 func packageOf(name string) string {
 	name, _, _ = strings.Cut(name, "[")
 	name, _, _ = strings.Cut(name, "(")

@@ -14,13 +14,13 @@ const (
 	bySelf    = "only its own package uses it"
 )
 
-// finding is a declaration without a user.
+// finding is a declaration that has no user.
 type finding struct {
 	place, pkg, name, why string
 }
 
-// find returns the declarations without a user, in the order of their places, and the exceptions
-// that have a user. An exception counts as a user of what it uses.
+// find returns the unused declarations in the order of their positions, and the exceptions that
+// have a user or do not exist. Everything that an exception uses counts as used.
 func (p *program) find(allowed map[string]string) (found []finding, stale []string, err error) {
 	tests, others, err := p.readNames()
 	if err != nil {
@@ -52,8 +52,8 @@ func (p *program) find(allowed map[string]string) (found []finding, stale []stri
 	return found, stale, nil
 }
 
-// lookup returns the object PKG.NAME, or the method PKG.TYPE.NAME of a type or an interface; nil if
-// there is none.
+// lookup finds the declaration PKG.NAME or the method PKG.TYPE.NAME. It returns nil if it does not
+// exist.
 func (p *program) lookup(name string) types.Object {
 	for _, k := range p.order {
 		rest, ok := strings.CutPrefix(name, short(k.ImportPath)+".")
@@ -71,7 +71,7 @@ func (p *program) lookup(name string) types.Object {
 	return nil
 }
 
-// short is a path without what precedes its internal/.
+// short removes everything up to and including internal/ from an import path.
 func short(path string) string {
 	if _, rest, ok := strings.Cut(path, "/internal/"); ok {
 		return rest
@@ -79,7 +79,8 @@ func short(path string) string {
 	return path
 }
 
-// readNames parses the tests, and what this system or module does not compile.
+// readNames collects the names in the tests, and in the Go files that were not type-checked: those
+// for other systems, and nested modules.
 func (p *program) readNames() (tests, others *names, err error) {
 	tests, others = newNames(), newNames()
 	for _, k := range p.order {
@@ -120,7 +121,7 @@ type search struct {
 	visible       map[types.Object]bool
 }
 
-// named reports whether files known by their names may use an object.
+// named reports whether one of the files that were only parsed may use obj. It compares names.
 func (s *search) named(obj types.Object, in *names) bool {
 	k := s.own[obj.Pkg().Path()]
 	if in.plain[k.Dir][obj.Name()] || in.of[k.ImportPath][obj.Name()] {
@@ -130,8 +131,7 @@ func (s *search) named(obj types.Object, in *names) bool {
 	return ok && f.Signature().Recv() != nil && in.selected[f.Name()]
 }
 
-// addOthers makes roots of what files of other systems and modules may use, and of the packages for
-// tests.
+// addOthers adds roots: the declarations that files for other systems or nested modules may use.
 func (s *search) addOthers() {
 	for _, obj := range s.decls {
 		k := s.own[obj.Pkg().Path()]
@@ -144,7 +144,7 @@ func (s *search) addOthers() {
 	}
 }
 
-// judge returns why an object is a finding, or nothing.
+// judge returns the reason why obj is a finding, or "" if it is used.
 func (s *search) judge(obj types.Object) string {
 	k := s.own[obj.Pkg().Path()]
 	if !s.shipped[k.ImportPath] {
@@ -164,13 +164,13 @@ func (s *search) judge(obj types.Object) string {
 	return byNothing
 }
 
-// receiverUnused reports whether a method's type is itself a finding.
+// receiverUnused reports whether the type of the method f is itself unused.
 func (s *search) receiverUnused(f *types.Func) bool {
 	of := receiver(f)
 	return of != nil && !s.in[of]
 }
 
-// judgeForTests judges an object of a package that only tests import: somebody has to name it.
+// judgeForTests judges a declaration of a package that only tests import. Any user is enough.
 func (s *search) judgeForTests(obj types.Object) string {
 	f, ok := obj.(*types.Func)
 	if ok && f.Signature().Recv() != nil || s.numbered(obj) {
@@ -196,8 +196,9 @@ func (s *search) usedByTestPackage(obj types.Object) bool {
 	return false
 }
 
-// couldBeUnexported reports whether an exported object of an internal package is named by its own
-// package only. A method that an interface asks for keeps its name.
+// couldBeUnexported reports whether only its own package uses an exported declaration of an
+// internal package. It returns false for a method that implements an interface, because its name is
+// fixed.
 func (s *search) couldBeUnexported(obj types.Object, k *pkg) bool {
 	if !obj.Exported() || !k.internal() || s.visible[obj] || s.tests.of[k.ImportPath][obj.Name()] {
 		return false

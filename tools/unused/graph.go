@@ -6,30 +6,31 @@ import (
 	"slices"
 )
 
-// group is constants that are declared together.
+// group holds the constants of one const declaration.
 type group struct {
 	members []types.Object
-	// numbered reports whether they count with iota: one cannot go without renumbering.
+	// numbered reports whether the declaration uses iota. Removing one constant would renumber the
+	// others.
 	numbered bool
 }
 
-// visible reports whether one of the constants is.
+// visible reports whether at least one of the constants is in the set.
 func (g *group) visible(in map[types.Object]bool) bool {
 	return slices.ContainsFunc(g.members, func(m types.Object) bool { return in[m] })
 }
 
-// graph has the declarations of a program (functions, methods, types, constants and variables of
-// packages) and which of them each one uses.
+// graph holds the package-level declarations of a program and its methods. It knows which
+// declarations each one uses.
 type graph struct {
 	uses map[types.Object][]types.Object
-	// users has the packages whose shipped code names an object, the object's own included.
+	// users maps a declaration to the packages whose code names it, its own package included.
 	users map[types.Object]map[*types.Package]bool
-	// roots are used without a user: main, variables named _, the public API.
+	// roots count as used without a user: main, init, variables named _ and the public API.
 	roots []types.Object
-	// groups has the group of constants that a constant is declared in.
+	// groups maps a constant to the const declaration that contains it.
 	groups map[types.Object]*group
 	decls  []types.Object
-	// methods has the methods of each named type, and interfaces those of each interface.
+	// methods maps each named type to its methods. interfaces lists all interface types.
 	methods    map[*types.TypeName][]*types.Func
 	interfaces []*types.Interface
 }
@@ -93,7 +94,7 @@ func (g *graph) spec(k *pkg, constants *group, s ast.Spec) {
 	}
 }
 
-// counts reports whether a declaration names iota.
+// counts reports whether a const declaration uses iota.
 func counts(d *ast.GenDecl) bool {
 	found := false
 	ast.Inspect(d, func(n ast.Node) bool {
@@ -111,7 +112,7 @@ func (g *graph) declare(k *pkg, obj types.Object) {
 	}
 }
 
-// body notes what the declaration n of objs names.
+// body records the declarations that n names as used by objs, which n declares.
 func (g *graph) body(k *pkg, objs []types.Object, n ast.Node) {
 	var inspect func(n ast.Node) bool
 	inspect = func(n ast.Node) bool {
@@ -135,8 +136,8 @@ func (g *graph) body(k *pkg, objs []types.Object, n ast.Node) {
 	ast.Inspect(n, inspect)
 }
 
-// table inspects a map without the constants that are its keys: a table of names does not use what
-// it names.
+// table inspects a map literal except its constant keys. A table of names does not use the
+// constants that it names.
 func (g *graph) table(k *pkg, n *ast.CompositeLit, inspect func(ast.Node) bool) {
 	if n.Type != nil {
 		ast.Inspect(n.Type, inspect)
@@ -162,7 +163,7 @@ func (g *graph) use(from *types.Package, objs []types.Object, used types.Object)
 	}
 }
 
-// origin is the generic object that obj is an instance of, or obj.
+// origin returns the generic declaration if obj is an instance of one, and otherwise obj.
 func origin(obj types.Object) types.Object {
 	switch obj := obj.(type) {
 	case *types.Func:
@@ -175,7 +176,7 @@ func origin(obj types.Object) types.Object {
 	return obj
 }
 
-// receiver is the type that a method belongs to.
+// receiver returns the named type that a method belongs to, or nil.
 func receiver(f *types.Func) *types.TypeName {
 	t := f.Signature().Recv().Type()
 	if p, ok := t.(*types.Pointer); ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/tools/internal/golist"
 )
 
-// pkg is a package of the module with its types. Tests and files of other systems are read as names
-// only: see program.tests and program.others.
+// pkg is a type-checked package of the module. Its tests and its files for other systems are not
+// part of it: readNames parses them.
 type pkg struct {
 	golist.Package
 	types *types.Package
@@ -23,19 +23,19 @@ type pkg struct {
 // internal reports whether only this module can import the package.
 func (p *pkg) internal() bool { return strings.Contains(p.ImportPath+"/", "/internal/") }
 
-// program is all packages of the module, type-checked from source so that an object is the same one
-// in the package that declares it and in those that use it.
+// program holds all packages of the module. All are type-checked from source, so that a declaration
+// is the same object in its own package and in every package that uses it.
 type program struct {
 	fset *token.FileSet
-	root string // folder of the module
+	root string // the module's folder
 	own  map[string]*pkg
-	// order is own in the order of the imports: a package follows those that it imports.
+	// order lists the packages of own. A package comes after the packages that it imports.
 	order []*pkg
 	from  types.Importer
 }
 
-// load reads the module in the current folder. Imports of other modules come from the compiler's
-// export data.
+// load type-checks the module in the current folder. It reads the packages of other modules from
+// the compiler's export data.
 func load() (*program, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -55,7 +55,7 @@ func load() (*program, error) {
 	return p, nil
 }
 
-// Import returns the package that was checked from source, or else the one of the export data.
+// Import implements types.Importer. It prefers the package that was type-checked from source.
 func (p *program) Import(path string) (*types.Package, error) {
 	if own := p.own[path]; own != nil {
 		return own.types, nil
@@ -81,8 +81,8 @@ func (p *program) check(l golist.Package) error {
 	return nil
 }
 
-// shipped returns the packages that the module's programs and its public packages consist of. The
-// others are imported by tests only.
+// shipped returns the public packages, the programs, and all packages that they import. Only tests
+// import the rest.
 func (p *program) shipped() map[string]bool {
 	in := map[string]bool{}
 	var add func(path string)

@@ -1,14 +1,14 @@
-// Unused finds declarations of the module that its programs and public packages do not need:
+// Unused finds declarations that the programs and the public packages of the module do not need:
 //
-//	nothing   no code names it, or only code that is itself unused
+//	nothing   no code names the declaration, or only code that is itself unused
 //	tests     only tests use it
-//	exported  only its own package uses it: it could be unexported
+//	exported  only its own package uses it, so it could be unexported
 //
-// It reports functions, methods, types, constants and variables. allowed.go lists the exceptions
+// It checks functions, methods, types, constants and variables. allowed.go lists the exceptions
 // with their reasons.
 //
-//	go run ./tools/unused            fails if it finds something
-//	go run ./tools/unused -n         counts per package instead
+//	go run ./tools/unused            prints the findings, and exits with 1 if there are any
+//	go run ./tools/unused -n         prints the number of findings per package
 package main
 
 import (

@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// names are the identifiers of files that are parsed but not type-checked. They err on the side of
-// use: an identifier counts for every object with its name that the file can see.
+// names holds the identifiers of files that were parsed but not type-checked. An identifier counts
+// as a use of every declaration with that name that the file can see. So unused code may be missed,
+// but used code is never reported.
 type names struct {
-	// plain has, per folder, the identifiers of the files in it.
+	// plain maps a folder to the identifiers in its files.
 	plain map[string]map[string]bool
-	// of has, per import path, the identifiers selected from it by files of other folders.
+	// of maps an import path to the identifiers selected from that package, such as B in a.B.
 	of map[string]map[string]bool
-	// selected has the identifiers after a dot, wherever: methods.
+	// selected holds the identifiers selected from anything else: methods and fields.
 	selected map[string]bool
 }
 
@@ -25,7 +26,7 @@ func newNames() *names {
 	return &names{plain: map[string]map[string]bool{}, of: map[string]map[string]bool{}, selected: map[string]bool{}}
 }
 
-// add parses a file of a folder.
+// add parses the file name in the folder dir, and records its identifiers.
 func (n *names) add(dir, name string) error {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -54,8 +55,8 @@ func (n *names) add(dir, name string) error {
 	return nil
 }
 
-// imported returns the paths that a file imports by the names that it uses for them. The name of a
-// package is taken to be the last part of its path.
+// imported maps the local names of a file's imports to their paths. Without a local name, it takes
+// the last part of the path.
 func imported(file *ast.File) map[string]string {
 	imports := map[string]string{}
 	for _, i := range file.Imports {
@@ -72,7 +73,7 @@ func imported(file *ast.File) map[string]string {
 	return imports
 }
 
-// addModule parses the files of a nested module, which go list does not show.
+// addModule parses the files of a nested module. `go list` does not list them.
 func (n *names) addModule(root string) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

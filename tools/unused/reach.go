@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// library are the methods that packages of the standard library ask for without an exported
-// interface.
+// library lists methods that the standard library calls through unexported interfaces.
 var library = []string{"Error", "String", "Unwrap", "Is", "As", "Timeout", "Temporary"}
 
-// reach returns what the roots use, directly or through others. A method is used where it is named,
-// or where its type implements an interface whose method is used; the methods of interfaces of
-// other modules are.
+// reach returns the declarations that the roots use, directly or indirectly. A method is used if
+// code names it. It is also used if its type implements an interface and that interface's method is
+// used. The methods of interfaces of other modules always count as used.
 func (g *graph) reach(p *program) *reached {
 	r := &reached{graph: g, in: map[types.Object]bool{}, ours: map[*types.Package]bool{}}
 	for _, k := range p.order {
@@ -37,8 +36,8 @@ type reached struct {
 	in    map[types.Object]bool
 	queue []types.Object
 	ours  map[*types.Package]bool
-	// implements has, per method of a type, the methods of interfaces that it implements; asked has
-	// the reverse.
+	// implements maps a method to the interface methods that it implements. asked is the reverse
+	// map.
 	implements map[*types.Func][]*types.Func
 	asked      map[types.Object][]*types.Func
 }
@@ -51,8 +50,8 @@ func (r *reached) add(obj types.Object) {
 	r.queue = append(r.queue, obj)
 }
 
-// implied adds what follows from obj: the methods of a type that an interface in use asks for, and
-// the implementations of a method of an interface.
+// implied adds the declarations that become used together with obj. For a type, these are the
+// methods that interfaces call. For an interface method, these are its implementations.
 func (r *reached) implied(obj types.Object) {
 	switch obj := obj.(type) {
 	case *types.TypeName:
@@ -79,7 +78,7 @@ func (r *reached) asksFor(m *types.Func) bool {
 	})
 }
 
-// demand finds out which methods of the program implement which methods of interfaces.
+// demand pairs the methods of the program with the interface methods that they implement.
 func (r *reached) demand(others []*types.Interface) {
 	r.implements, r.asked = map[*types.Func][]*types.Func{}, map[types.Object][]*types.Func{}
 	all := append(slices.Clone(r.interfaces), others...)
@@ -117,8 +116,8 @@ func (r *reached) pair(m, i *types.Func) {
 	}
 }
 
-// match pairs the methods of a type, its embedded ones included, with those of the interfaces that
-// it implements. For a generic type the names decide.
+// match pairs the methods of a type, including promoted ones, with the methods of the interfaces
+// that the type implements. For a generic type it compares only names.
 func (r *reached) match(of *types.TypeName, byName map[string][]*types.Interface) {
 	named, ok := of.Type().(*types.Named)
 	if !ok || types.IsInterface(named) {
@@ -139,8 +138,8 @@ func (r *reached) match(of *types.TypeName, byName map[string][]*types.Interface
 	}
 }
 
-// matchInterface pairs the methods of an interface with those of smaller interfaces: a value of the
-// one can become a value of the other.
+// matchInterface pairs the methods of an interface with the methods of the smaller interfaces that
+// it implements. A value of the larger interface can be converted to the smaller one.
 func (r *reached) matchInterface(i *types.Interface, all []*types.Interface) {
 	for _, other := range all {
 		if other == i || other.NumMethods() == 0 || other.NumMethods() > i.NumMethods() || !types.Implements(i, other) {
@@ -156,7 +155,8 @@ func (r *reached) matchInterface(i *types.Interface, all []*types.Interface) {
 	}
 }
 
-// alike reports whether a signature may be an instance of a generic one.
+// alike reports whether s may be an instance of the generic signature. It compares only the numbers
+// of parameters and results.
 func alike(s, generic *types.Signature) bool {
 	return s.Params().Len() == generic.Params().Len() && s.Results().Len() == generic.Results().Len() &&
 		s.Variadic() == generic.Variadic()
@@ -173,7 +173,7 @@ func hasTypeParams(m *types.Func) bool {
 	return false
 }
 
-// mentions reports whether a type contains a type parameter, to some depth.
+// mentions reports whether a type contains a type parameter. It looks six levels deep.
 func mentions(t types.Type, depth int) bool {
 	if depth > 6 {
 		return false
@@ -201,8 +201,8 @@ func mentions(t types.Type, depth int) bool {
 	return false
 }
 
-// foreign returns the exported interfaces of the packages of other modules that the program
-// imports, directly or through others.
+// foreign returns the exported interfaces of other modules and of the standard library, as far as
+// the program imports them directly or indirectly.
 func foreign(p *program) []*types.Interface {
 	found := []*types.Interface{types.Universe.Lookup("error").Type().Underlying().(*types.Interface)}
 	seen := map[*types.Package]bool{}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// module is a module with each kind of declaration; the comments name the findings.
+// module is a module with every kind of declaration. Comments in it name the expected findings.
 var module = map[string]string{
 	"go.mod": "module example.org/m\n\ngo 1.26\n",
 	"main.go": `package main

@@ -2,8 +2,8 @@ package main
 
 import "go/types"
 
-// see returns the objects that other packages name, and the types in their signatures and exported
-// fields: whoever calls a function must be able to name what it takes and returns.
+// see returns the declarations that other packages name, and all types in their signatures and
+// exported fields. A caller of a function must be able to name its parameter and result types.
 func (s *search) see() map[types.Object]bool {
 	v := &viewer{seen: map[types.Object]bool{}, types: map[types.Type]bool{}}
 	for _, obj := range s.decls {
@@ -33,7 +33,7 @@ func (v *viewer) object(obj types.Object) {
 	v.show(obj.Type())
 }
 
-// show adds the types that a value of type t shows.
+// show marks t and the types that a user of t can see: elements, exported fields, parameters.
 func (v *viewer) show(t types.Type) {
 	if t == nil || v.types[t] {
 		return
@@ -91,7 +91,7 @@ func (v *viewer) tuple(t *types.Tuple) {
 	}
 }
 
-// typeName is the declaration of a named type.
+// typeName returns the declaration of a named type, or nil for other types.
 func typeName(t types.Type) types.Object {
 	if n, ok := t.(*types.Named); ok {
 		return n.Obj()

@@ -81,11 +81,6 @@ var notClean = []string{
 	"internal/table",
 	"internal/window",
 	"internal/write",
-	"sim/report",
-	"tools/commits",
-	"tools/sizes",
-	"tools/sizes/hello",
-	"tools/unused",
 }
 
 // changelog is a file, but can be in the list like a folder.

@@ -1,4 +1,5 @@
-// Hello is the smallest program that embeds Sheaf. Its size is what an embedding program pays.
+// Hello is the smallest program that embeds Sheaf. Its size is the minimum for an embedding
+// program.
 package main
 
 import (
