@@ -1,6 +1,6 @@
-// Command analytics reads an access log, keeps it for a while, counts the hits of pages for charts
-// by the hour, sums up requests by the second and bytes by the day, and copes with a part of the
-// log that is read twice. It shows patterns/eventlog, hits, timeseries and rollup.
+// Command analytics evaluates an access log. It stores the requests for a while, counts hits per
+// page and hour, counts requests per second, and sums up bytes per day. A part of the log is read
+// twice and counted once. It shows patterns/eventlog, hits, timeseries and rollup.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 
 func main() { demo.Main("analytics", run) }
 
-// start is when the log begins: an hour before midnight.
+// start is the time of the first request: an hour before midnight.
 var start = time.Date(2026, 4, 30, 23, 0, 0, 0, time.UTC)
 
 func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
@@ -44,7 +44,8 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return nil
 }
 
-// accessLog returns 600 requests, one every twelve seconds, and a line that is none.
+// accessLog returns a log of 600 requests, one every twelve seconds, and a last line that is
+// invalid.
 func accessLog() string {
 	var lines strings.Builder
 	for i := range 600 {
@@ -56,7 +57,7 @@ func accessLog() string {
 	return lines.String()
 }
 
-// keep stores the events themselves.
+// keep stores the requests as events, and counts them by day and page.
 func keep(ctx context.Context, out io.Writer, db *mongo.Database, events []*eventlog.Event) error {
 	log, err := eventlog.New(db, eventlog.Config{Collection: "requests"})
 	if err != nil {
@@ -80,7 +81,8 @@ func keep(ctx context.Context, out io.Writer, db *mongo.Database, events []*even
 	return demo.Check(ctx, out, "eventlog", log)
 }
 
-// count counts hits for a chart. Programs Run the writer, which then writes every second.
+// count counts hits per page and hour for a chart. A real program would call the writer's Run,
+// which writes every second. This one calls Flush.
 func count(ctx context.Context, out io.Writer, db *mongo.Database, events []*eventlog.Event) error {
 	counters, err := hits.New(db, hits.Config{})
 	if err != nil {
@@ -111,7 +113,7 @@ func count(ctx context.Context, out io.Writer, db *mongo.Database, events []*eve
 	return demo.Check(ctx, out, "hits", counters)
 }
 
-// measure keeps a series by the second and reads it by the half minute.
+// measure stores the number of requests per second, and reads it per half minute.
 func measure(ctx context.Context, out io.Writer, db *mongo.Database, events []*eventlog.Event) error {
 	series, err := timeseries.New(db, timeseries.Config{})
 	if err != nil {
@@ -134,10 +136,11 @@ func measure(ctx context.Context, out io.Writer, db *mongo.Database, events []*e
 	return demo.Check(ctx, out, "timeseries", series)
 }
 
-// sumUp sums up bytes by the day. Programs Run the rollup; events that come late, or twice, change
-// nothing but what they should.
+// sumUp sums up the bytes per day and year. Some events arrive late or twice: the sums are still
+// right. A real program would call the rollup's Run.
 func sumUp(ctx context.Context, out io.Writer, db *mongo.Database, events []*eventlog.Event) error {
-	const settle = time.Millisecond // one process records and updates here; programs leave this as it is
+	// short, because a single process records and updates; other programs keep the default
+	const settle = time.Millisecond
 	traffic, err := rollup.New(db, rollup.Config{Settle: settle})
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Command bank moves money between accounts: wages, many transfers at once, a hold that is posted
-// in part, a transfer that is sent twice and one that is taken back. It shows patterns/ledger.
+// Command bank moves money between accounts. It pays wages, sends one transfer twice and many at
+// once, posts a part of a hold, and takes a transfer back. It shows patterns/ledger.
 package main
 
 import (
@@ -37,7 +37,8 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "ledger", bank)
 }
 
-// open opens accounts; the money comes from the world, which may owe any amount.
+// open opens the accounts and pays joe's wages. The money comes from the account world, which has
+// no lower limit.
 func open(ctx context.Context, bank *ledger.Ledger) error {
 	err := errors.Join(
 		bank.EnsureIndexes(ctx),
@@ -67,7 +68,7 @@ func show(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	return nil
 }
 
-// rent is paid once, although its transfer is sent twice.
+// rent sends the same transfer twice. The ledger carries it out once.
 func rent(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	for range 2 {
 		t, err := bank.Transfer(ctx, "rent-5", euros("joe", "ann", 400_00))
@@ -79,7 +80,7 @@ func rent(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	return nil
 }
 
-// crowd sends twenty transfers of 50.00 at once, of which joe can pay twelve.
+// crowd sends twenty transfers of 50.00 at once. The balance of joe suffices for twelve.
 func crowd(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	errs := make([]error, 20)
 	var wg sync.WaitGroup
@@ -102,7 +103,7 @@ func crowd(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	return nil
 }
 
-// hotel reserves an amount, and takes a part of it later.
+// hotel reserves 300.00 of ann's money, and later takes 220.00 of it.
 func hotel(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	if _, err := bank.Hold(ctx, "room-12", 72*time.Hour, euros("ann", "joe", 300_00)); err != nil {
 		return err
@@ -118,7 +119,7 @@ func hotel(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	return nil
 }
 
-// undo takes the rent back.
+// undo reverses the transfer of the rent.
 func undo(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	t, err := bank.Undo(ctx, "rent-5")
 	if err != nil {

@@ -1,5 +1,6 @@
-// Command billboard shows advertisements: the one that pays best, within the budget of its
-// campaign, as often as a user may see it, to whom its keywords are for. It shows patterns/ads.
+// Command billboard chooses advertisements for users. Of those that match the user's keywords, it
+// shows the one that pays best. It respects the budget of each campaign, and how often a user may
+// see an advertisement. It shows patterns/ads.
 package main
 
 import (
@@ -72,7 +73,7 @@ func book(ctx context.Context, network *ads.Ads, name string, budget int64, ad a
 	return campaign, network.Put(ctx, front, ad)
 }
 
-// serve shows something to a user, who clicks on it.
+// serve shows a user the advertisement that the network chooses. The user clicks on it.
 func serve(ctx context.Context, out io.Writer, network *ads.Ads, r ads.Request) error {
 	r.Place = front
 	shown, err := network.Serve(ctx, r)

@@ -1,6 +1,6 @@
-// Command blog publishes posts that two people edit, takes comments on them, shows the latest posts
-// of a section without a search, keeps its front page until something changes, and has its labels
-// in two languages. It shows patterns/cms, comments, slicecache and i18n.
+// Command blog publishes posts that two people edit, and takes comments on them. It reads the
+// latest posts of a section from one document, caches its front page until a post is added, and has
+// its labels in two languages. It shows patterns/cms, comments, slicecache and i18n.
 package main
 
 import (
@@ -35,7 +35,7 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return nil
 }
 
-// edit has Ann and Bob edit the same post.
+// edit lets Ann and Bob edit the same post. Bob's edit conflicts, and he merges it with Ann's.
 func edit(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	site, err := cms.New(db, cms.Config{})
 	if err != nil {
@@ -75,7 +75,7 @@ func edit(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "cms", site)
 }
 
-// discuss is what readers do.
+// discuss posts comments, answers one and deletes it. The answer stays.
 func discuss(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	c, err := comments.New(db, comments.Config{})
 	if err != nil {
@@ -108,8 +108,8 @@ func discuss(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "comments", c)
 }
 
-// show has the latest posts in the document of their section, and a page that is made only when one
-// of them is new.
+// show stores the latest posts of a section in the section's document. It builds the front page
+// from them, and builds it again only after a new post.
 func show(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	latest, err := slicecache.NewLatest(db,
 		slicecache.LatestConfig[string]{Parents: "sections", Items: "titles", Max: 2})
@@ -140,7 +140,7 @@ func show(ctx context.Context, out io.Writer, db *mongo.Database) error {
 			return err
 		}
 		var page string
-		for range 3 { // readers
+		for range 3 { // three readers, for whom the page is built once
 			if page, err = pages.Get(ctx, "front", render); err != nil {
 				return err
 			}
@@ -151,7 +151,7 @@ func show(ctx context.Context, out io.Writer, db *mongo.Database) error {
 		demo.Check(ctx, out, "slicecache.Cache", pages))
 }
 
-// translate gives a label a second language, which its copy in the section gets too.
+// translate adds a second language to a label. The label's copy in the section is updated too.
 func translate(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	texts, err := i18n.New(db,
 		i18n.Config{Collection: "labels", Copies: []i18n.Copy{{Collection: "sections", Array: "labels"}}})

@@ -1,6 +1,6 @@
-// Command bookshop has products of two types with details of their own, searched with counts of
-// their genres, a price that is changed while another saves, and authors and books that refer to
-// each other. It shows patterns/catalog and relation.
+// Command bookshop sells books and films, which have different details. It searches them, counts
+// them by genre, and detects that a price has changed since a product was read. It also links
+// authors and books. It shows patterns/catalog and relation.
 package main
 
 import (
@@ -23,7 +23,7 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return errors.Join(sell(ctx, out, db), link(ctx, out, db))
 }
 
-// book and film are types of products.
+// book and film are the details of the two types of products.
 type (
 	book struct {
 		Genre []string `bson:"genre"`
@@ -47,7 +47,8 @@ func (b book) Validate() error {
 func (film) Type() string      { return "Film" }
 func (f film) Validate() error { return nil }
 
-// sell stores products, finds some, and makes one of them cheaper.
+// sell stores products, searches them, and lowers a price. Saving the product as it was read before
+// then fails.
 func sell(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	shop, err := catalog.New(db,
 		catalog.Config{Types: []catalog.Type{
@@ -93,7 +94,7 @@ func sell(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "catalog", shop)
 }
 
-// link has authors and books refer to each other, and reads without a query for each.
+// link links authors and books in both directions. It loads several authors with one query.
 func link(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	written, err := relation.New(db, relation.Config{})
 	if err != nil {

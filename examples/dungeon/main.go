@@ -1,6 +1,6 @@
-// Command dungeon is a game whose players talk: all reach for the same sword, one buys it from
-// whoever has it, they fight by turns, the best are ranked, and a post reaches those who follow. It
-// shows patterns/game and social.
+// Command dungeon is a game whose players also post messages. Two players reach for the same sword,
+// one sells it to the other, and they fight by turns. The best scores are ranked, and posts reach
+// the followers of their author. It shows patterns/game and social.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return talk(ctx, out, db)
 }
 
-// sword goes to who is first, and then to who pays.
+// sword lets two players pick up the same sword. The first one gets it, and sells it to the other.
 func sword(ctx context.Context, out io.Writer, g *game.Game) error {
 	err := errors.Join(
 		g.AddPlace(ctx, game.Place{ID: "cave", Items: []game.Item{{ID: "7", Type: "sword", Damage: 50}}}),
@@ -62,7 +62,7 @@ func sword(ctx context.Context, out io.Writer, g *game.Game) error {
 	return nil
 }
 
-// battle has one player strike twice by one click too many.
+// battle lets a player click twice. The second click has an old version and is refused.
 func battle(ctx context.Context, out io.Writer, g *game.Game) error {
 	b, err := g.StartBattle(ctx, "1", game.Fighter{Player: "fred", HP: 10}, game.Fighter{Player: "ann", HP: 10})
 	if err != nil {
@@ -77,7 +77,7 @@ func battle(ctx context.Context, out io.Writer, g *game.Game) error {
 	return nil
 }
 
-// rank shows the best of a week.
+// rank shows the best scores of a week.
 func rank(ctx context.Context, out io.Writer, g *game.Game) error {
 	week := game.Weekly("arena", time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))
 	for player, score := range map[string]int64{"ann": 80, "fred": 70, "eve": 90} {
@@ -92,7 +92,8 @@ func rank(ctx context.Context, out io.Writer, g *game.Game) error {
 	return err
 }
 
-// talk has two who follow ann, of whom one is in a circle.
+// talk shows the feeds of two followers of ann. Only fred, who is in her circle of friends, can
+// read both posts.
 func talk(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	n, err := social.New(db, social.Config{})
 	if err != nil {

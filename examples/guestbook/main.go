@@ -1,4 +1,4 @@
-// Command guestbook is the simulator with a scenario of its own: people sign a guest book.
+// Command guestbook is the simulator with an additional scenario: people sign a guest book.
 //
 //	go run ./examples/guestbook run sign --users 500 --iterations 5
 package main
@@ -29,13 +29,13 @@ func definition() *scenario.Definition {
 	}
 }
 
-// signing is the scenario.
+// signing is the scenario in which each user signs the book once.
 type signing struct{ book *mongo.Collection }
 
-// Setup implements scenario.Scenario: the book is empty.
+// Setup implements scenario.Scenario. The book begins empty, so there is nothing to prepare.
 func (s *signing) Setup(context.Context) error { return nil }
 
-// Run implements scenario.Scenario: a user signs.
+// Run implements scenario.Scenario. It signs the book once.
 func (s *signing) Run(ctx context.Context, u *scenario.User) error {
 	_, err := s.book.InsertOne(ctx, bson.D{{"_id", u.Number}})
 	if err == nil {
@@ -44,8 +44,8 @@ func (s *signing) Run(ctx context.Context, u *scenario.User) error {
 	return err
 }
 
-// Check implements scenario.Scenario: whoever has signed is in the book, and of those who were cut
-// perhaps some.
+// Check implements scenario.Scenario. The book must have an entry for each user that signed. It may
+// have one for each user that failed or was interrupted.
 func (s *signing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	n, err := s.book.CountDocuments(ctx, bson.D{})
 	signed := t.Counts["signed"]

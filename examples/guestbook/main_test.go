@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/sim"
 )
 
-// TestGuestBook runs the scenario, and finds its line in the table.
+// TestGuestBook runs the scenario, and expects its line in the printed table.
 func TestGuestBook(t *testing.T) {
 	t.Parallel()
 	cmd := sim.Command(definition())

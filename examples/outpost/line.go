@@ -9,7 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// line is the way to a deployment, which can be cut.
+// line is a network connection to a deployment, which cut interrupts and mend restores.
 type line struct {
 	dialer options.ContextDialer
 
@@ -37,7 +37,7 @@ func (l *line) cut() {
 	defer l.mu.Unlock()
 	l.isCut = true
 	for _, c := range l.conns {
-		_ = c.Close() // the driver may have closed it
+		_ = c.Close() // an error means that the driver has closed it before
 	}
 	l.conns = nil
 }

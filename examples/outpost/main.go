@@ -1,6 +1,6 @@
-// Command outpost is a stall whose line to the head office is cut for a while: what it sells is
-// kept until the office can be told, and prices are shown as they were last heard. It shows
-// patterns/queue/moat and failover.
+// Command outpost is a market stall whose connection to the head office is cut for a while. The
+// stall keeps its sales until the office is reachable again. In the meantime it shows the last
+// known price. It shows patterns/queue/moat and failover.
 package main
 
 import (
@@ -21,10 +21,10 @@ import (
 
 func main() { demo.Main("outpost", run) }
 
-// patience is how long the stall waits for the office.
+// patience is how long the stall waits for an answer of the office.
 const patience = 100 * time.Millisecond
 
-// run has the stall's own database, and an office in memory at the other end of a line.
+// run uses db as the stall's database. The office is a store in memory behind a line.
 func run(ctx context.Context, out io.Writer, db *mongo.Database) (err error) {
 	store, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {
@@ -50,7 +50,7 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) (err error) {
 	return s.work(ctx, line, office)
 }
 
-// stall sells pens.
+// stall sells pens. It stores sales that the office does not have yet, and remembers the price.
 type stall struct {
 	out    io.Writer
 	sales  *moat.Moat
@@ -69,7 +69,7 @@ func open(ctx context.Context, out io.Writer, db, office *mongo.Database) (*stal
 	return &stall{out: out, sales: sales, office: f}, sales.EnsureIndexes(ctx)
 }
 
-// work is a day at the stall.
+// work is a day at the stall. The line is cut and mended, and the price changes in between.
 func (s *stall) work(ctx context.Context, line *line, office *mongo.Database) error {
 	replaying, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -89,14 +89,14 @@ func (s *stall) work(ctx context.Context, line *line, office *mongo.Database) er
 	return errors.Join(err, demo.Check(ctx, s.out, "moat", s.sales))
 }
 
-// sell keeps two writes: the sale, and what it takes from the stock.
+// sell records two writes for the office: the sale, and the decrement of the stock.
 func (s *stall) sell(ctx context.Context, id string) error {
 	return s.sales.Write(ctx,
 		moat.Insert("sales", bson.D{{"_id", id}, {"product", "pen"}}),
 		moat.Update("products", "pen", bson.D{{"$inc", bson.D{{"stock", -1}}}}))
 }
 
-// price is what the stall shows.
+// price returns the price from the office, or the last known price if the office does not answer.
 func (s *stall) price(ctx context.Context) (failover.Cached[int64], error) {
 	return failover.Answer(ctx, s.office, "price of the pen",
 		func(ctx context.Context, db *mongo.Database) (int64, error) {
@@ -106,8 +106,8 @@ func (s *stall) price(ctx context.Context) (failover.Cached[int64], error) {
 		})
 }
 
-// heard waits until prices are those of the office again: it is asked whether it is back now and
-// then.
+// heard waits until the price comes from the office again. Until then, the failover asks the office
+// at intervals.
 func (s *stall) heard(ctx context.Context) error {
 	for {
 		price, err := s.price(ctx)
@@ -118,7 +118,7 @@ func (s *stall) heard(ctx context.Context) error {
 	}
 }
 
-// say compares what the stall knows with what is true.
+// say prints the stall's price and pending writes next to the office's price and stock.
 func (s *stall) say(ctx context.Context, office *mongo.Database, when string) error {
 	price, err := s.price(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command photos is an album of several people, who sign up by whatever they are known by, search
-// for pictures by what the cameras noted, turn pages, and like pictures; one process at a time
-// makes the previews. It shows patterns/identity, metadata, paging and lock.
+// Command photos is an album of several people. They sign up with an e-mail address or an account
+// elsewhere, search for photos by their attributes, read them page by page, and like them. One
+// process at a time makes the previews. It shows patterns/identity, metadata, paging and lock.
 package main
 
 import (
@@ -34,7 +34,8 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return nil
 }
 
-// signUp has two people who want the same address, and one who has signed up twice.
+// signUp registers two people with the same address, of whom the second is refused. It also merges
+// two accounts of one person.
 func signUp(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	users, err := identity.New(db, identity.Config{})
 	if err != nil {
@@ -62,7 +63,7 @@ func signUp(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "identity", users)
 }
 
-// search stores pictures with attributes of any name, and finds some by them.
+// search stores photos with attributes of any name, and searches by these attributes.
 func search(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	attributes, err := metadata.New(db, metadata.Config{Collection: "photos"})
 	if err != nil {
@@ -101,7 +102,8 @@ type photo struct {
 	Taken int
 }
 
-// turn shows pages of two, while a picture is added before what was shown already.
+// turn reads photos in pages of two. A photo that is added before the first page does not shift the
+// following pages.
 func turn(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	pages, err := paging.New[photo](db, paging.Config{Collection: "photos", Sort: bson.D{{"taken", 1}}, Size: 2})
 	if err != nil {
@@ -128,7 +130,7 @@ func turn(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	}
 }
 
-// previews are made by the process that has the lock.
+// previews makes previews under a lock. Another attempt to take the lock fails meanwhile.
 func previews(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	locks, err := lock.New(db, lock.Config{})
 	if err != nil {
@@ -142,7 +144,7 @@ func previews(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	})
 }
 
-// like counts without a lock, whoever counts at the same time.
+// like adds twenty likes concurrently without a lock. None is lost.
 func like(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	likes, err := lock.NewTallies(db, lock.TallyConfig{Collection: "likes"})
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command shop has a tree of categories that is rearranged, products whose form has changed since
-// they were stored, carts that two people fill with the last pieces, orders, and jobs that the
-// orders leave to others. It shows patterns/category, schema, cart and queue.
+// Command shop sells products. It rearranges a tree of categories, migrates products that an
+// earlier version stored, fills carts until the stock is sold out, and leaves jobs for each order
+// to another program. It shows patterns/category, schema, cart and queue.
 package main
 
 import (
@@ -30,15 +30,15 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return nil
 }
 
-// product is what a product looks like today.
+// product is a product in the current version of the schema.
 type product struct {
 	SKU   string `bson:"_id"`
 	Title string
 	Price int64
 }
 
-// migrate stores products as an earlier version of the program did, reads one, and brings all of
-// them up to date.
+// migrate stores products in an older version of the schema. It reads one of them in the current
+// version, and then migrates all of them.
 func migrate(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	products, err := schema.New(db, schema.Config{Collection: "products", Steps: []schema.Step{
 		schema.Rename("name", "title"), schema.Default("price", int64(39_90)),
@@ -63,7 +63,7 @@ func migrate(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "schema", products)
 }
 
-// rearrange moves a branch of the categories, with its product.
+// rearrange moves a branch of the category tree. The product in the branch moves with it.
 func rearrange(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	tree, err := category.New(db, category.Config{Design: category.Paths})
 	if err != nil {
@@ -106,7 +106,7 @@ func rearrange(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "category", tree)
 }
 
-// sell has two customers for three lamps.
+// sell lets two customers buy from a stock of three lamps.
 func sell(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	shop, err := cart.New(db, cart.Config{})
 	if err != nil {
@@ -134,7 +134,8 @@ func sell(ctx context.Context, out io.Writer, db *mongo.Database) error {
 		if err != nil {
 			return err
 		}
-		// The order's name makes it one job, however often this is repeated.
+		// The order's ID is part of the job's ID, so putting the job again does not add a second
+		// one.
 		if _, err := jobs.Put(ctx, queue.Spec{ID: "confirm-" + order.ID, Payload: order.Total}); err != nil {
 			return err
 		}
@@ -148,7 +149,7 @@ func sell(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "queue", jobs)
 }
 
-// confirm is what another program does: it works until n jobs are done.
+// confirm stands for another program. It runs a worker until n jobs are done.
 func confirm(ctx context.Context, out io.Writer, jobs *queue.Queue, n int) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()

@@ -1,5 +1,5 @@
-// Command theatre sells seats: three friends sit together, many people want the front row at once,
-// and what was sold is returned. It shows patterns/seating.
+// Command theatre sells seats. Three friends get adjacent seats, nine people want the front row at
+// once, and the friends return their seats. It shows patterns/seating.
 package main
 
 import (
@@ -67,7 +67,7 @@ func show(ctx context.Context, out io.Writer, house *seating.Seating) error {
 	return nil
 }
 
-// friends hold three seats next to each other, and pay.
+// friends holds three adjacent seats, and pays for them.
 func friends(ctx context.Context, out io.Writer, house *seating.Seating) error {
 	hold, err := house.HoldBest(ctx, "friends", macbeth, 3, "B")
 	if err != nil {
@@ -87,7 +87,7 @@ func friends(ctx context.Context, out io.Writer, house *seating.Seating) error {
 	return nil
 }
 
-// crowd has nine people at once, each of whom wants a seat in front, where there are six.
+// crowd lets nine people at once buy a seat in the front row. The row has six seats.
 func crowd(ctx context.Context, out io.Writer, house *seating.Seating) error {
 	errs := make([]error, 9)
 	var wg sync.WaitGroup
@@ -115,7 +115,7 @@ func crowd(ctx context.Context, out io.Writer, house *seating.Seating) error {
 	return nil
 }
 
-// returned has the friends change their minds.
+// returned returns the seats of the friends.
 func returned(ctx context.Context, out io.Writer, house *seating.Seating) error {
 	fmt.Fprintln(out, "the friends return their seats")
 	return house.Return(ctx, "friends")

@@ -1,5 +1,5 @@
-// Command ticker is a stock ticker: prices are published, some listen to all of them, some to dear
-// shares only, and the bookkeeping, which is stopped and started again, misses nothing. It shows
+// Command ticker publishes prices of shares. One subscriber hears all of them, another one only
+// high prices. The bookkeeping is stopped and started again, and misses no price. It shows
 // patterns/topic.
 package main
 
@@ -31,7 +31,7 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	if err := listen(ctx, out, topics); err != nil {
 		return err
 	}
-	for range 2 { // the bookkeeping is started twice
+	for range 2 { // the second run continues after the first one
 		if err := bookkeeping(ctx, out, topics); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "topic", topics)
 }
 
-// listen has two who listen while prices are published.
+// listen publishes prices to two subscribers. One of them hears only prices above 100.
 func listen(ctx context.Context, out io.Writer, topics *topic.Topics) error {
 	all, err := topics.Subscribe(ctx, topic.Interest{Topics: []string{"shares.*"}})
 	if err != nil {
@@ -88,7 +88,7 @@ func hear(ctx context.Context, out io.Writer, who string, from *topic.Subscripti
 	return nil
 }
 
-// bookkeeping handles two messages and ends; the next one goes on behind them.
+// bookkeeping handles two messages and stops. The next call continues after these messages.
 func bookkeeping(ctx context.Context, out io.Writer, topics *topic.Topics) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()

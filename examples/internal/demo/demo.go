@@ -1,4 +1,4 @@
-// Package demo is what the example programs have in common: where their data is, and how they end.
+// Package demo connects the example programs to a database, and prints the results of their checks.
 package demo
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// uriVariable names the server that the examples' tests run on. Without it they run on an embedded
-// store.
+// uriVariable is the environment variable with the URI of a server to test the examples on. If it
+// is not set, they run on an embedded store.
 const uriVariable = "SHEAF_TEST_URI"
 
-// Program is an example. It tells on out what it does, the same in every run, and has db, which is
-// empty, for itself.
+// Program is the body of an example. It gets an empty database, and prints what it does to out. Its
+// output is the same in every run.
 type Program func(ctx context.Context, out io.Writer, db *mongo.Database) error
 
-// Main runs a program as a command: on an embedded store in memory, or on the server that -uri
-// names.
+// Main runs a program as a command: on the server that the flag -uri names, or else on an embedded
+// store in memory.
 func Main(name string, program Program) {
 	uri := flag.String("uri", "",
 		"run on this server, in the database example_"+name+", which is emptied first and kept")
@@ -40,14 +40,14 @@ func Main(name string, program Program) {
 	}
 }
 
-// Test runs a program as its test does, whose output is compared.
+// Test runs a program inside a Go Example, which compares the output.
 func Test(name string, program Program) {
 	if err := run(context.Background(), os.Getenv(uriVariable), name, os.Stdout, program); err != nil {
 		fmt.Println(err)
 	}
 }
 
-// run runs a program on the server of a URI, or on an embedded store if that is empty.
+// run runs a program on the server at uri. If uri is empty, it runs on an embedded store in memory.
 func run(ctx context.Context, uri, name string, out io.Writer, program Program) (err error) {
 	client, end, err := connect(uri)
 	if err != nil {
@@ -61,7 +61,7 @@ func run(ctx context.Context, uri, name string, out io.Writer, program Program) 
 	return program(ctx, out, db)
 }
 
-// connect is all that an application does differently for an embedded store.
+// connect is the only part that differs between an embedded store and a server.
 func connect(uri string) (client *mongo.Client, end func() error, err error) {
 	if uri == "" {
 		store, err := sheaf.Open(sheaf.Memory, nil)
@@ -77,12 +77,13 @@ func connect(uri string) (client *mongo.Client, end func() error, err error) {
 	return client, func() error { return client.Disconnect(context.Background()) }, nil
 }
 
-// Checker is any of the patterns.
+// Checker is implemented by all patterns.
 type Checker interface {
 	Check(ctx context.Context) ([]patterns.Violation, error)
 }
 
-// Check says how often the data contradicts the invariants of a pattern, and fails if it does.
+// Check prints how many violations of a pattern's invariants the data has. It returns an error if
+// there are any.
 func Check(ctx context.Context, out io.Writer, name string, c Checker) error {
 	violations, err := c.Check(ctx)
 	if err != nil {

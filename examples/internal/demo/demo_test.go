@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEveryPattern looks for each package of patterns in an example, and in the README.
+// TestEveryPattern expects each package of patterns in an example and in examples/README.md.
 func TestEveryPattern(t *testing.T) {
 	t.Parallel()
 	const root = "../../.."
