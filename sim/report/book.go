@@ -90,7 +90,10 @@ var published = []BookRow{
 	{"category-children", pathTitle, "direct children", mmap, 31.773, 0.954, 0.357, 1.162, 1.630, 1.998, 0.394, 7.196},
 	{"category-subtree", pathTitle, "category subtree", mmap, 31.617, 0.963, 0.413, 1.159, 1.669, 2.104, 0.379, 8.818},
 	{"category-children", pathTitle, "direct children", tiger, 31.187, 0.998, 0.417, 1.187, 1.874, 2.247, 0.399, 7.093},
-	{"category-subtree", pathTitle, "category subtree", tiger, 30.584, 0.992, 0.495, 1.183, 1.886, 2.386, 0.394, 19.589},
+	{
+		"category-subtree", pathTitle, "category subtree", tiger, 30.584, 0.992, 0.495,
+		1.183, 1.886, 2.386, 0.394, 19.589,
+	},
 	{
 		"cart-reserve", "Shopping Cart with Product Reservation", "successfully checkout cart", mmap, 88.241,
 		46416.268, 21937.134, 62873.337, 67818.018, 70497.126, 20.034, 74220.014,

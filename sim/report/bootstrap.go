@@ -14,7 +14,7 @@ import (
 const (
 	leastSlots = 8 // with fewer slots, the intervals of a bootstrap are too narrow
 	resamples  = 1000
-	least      = 1e-6 // replaces a figure of 0
+	least      = 1e-6 // replaces 0, which has no logarithm
 	confidence = 0.95
 )
 
@@ -33,7 +33,7 @@ type slot struct {
 	ended int64
 }
 
-// bar says how often a value, given by its index, was measured.
+// bar is a measured value, by its index in values, with its count.
 type bar struct{ value, count int32 }
 
 // scheduled returns how many slots belong to the schedule. In later slots, users only end.
@@ -114,7 +114,7 @@ func (s *sample) of(choice []int) (f figures) {
 	return f
 }
 
-// drawSlots selects as many slots as there are, in circular blocks.
+// drawSlots draws n slots of n, with replacement, as circular blocks of consecutive slots.
 func drawSlots(random *rand.Rand, n int) []int {
 	length := blockLength(n)
 	out := make([]int, 0, n+length)
@@ -217,8 +217,9 @@ func margin(drawn []float64, a, b int, paired bool) float64 {
 	return quantileT(freedom, 1-(1-confidence)/2) * deviation(drawn) * math.Sqrt(fewest/(fewest-1))
 }
 
-// quantileT returns a quantile of Student's t distribution, for a share above one half. gonum's
-// package distuv would do, but brings matrices along, which make the program 2 MB larger.
+// quantileT returns a quantile of Student's t distribution, for a share above one half. The package
+// distuv of gonum could compute it, but depends on packages for matrices. They would make the
+// program 2 MB larger.
 func quantileT(freedom, share float64) float64 {
 	t := mathext.InvRegIncBeta(freedom/2, 0.5, 2*(1-share))
 	return math.Sqrt(freedom * (1 - t) / t)

@@ -10,7 +10,8 @@ import (
 type chart struct {
 	Title, Note string
 	Legend      []legend
-	// Header and Lines are the table. A line's X is its position on the chart, for the read-out.
+	// Header and Lines are the table. The X of a line is its position on the chart. The page needs
+	// it to show the values under the pointer.
 	Header []string
 	Lines  []chartLine
 
@@ -35,7 +36,7 @@ type chartLine struct {
 	at    float64
 }
 
-// axis is an axis of a chart. Min and max bound it. If they are equal, the drawing does.
+// axis is an axis of a chart with its bounds. If min equals max, the points set the bounds.
 type axis struct {
 	label    string
 	log      bool
@@ -43,7 +44,7 @@ type axis struct {
 	ticks    ticker
 }
 
-// line is a line of a chart. NaN interrupts it.
+// line is a line of a chart. A point whose Y is NaN interrupts it.
 type line struct {
 	name   string
 	color  ink
@@ -53,19 +54,19 @@ type line struct {
 	area   bool // filled down to the axis
 }
 
-// mark is a vertical line with a word. With a width, it is a region.
+// mark is a labelled vertical line, or a labelled region if it has a width.
 type mark struct {
 	at, to float64
 	text   string
 }
 
-// The dashes of lines: the lengths of dashes and gaps.
+// The dash patterns of lines: the lengths of a dash and of a gap.
 const (
 	dashed = "6,4"
 	dotted = "1.5,3"
 )
 
-// draw draws the chart.
+// draw draws the chart into its SVG, and sets the X of the table's lines.
 func (c *chart) draw() {
 	d := newDrawing(c.Title)
 	f := c.frame()
@@ -87,14 +88,14 @@ func (c *chart) draw() {
 	c.SVG = d.end()
 }
 
-// frame returns where the chart's values are drawn.
+// frame returns the area in which the chart's points are drawn.
 func (c *chart) frame() *frame {
 	x, y := c.bounds()
 	return newFrame(x, y)
 }
 
-// bounds returns the axes with their bounds. Where the chart gives none, the values do, rounded on
-// a logarithmic axis.
+// bounds returns the axes with their bounds. For an axis without bounds it computes them from the
+// points. It rounds computed bounds of a logarithmic axis.
 func (c *chart) bounds() (x, y axis) {
 	x, y = c.x, c.y
 	givenX, givenY := x.min != x.max, y.min != y.max
@@ -118,7 +119,8 @@ func (c *chart) bounds() (x, y axis) {
 	return x, y
 }
 
-// extent returns the least and the greatest coordinate of the lines, 1 and 10 if there is none.
+// extent returns the smallest and the largest coordinate of the points of the lines. Without points
+// it returns 1 and 10.
 func (c *chart) extent(coordinate func(point) float64) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, l := range c.lines {

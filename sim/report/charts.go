@@ -17,7 +17,7 @@ func second(s *result.Scenario, i float64) float64 {
 	return (float64(s.Load.DelayMillis) + i*float64(s.Load.ResolutionMillis)) / 1000
 }
 
-// over makes the points of a figure of the slots.
+// over returns one point per slot: its middle, and a value computed from the slot.
 func over(s *result.Scenario, slots int, value func(*result.Slot) float64) (out []point) {
 	for i, slot := range s.Series[:slots] {
 		out = append(out, point{X: second(s, float64(i)+0.5), Y: value(slot)})

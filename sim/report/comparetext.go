@@ -8,7 +8,7 @@ import (
 
 var ratioColumns = []string{"scenario", "figure", "unit", "a", "b", "b/a", "95 % interval", "b is"}
 
-// lines returns the ratios of a pair as cells.
+// lines returns the ratios of a pair as the rows of a table.
 func (p Pair) lines() (out [][]string) {
 	name := p.A.Label
 	if p.B.Label != name {

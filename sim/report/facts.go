@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// Fact is a line about a run.
+// Fact is a line about a run, with a name and a value.
 type Fact struct{ Name, Value string }
 
 // Facts returns the known facts about where and how a run took place.

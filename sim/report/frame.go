@@ -2,13 +2,13 @@ package report
 
 import "math"
 
-// point is a place: of a value on the axes, or of something in the drawing.
+// point is a pair of values of the axes, or a position in the drawing.
 type point struct{ X, Y float64 }
 
 // bin is a bar of a histogram.
 type bin struct{ Min, Max, Weight float64 }
 
-// tick is a mark on an axis. One without a label is short.
+// tick is a mark on an axis. A tick without a label is drawn shorter.
 type tick struct {
 	Value float64
 	Label string
@@ -19,7 +19,7 @@ type ticker interface {
 	Ticks(low, high float64) []tick
 }
 
-// fixedTicks are ticks that do not depend on the bounds.
+// fixedTicks always returns the same ticks, whatever the bounds are.
 type fixedTicks []tick
 
 // Ticks implements ticker.
@@ -44,22 +44,22 @@ func (a *axis) within() (out []tick) {
 	return out
 }
 
-// Lengths of a frame.
+// The lengths of parts of a frame.
 const (
 	tickLength = 4
-	// labelGap is between the label of an axis and the labels of its ticks.
+	// labelGap separates the label of an axis from the labels of its ticks.
 	labelGap = 4
 )
 
-// frame is where the values of a chart are drawn.
+// frame is the area in which the points of a chart are drawn, with its axes.
 type frame struct {
 	x, y                     axis
 	xTicks, yTicks           []tick
 	left, right, top, bottom float64
 }
 
-// newFrame leaves room for the axes and their labels. The upper and right edges are where the last
-// labels just fit.
+// newFrame returns a frame that leaves room for the axes and their labels. Its upper and right
+// edges are placed so that the last labels just fit.
 func newFrame(x, y axis) *frame {
 	f := &frame{x: x, y: y, xTicks: x.within(), yTicks: y.within()}
 	widest := 0.0
@@ -89,7 +89,7 @@ func newFrame(x, y axis) *frame {
 	return f
 }
 
-// place returns where a value is drawn: at the edge if it is out of bounds.
+// place returns the position at which a point is drawn. A point out of bounds is drawn at the edge.
 func (f *frame) place(p point) point {
 	inside := func(at float64) float64 { return min(max(at, 0), 1) }
 	return point{

@@ -53,7 +53,8 @@ func (p Page) HTML(w io.Writer, results ...*result.Result) error {
 		compare = designs
 	}
 	v.Comparisons = compare(results)
-	t, err := template.New("page").Funcs(template.FuncMap{"numeric": func(i, texts int) bool { return i > 0 && i < texts }}).Parse(pageHTML)
+	t, err := template.New("page").
+		Funcs(template.FuncMap{"numeric": func(i, texts int) bool { return i > 0 && i < texts }}).Parse(pageHTML)
 	if err != nil {
 		return fmt.Errorf("the page of the report: %w", err)
 	}
@@ -129,7 +130,10 @@ type pairView struct {
 func letter(i int) string { return string(rune('a' + i%26)) }
 
 func newRunView(r *result.Result, i int, several, book bool) runView {
-	v := runView{ID: "run-" + letter(i), Title: titleOf(r), Summary: summary(r), Notes: Notes(r), Facts: Facts(r), Badges: badges(r)}
+	v := runView{
+		ID: "run-" + letter(i), Title: titleOf(r), Summary: summary(r), Notes: Notes(r),
+		Facts: Facts(r), Badges: badges(r),
+	}
 	if several {
 		v.Letter = letter(i)
 	}
@@ -215,7 +219,7 @@ func newScenarioView(s *result.Scenario, o one, id string) scenarioView {
 	return v
 }
 
-// comparisons compares results with the first of them.
+// comparisons compares each result with the first one.
 func comparisons(results []*result.Result) (out []comparisonView) {
 	for i := 1; i < len(results); i++ {
 		c := Compare(results[0], results[i])

@@ -5,11 +5,12 @@ import (
 	"strconv"
 )
 
-// ink is a colour of a chart. The page has one for light screens and another for dark ones.
+// ink is a colour of a chart. The page maps it to one colour for light screens and another one for
+// dark screens.
 type ink struct {
 	kind    inkKind
 	percent uint8 // opacity
-	index   uint8 // of a series
+	index   uint8 // of a series, for inkSeries
 }
 
 type inkKind uint8
@@ -24,7 +25,7 @@ const (
 	inkGood                      // better figures
 )
 
-// css is the colour as the page knows it.
+// css returns the CSS expression for the colour.
 func (i ink) css() string {
 	name := "--s" + strconv.Itoa(int(i.index)%palette)
 	if i.kind != inkSeries {

@@ -32,7 +32,7 @@ func limitText(l *result.Limit) string {
 	return strings.Join(out, "; ") + "."
 }
 
-// probeLines returns the runs of a search as cells.
+// probeLines returns the runs of a search as the rows of a table.
 func probeLines(l *result.Limit) (out [][]string) {
 	for _, p := range l.Probes {
 		kept := "yes"

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/load"
 )
 
-// The time between two lines if out is not a terminal, and the time over which rates are measured.
+// The time between two lines of a log, and the time over which rates are averaged.
 const (
 	linePace   = 5 * time.Second
 	rateWindow = time.Second

@@ -42,7 +42,8 @@ func Markdown(w io.Writer, results ...*result.Result) error {
 	return err
 }
 
-// pipes writes a Markdown table. The first column, and the columns from texts on, hold text.
+// pipes writes a Markdown table. The first column holds text, and so do the columns from the index
+// texts on.
 func pipes(b *strings.Builder, lines [][]string, texts int) {
 	for n, cells := range lines {
 		b.WriteByte('|')

@@ -27,8 +27,8 @@ type Note struct {
 	Text  string
 }
 
-// lateness is the p99 from which a note reports lateness. Without a server, the generator alone
-// stays below it.
+// lateness is the p99 of lateness from which a note reports it. Measured without a server, the
+// generator stays below this value.
 const lateness = time.Millisecond
 
 // Notes returns the warnings that a reader needs before the figures of a run, the worst first.
@@ -68,7 +68,8 @@ func Notes(r *result.Result) (out []Note) {
 	return out
 }
 
-// lateText says which scenarios' users were late, and how late. It is empty if none were.
+// lateText names the scenarios whose users started late, and how late. It is empty if all were on
+// time.
 func lateText(r *result.Result) string {
 	var out []string
 	for _, s := range r.Scenarios {

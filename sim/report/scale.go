@@ -19,7 +19,8 @@ func (timeTicks) Ticks(low, high float64) (out []tick) {
 				continue
 			}
 			switch {
-			case digit == 1 && (decades <= 6 || math.Mod(exponent, 2) == 0), decades < 2.2 && (digit == 2 || digit == 5):
+			case digit == 1 && (decades <= 6 || math.Mod(exponent, 2) == 0),
+				decades < 2.2 && (digit == 2 || digit == 5):
 				t.Label = milliText(t.Value)
 			case decades > 4:
 				continue
@@ -30,7 +31,7 @@ func (timeTicks) Ticks(low, high float64) (out []tick) {
 	return out
 }
 
-// milliText formats a round time: 20 ms, 5 s.
+// milliText formats a round number of milliseconds, such as "20 ms" or "5 s".
 func milliText(ms float64) string {
 	switch {
 	case ms < 0.9995:
@@ -42,7 +43,7 @@ func milliText(ms float64) string {
 	}
 }
 
-// roundDown and roundUp return 1, 2 or 5 of a decade.
+// roundDown and roundUp round to a number of the form 1, 2 or 5 times a power of ten.
 func roundDown(x float64) float64 {
 	if x <= 0 {
 		return 0.001
@@ -73,7 +74,7 @@ func roundUp(x float64) float64 {
 // takes as much room as the preceding one.
 func nines(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
 
-// nineTicks are the ticks of such an axis.
+// nineTicks are the ticks of an axis of percentiles, on which nines places the values.
 type nineTicks struct{}
 
 // Ticks implements ticker.
@@ -93,7 +94,7 @@ type plainTicks struct{ unit string }
 func (t plainTicks) Ticks(low, high float64) (out []tick) {
 	const most = 7
 	step := roundUp((high - low) / most)
-	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high*1.000001; i++ { // an integer, so there is no -0
+	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high*1.000001; i++ { // an integer counter avoids -0
 		value := float64(i) * step
 		out = append(out, tick{Value: value, Label: plain(value) + t.unit})
 	}
@@ -117,7 +118,10 @@ type ratioTicks struct{}
 
 // Ticks implements ticker.
 func (ratioTicks) Ticks(low, high float64) (out []tick) {
-	for _, r := range []float64{0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000} {
+	for _, r := range []float64{
+		0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2,
+		3, 5, 10, 20, 50, 100, 1000,
+	} {
 		wide := math.Log10(high / low)
 		between := r > 0.5 && r < 2 && r != 1
 		if r < low || r > high || between && wide > 0.9 || (r == 0.9 || r == 1.1) && wide > 0.35 {

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// serverCharts returns charts of the server's counters over a run.
+// serverCharts returns charts of the server's counters during a run.
 func serverCharts(r *result.Result) (out []*chart) {
 	if r.Server == nil || len(r.Server.Samples) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func serverChart(title, note string, samples []result.ServerSample, unit string)
 	return c
 }
 
-// sampled adds a line of the samples, and its column.
+// sampled adds a line for a value of the samples to the chart, and a column to its table.
 func (c *chart) sampled(name string, color ink, samples []result.ServerSample,
 	value func(result.ServerSample) float64,
 ) {
@@ -93,7 +93,8 @@ func (c *chart) sampled(name string, color ink, samples []result.ServerSample,
 	c.Header = append(c.Header, name)
 }
 
-// compareCharts shows a scenario in several runs: its distribution, and its p99 over time.
+// compareCharts shows one scenario of several runs: the distribution of its latency, and its p99
+// over time.
 func compareCharts(ones []one) []*chart {
 	c := &chart{
 		Title: "p99 over time", Note: "by the second at which users were due", Header: []string{"second"},

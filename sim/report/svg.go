@@ -8,8 +8,7 @@ import (
 	"unicode"
 )
 
-// The size of a chart in its own units; the page scales it. What is drawn keeps this far from the
-// edges.
+// The size of a chart and its margins, in units that the page scales.
 const (
 	chartWidth   = 560
 	chartHeight  = 250
@@ -19,18 +18,18 @@ const (
 	marginBottom = 4
 )
 
-// The text of a chart: its size, and the height of a line of it.
+// The size of a chart's text, and the height of a line of text.
 const (
 	textSize   = 11.5
 	lineHeight = 1.117 * textSize
-	// baseline is how far the baseline of a line is below its top.
+	// baseline is the distance between the top of a line and its baseline.
 	baseline = 0.844 * textSize
 )
 
-// drawing is an SVG element whose fonts and colours are the page's.
+// drawing is an SVG element. The page sets its fonts and colours.
 type drawing struct{ strings.Builder }
 
-// newDrawing begins a drawing with a name for readers who cannot see it.
+// newDrawing begins a drawing. Screen readers read its name aloud.
 func newDrawing(name string) *drawing {
 	d := &drawing{}
 	fmt.Fprintf(d, `<svg viewBox="0 0 %d %d" role="img" aria-label="%s" xmlns="http://www.w3.org/2000/svg">`+"\n",

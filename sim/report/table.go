@@ -13,7 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// columns are the columns of the books, and further columns that say whether the figures are valid.
+// columns holds the column headings: first the columns of the books, then columns that tell whether
+// the figures are valid.
 var columns = []string{
 	"scenario", runtimeColumn, "mean", "std dev", "p75", "p95", "p99", "min", "max", "users",
 	"ok", "failed", "errors", "check",
@@ -21,16 +22,16 @@ var columns = []string{
 
 const runtimeColumn = "runtime s"
 
-// spelling formats the times of a table.
+// spelling holds the functions that format the times of a table.
 type spelling struct {
 	// millis formats a time in milliseconds, seconds a time in seconds.
 	millis, seconds func(float64) string
 }
 
 var (
-	// fixedTimes are numbers without units, for programs, and for reports that state the units.
+	// fixedTimes formats numbers without units, for programs and for reports that state the units.
 	fixedTimes = spelling{millis: fixed, seconds: fixed}
-	// readTimes have a suitable unit for each time, for people.
+	// readTimes formats times for people, each with a suitable unit.
 	readTimes = spelling{millis: readable, seconds: func(s float64) string { return readable(1000 * s) }}
 )
 
@@ -64,7 +65,7 @@ func readable(millis float64) string {
 	}
 }
 
-// row is a line of a table: a scenario, or a step of a scenario.
+// row is a line of a table: it shows a scenario, or a step of a scenario.
 type row struct {
 	step  bool
 	cells []string
@@ -99,7 +100,7 @@ func times(t *result.Timing, as spelling) []string {
 	return out
 }
 
-// timesOf returns the times that the books print, in milliseconds: mean, deviation, p75, p95, p99,
+// timesOf returns the times in milliseconds that the books print: mean, deviation, p75, p95, p99,
 // min, max.
 func timesOf(t *result.Timing) [7]float64 {
 	return [7]float64{
@@ -169,8 +170,8 @@ func Table(w io.Writer, r *result.Result) error {
 	return err
 }
 
-// grid aligns cells: the first column, and the columns from texts on, to the left, numbers to the
-// right. Empty columns are left out.
+// grid aligns cells. Text is aligned to the left: the first column, and the columns from the index
+// texts on. Numbers are aligned to the right. Empty columns are left out.
 func grid(b *strings.Builder, lines [][]string, texts int) {
 	widths := make([]int, len(lines[0]))
 	empty := make([]bool, len(widths))

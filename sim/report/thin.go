@@ -2,20 +2,19 @@ package report
 
 import "github.com/sheafdb/sheaf/sim/result"
 
-// mostSlots bounds the points of a chart's line, and the rows of the table below it.
+// mostSlots is the maximum number of points of a line, and of rows of the table below the chart.
 const mostSlots = 400
 
-// one is a scenario of a run with a name, for charts of several.
+// one is a scenario of a run, with its name and colour in a chart that shows several.
 type one struct {
 	name  string
 	color ink
 	s     *result.Scenario
-	// warm and cool are the numbers of slots of s, at the beginning and the end, that are not
-	// measured.
+	// warm and cool are the numbers of slots at the beginning and at the end that are not measured.
 	warm, cool float64
 }
 
-// newOne merges the slots of a long run.
+// newOne prepares a scenario for a chart. It merges the slots of a long run.
 func newOne(name string, color ink, s *result.Scenario, o result.Options) one {
 	n := (len(s.Series) + mostSlots - 1) / mostSlots
 	if n <= 1 {
@@ -35,7 +34,7 @@ func newOne(name string, color ink, s *result.Scenario, o result.Options) one {
 	return one{name, color, &thin, float64(o.WarmUp) / float64(n), float64(o.CoolDown) / float64(n)}
 }
 
-// thinned returns at most about mostSlots of a server's samples, evenly spread.
+// thinned returns about mostSlots samples at most, evenly spread.
 func thinned(samples []result.ServerSample) (out []result.ServerSample) {
 	n := max(1, (len(samples)+mostSlots-1)/mostSlots)
 	for i := 0; i < len(samples); i += n {
