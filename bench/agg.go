@@ -12,53 +12,55 @@ import (
 )
 
 const (
-	// aggTimeout ends a question that a side takes too long for.
+	// aggTimeout limits the time that a side may take for one query.
 	aggTimeout = 3 * time.Minute
-	// memoryInterval is how often memory is read while a question runs.
+	// memoryInterval is the time between two readings of the memory while a query runs.
 	memoryInterval = 20 * time.Millisecond
 	megabytes      = 1 << 20
 )
 
-// aggFigure is what a side needed for a question.
+// aggFigure holds the measurements of one query on one side.
 type aggFigure struct {
-	// Rate is the median of the rounds, in documents per second.
+	// Rate is the median of Rounds, in documents per second.
 	Rate   float64   `json:"documents_per_second,omitempty"`
 	Rounds []float64 `json:"rounds,omitempty"`
-	// Took has one time for each round: from question to answer, in milliseconds.
+	// Took holds the time from query to answer for each round, in milliseconds.
 	Took []float64 `json:"took_ms,omitempty"`
-	// PeakMB is the largest private memory of the side's processes while it answers. The embedded
-	// side runs in this process, so that the drivers and the orders count, too.
+	// PeakMB is the largest private memory of the side's processes while they answer. The embedded
+	// side runs in this process, so its figure includes the drivers and the orders.
 	PeakMB float64 `json:"peak_mb,omitempty"`
-	// Allocs are the allocations of the process per document, of sides in this process.
+	// Allocs is the number of allocations per document. It is measured only for sides in this
+	// process.
 	Allocs float64 `json:"allocs_per_document,omitempty"`
 	Error  string  `json:"error,omitempty"`
 
 	first answer
 }
 
-// aggRow is a line of the table.
+// aggRow is a row of the table: a query with its figures on all sides.
 type aggRow struct {
 	aggWorkload
 	Sides map[string]*aggFigure `json:"sides"`
 }
 
-// aggResults are everything that a run of the aggregation benchmark found.
+// aggResults holds the results of a run of the aggregation benchmark.
 type aggResults struct {
 	Environment environment `json:"environment"`
 	Rows        []aggRow    `json:"workloads"`
 	Claims      []verdict   `json:"claims"`
 }
 
-// aggRunner asks every side the same questions.
+// aggRunner runs the same queries on all sides.
 type aggRunner struct {
 	data     orders
 	rounds   int
-	settler  *runner // waits between questions
+	settler  *runner // only for its settle, which waits between queries
 	sides    []aggSide
 	progress io.Writer
 }
 
-// benchAgg does the whole run.
+// benchAgg runs the aggregation benchmark: it starts the sides, loads the orders and runs the
+// queries.
 func benchAgg(ctx context.Context, cfg *config, progress io.Writer) (_ *aggResults, err error) {
 	begin := time.Now()
 	at, err := newWorkplace(ctx, cfg)
@@ -103,7 +105,7 @@ func benchAgg(ctx context.Context, cfg *config, progress io.Writer) (_ *aggResul
 	return res, nil
 }
 
-// start adds the sides and returns PostgreSQL's version, or why there is none.
+// start starts the sides. It returns PostgreSQL's version, or the reason why PostgreSQL is missing.
 func (r *aggRunner) start(ctx context.Context, cfg *config, at *workplace) (string, error) {
 	p, err := startSheaf(at.binary, filepath.Join(at.dir, "served"), cfg.budget)
 	if err != nil {
@@ -130,8 +132,8 @@ func (r *aggRunner) start(ctx context.Context, cfg *config, at *workplace) (stri
 	return version, nil
 }
 
-// run asks all sides a question, so many times after once to warm up, each round beginning with
-// another side.
+// run runs a query on all sides, in one round to warm up and in r.rounds measured rounds. Each
+// round begins with another side.
 func (r *aggRunner) run(ctx context.Context, w aggWorkload) aggRow {
 	row := aggRow{aggWorkload: w, Sides: map[string]*aggFigure{}}
 	for round := range r.rounds + 1 {
@@ -158,7 +160,7 @@ func (r *aggRunner) run(ctx context.Context, w aggWorkload) aggRow {
 	return row
 }
 
-// measure asks one side once.
+// measure runs a query once on one side. It adds the figures to f only if counts is true.
 func (r *aggRunner) measure(ctx context.Context, w aggWorkload, s aggSide, f *aggFigure, counts bool) error {
 	ctx, cancel := context.WithTimeout(ctx, aggTimeout)
 	defer cancel()
@@ -191,7 +193,8 @@ func (r *aggRunner) measure(ctx context.Context, w aggWorkload, s aggSide, f *ag
 	return nil
 }
 
-// watchMemory raises peak to what the processes take, until the function that it returns is called.
+// watchMemory raises peak to the memory of the processes while they run. The caller must call the
+// returned function to stop it.
 func watchMemory(pids []int, peak *float64) func() {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -213,7 +216,7 @@ func watchMemory(pids []int, peak *float64) func() {
 	}
 }
 
-// compareAnswers marks every side whose answer differs from that of the first one.
+// compareAnswers marks every side whose answer differs from PostgreSQL's answer as wrong.
 func (row *aggRow) compareAnswers() {
 	first := row.Sides[sidePostgres]
 	if first == nil || first.Error != "" {

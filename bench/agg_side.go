@@ -11,13 +11,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// answer is what is checked of a result.
+// answer holds the two properties of a result that must be the same on all sides.
 type answer struct {
 	rows  int
 	total float64
 }
 
-// aggSide answers questions about orders.
+// aggSide is a side that can run queries over orders.
 type aggSide interface {
 	name() string
 	local() bool
@@ -59,7 +59,7 @@ func (s *mongoSide) loadOrders(ctx context.Context, d orders) error {
 	return err
 }
 
-// inBatches calls f for consecutive ranges.
+// inBatches calls f for consecutive ranges of the given size, or less at the end.
 func inBatches(size int, f func(from, to int) error) error {
 	for from := 0; from < size; from += insertBatch {
 		if err := f(from, min(from+insertBatch, size)); err != nil {
@@ -99,7 +99,8 @@ const postgresOrderIndexes = `
 create index on orders ((doc->>'status'));
 create index on orders (((doc->>'customer')::bigint))`
 
-// loadOrders implements aggSide. A sort or hash may take as much memory as a stage in MongoDB.
+// loadOrders implements aggSide. It lets a sort or hash use as much memory as a stage in MongoDB
+// may.
 func (s *postgresSide) loadOrders(ctx context.Context, d orders) error {
 	if _, err := s.pool.Exec(ctx, postgresOrders); err != nil {
 		return err

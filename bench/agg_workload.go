@@ -4,16 +4,17 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// aggWorkload is a question to all orders, as a pipeline and in SQL. Its rows have a number, the
-// field total or the second column, whose sum must be the same on all sides.
+// aggWorkload is a query over all orders, as a pipeline and in SQL. Each row of its result has a
+// number: the field total, or the second column. The sum of these numbers must be the same on all
+// sides.
 type aggWorkload struct {
 	Name string `json:"name"`
 	What string `json:"what"`
-	// Share is the part of the orders that the question needs.
+	// Share is the share of the orders that the query has to read.
 	Share    float64 `json:"share"`
 	pipeline bson.A
 	sql      string
-	rows     int // 0 where it depends on the size
+	rows     int // the expected number of rows; 0 if it depends on the data's size
 }
 
 func stage(name string, arg any) bson.D { return bson.D{{name, arg}} }
@@ -118,8 +119,8 @@ var facetWorkload = aggWorkload{
 		(select row(min((doc->>'total')::float8), avg((doc->>'total')::float8))::text from orders)`,
 }
 
-// expressionsWorkload computes ten values of each order and keeps the largest of each, so that the
-// answer is small.
+// expressionsWorkload computes ten values per order. It keeps only the largest of each, which makes
+// the answer small.
 var expressionsWorkload = aggWorkload{
 	Name: "expressions", What: "ten computed expressions per order, of each the largest", Share: 1, rows: 1,
 	pipeline: bson.A{
@@ -144,7 +145,7 @@ var expressionsWorkload = aggWorkload{
 		max((doc->>'customer')::int % 7), max(round(((doc->>'total')::float8 / 3)::numeric, 2)) from orders`,
 }
 
-// largest makes a $max accumulator for each field.
+// largest returns a $max accumulator for each field.
 func largest(names ...string) bson.D {
 	var d bson.D
 	for _, name := range names {

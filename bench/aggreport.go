@@ -12,17 +12,18 @@ import (
 	"strings"
 )
 
-// The goals of the aggregation benchmark.
+// The targets of the aggregation benchmark.
 const (
-	aggTarget = 1.0 // every question beside PostgreSQL
-	// groupName is the plain group, and groupTarget its documents per second.
+	aggTarget = 1.0 // the least ratio of rates, Sheaf ÷ PostgreSQL, for every query
+	// groupName names the query whose rate alone is a target. groupTarget is that rate in documents
+	// per second.
 	groupName   = "group"
 	groupTarget = 1_500_000.0
 )
 
 const groupAgg = "Pipelines beside PostgreSQL"
 
-// judgeAgg compares the answers' rates with the goals.
+// judgeAgg compares the measured rates with the targets.
 func judgeAgg(rows []aggRow) []verdict {
 	var verdicts []verdict
 	add := func(name string, target, measured float64, unit string) {
@@ -47,7 +48,7 @@ func judgeAgg(rows []aggRow) []verdict {
 	return verdicts
 }
 
-// write puts aggregation.md, aggregation.json and aggregation.svg into a directory.
+// write writes aggregation.md, aggregation.json and aggregation.svg to a directory.
 func (res *aggResults) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -65,21 +66,22 @@ func (res *aggResults) write(dir string) error {
 	)
 }
 
-// The marks between which a page keeps the table of the aggregation benchmark.
+// The comments in a Markdown page between which the aggregation table is written.
 const (
 	aggPageBegin = "<!-- aggregation: written by bench -agg -page -->\n"
 	aggPageEnd   = "<!-- end of aggregation -->"
 )
 
-// aggPicture is the file of the picture.
+// aggPicture is the file name of the chart.
 const aggPicture = "aggregation.svg"
 
-// draw writes the picture into a directory.
+// draw writes the chart to a directory.
 func (res *aggResults) draw(dir string) error {
 	return os.WriteFile(filepath.Join(dir, aggPicture), []byte(chart(res.Claims, res.Environment.Date)), 0o644)
 }
 
-// writePage replaces the table of a Markdown page, and the picture beside it.
+// writePage replaces the aggregation table in a Markdown page, and the chart in the page's
+// directory.
 func (res *aggResults) writePage(path string) error {
 	var md strings.Builder
 	fmt.Fprintf(&md, "![Pipelines beside SQL](%s)\n\n", aggPicture)
@@ -87,7 +89,7 @@ func (res *aggResults) writePage(path string) error {
 	return errors.Join(replaceBetween(path, aggPageBegin, aggPageEnd, md.String()), res.draw(filepath.Dir(path)))
 }
 
-// markdown writes the table.
+// markdown writes the environment, the tables and the targets as Markdown.
 func (res *aggResults) markdown(w io.Writer) {
 	e := res.Environment
 	fmt.Fprintf(w, "%s · %s, %d cores, %s, %s · %s · Sheaf %s · PostgreSQL %s · %s orders, median of %d · load average %s before, %s after · took %s\n\n",
@@ -114,7 +116,7 @@ func (res *aggResults) markdown(w io.Writer) {
 	}
 }
 
-// line is the row of the table. A question that the side answers with an error is missing.
+// line returns the row of the table of rates. A side that failed has no figure in it.
 func (row *aggRow) line() string {
 	sheaf, postgres, embedded := row.Sides[sideSheaf], row.Sides[sidePostgres], row.Sides[sideEmbedded]
 	ratio := "–"
@@ -143,7 +145,7 @@ func (row *aggRow) line() string {
 	}, " | ") + " |"
 }
 
-// latencies is the row of the second table.
+// latencies returns the row of the table of times.
 func (row *aggRow) latencies() string {
 	cells := []string{row.Name}
 	for _, side := range []string{sideSheaf, sidePostgres, sideEmbedded} {

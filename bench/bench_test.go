@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestMain lets the test's program be the server that does nothing, as the program itself can be.
+// TestMain lets the test binary act as the floor server, as the program itself does.
 func TestMain(m *testing.M) {
 	if os.Getenv(floorEnv) != "" {
 		exit(runFloor())
@@ -19,9 +19,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestSmoke runs everything on tiny data: every line must have numbers. How good they are is not
-// tested. It works in the system's temporary directory, since PostgreSQL, as another user, could
-// not enter the test's own.
+// TestSmoke runs all workloads on tiny data and expects figures in every row. It does not judge
+// them. It uses the system's temporary directory, because PostgreSQL runs as another user and
+// cannot enter the test's own directory.
 func TestSmoke(t *testing.T) {
 	cfg := &config{
 		run: regexp.MustCompile(""), duration: 10 * time.Millisecond, rounds: 1, documents: 2000, connections: 20,
@@ -74,7 +74,7 @@ func TestSmoke(t *testing.T) {
 	}
 }
 
-// TestPatternsSmoke does every pattern on all sides for a moment.
+// TestPatternsSmoke runs every pattern on all sides for a short time.
 func TestPatternsSmoke(t *testing.T) {
 	cfg := &config{
 		run: regexp.MustCompile(""), duration: 20 * time.Millisecond, rounds: 1, documents: 1000, postgres: true,
@@ -130,7 +130,7 @@ func TestPatternsSmoke(t *testing.T) {
 	}
 }
 
-// TestAggSmoke asks every question of tiny data: whoever answers must answer alike.
+// TestAggSmoke runs every query on tiny data. Sides that answer must give the same answer.
 func TestAggSmoke(t *testing.T) {
 	cfg := &config{
 		run: regexp.MustCompile(""), rounds: 1, documents: 20_000, postgres: true,
@@ -146,7 +146,7 @@ func TestAggSmoke(t *testing.T) {
 	for _, row := range res.Rows {
 		for name, f := range row.Sides {
 			if strings.Contains(f.Error, "NotImplemented") {
-				continue // the table says that it is missing
+				continue // the table shows no figure for a side that failed
 			}
 			if f.Error != "" || f.Rate <= 0 {
 				t.Errorf("%s on %s: rate %v, error %q", row.Name, name, f.Rate, f.Error)
@@ -158,7 +158,7 @@ func TestAggSmoke(t *testing.T) {
 	}
 }
 
-// TestAggTable: a question that a side cannot answer is missing, and has no ratio.
+// TestAggTable expects no figure and no ratio for a query that failed on a side.
 func TestAggTable(t *testing.T) {
 	t.Parallel()
 	row := aggRow{aggWorkload: aggWorkload{Name: "q"}, Sides: map[string]*aggFigure{
@@ -177,7 +177,7 @@ func TestAggTable(t *testing.T) {
 	}
 }
 
-// TestAggPage: the page gets the table, the goals and a picture of the ratios, time and again.
+// TestAggPage writes a page twice. Each time the table, the targets and the chart are replaced.
 func TestAggPage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The geometry of the picture, in pixels.
+// The geometry of the chart, in pixels.
 const (
 	chartWidth  = 860
 	labelWidth  = 380
@@ -17,9 +17,9 @@ const (
 	valueMargin = 90
 )
 
-// chart draws the claims that are ratios of rates as bars on a logarithmic axis, each with its
-// target as a stroke. One unit for all: measured over target would hide by how much a peer is
-// beaten. The date of the run stands below.
+// chart draws the claims with the unit "x" as bars on a logarithmic axis, with a stroke at each
+// target. All bars show the measured ratio. The ratio of measured to target would hide how far a
+// peer is beaten. The date of the run is printed below.
 func chart(claims []verdict, date string) string {
 	var rows []verdict
 	low, high := 0.25, 2.0
@@ -68,7 +68,7 @@ func chart(claims []verdict, date string) string {
 		body.String() + note + "\n</svg>\n"
 }
 
-// drawBar draws a claim: its name, a bar from 1x to the value, the target, the value.
+// drawBar draws a claim: its name, a bar from 1x to the measured value, the target and the value.
 func drawBar(b *strings.Builder, v verdict, y int, x func(float64) float64) {
 	from, to := x(1), x(*v.Measured)
 	if from > to {

@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// claim is a figure with a target.
+// claim is a figure that the project promises, with its target.
 type claim struct {
 	Name string
-	// Group gathers claims in the report.
+	// Group is the heading of the claim in the report.
 	Group  string
 	Target float64
-	// AtMost turns the comparison round.
+	// AtMost makes the target an upper limit. Otherwise it is a lower limit.
 	AtMost bool
 	Unit   string
 	value  func(*results) (float64, bool)
@@ -28,7 +28,7 @@ type verdict struct {
 	Verdict  string   `json:"verdict"`
 }
 
-// What a verdict says.
+// The values of verdict.Verdict.
 const (
 	verdictOK      = "ok"
 	verdictShort   = "short"
@@ -44,7 +44,7 @@ const (
 	groupBefore    = "Beside the build before"
 )
 
-// claims are those of the project, in the order of the report.
+// claims lists the claims of the project in the order of the report.
 var claims = []claim{
 	{
 		"TCP, 16 clients: find by _id ÷ floor", groupFloor, 0.70, false, "x",
@@ -149,7 +149,7 @@ var claims = []claim{
 	},
 }
 
-// beforeClaims are about workload E beside an earlier build.
+// beforeClaims lists the claims about workload E in comparison with an earlier build.
 var beforeClaims = []claim{
 	{"YCSB-E, unsynced ÷ before", groupBefore, 1.3, false, "x", ratio("ycsb-e-16", sideSheaf, "ycsb-e-16", sideBefore)},
 	{"p99 of YCSB-E, unsynced ÷ before", groupBefore, 0.5, true, "x", slowestRatio("ycsb-e-16", sideBefore)},
@@ -160,8 +160,8 @@ var beforeClaims = []claim{
 	{"p99 of YCSB-E, synced ÷ before", groupBefore, 0.5, true, "x", slowestRatio("ycsb-e-synced-16", sideBefore)},
 }
 
-// judge compares the claims with the results. Claims about a peer are made for every workload that
-// it did, those about an earlier build where there was one.
+// judge compares the claims with the results. If a peer or an earlier build was measured, it adds
+// the claims about it: for the peer, one claim for each workload that the peer ran.
 func judge(r *results) []verdict {
 	all := claims
 	if slices.Contains(r.sides(), sideBefore) {
@@ -178,7 +178,7 @@ func judge(r *results) []verdict {
 	return verdicts(all, r)
 }
 
-// verdicts compares claims with the results.
+// verdicts compares each claim with the results.
 func verdicts(all []claim, r *results) []verdict {
 	verdicts := make([]verdict, 0, len(all))
 	for _, c := range all {
@@ -207,7 +207,8 @@ func rate(workload, side string) func(*results) (float64, bool) {
 	}
 }
 
-// millis is how long one operation of a single client takes.
+// millis returns a function that computes the time of one operation, in milliseconds. The workload
+// must have a single client.
 func millis(workload, side string) func(*results) (float64, bool) {
 	return func(r *results) (float64, bool) {
 		perSecond, ok := rate(workload, side)(r)
@@ -218,7 +219,8 @@ func millis(workload, side string) func(*results) (float64, bool) {
 	}
 }
 
-// ratio divides the rates of two workloads on two sides.
+// ratio returns a function that divides the rate of a workload on a side by the rate of another
+// one.
 func ratio(workload, side, toWorkload, toSide string) func(*results) (float64, bool) {
 	return func(r *results) (float64, bool) {
 		a, okA := rate(workload, side)(r)
@@ -240,8 +242,8 @@ func cpu(workload, side string) func(*results) (float64, bool) {
 	}
 }
 
-// cpuRatio divides the server's processor time for a workload by that of the server that does
-// nothing.
+// cpuRatio returns a function that divides Sheaf's processor time for a workload by the processor
+// time of the floor server.
 func cpuRatio(workload string) func(*results) (float64, bool) {
 	return func(r *results) (float64, bool) {
 		own, ok := cpu(workload, sideSheaf)(r)
@@ -253,7 +255,8 @@ func cpuRatio(workload string) func(*results) (float64, bool) {
 	}
 }
 
-// slowestRatio divides the 99th percentile of the latency by that of another side.
+// slowestRatio returns a function that divides Sheaf's p99 latency by the p99 latency of another
+// side.
 func slowestRatio(workload, toSide string) func(*results) (float64, bool) {
 	return func(r *results) (float64, bool) {
 		own, other := r.figure(workload, sideSheaf), r.figure(workload, toSide)
@@ -264,7 +267,8 @@ func slowestRatio(workload, toSide string) func(*results) (float64, bool) {
 	}
 }
 
-// worstPeak is the largest peak of the served side's memory in its budget.
+// worstPeak returns the largest ratio of peak memory to budget of the served side, over all
+// workloads.
 func worstPeak(r *results) (float64, bool) {
 	worst := 0.0
 	for _, w := range r.Workloads {
@@ -275,8 +279,9 @@ func worstPeak(r *results) (float64, bool) {
 	return worst, worst > 0
 }
 
-// allocs is what the embedded server allocates: the floor has the same client and transport and
-// allocates nothing itself.
+// allocs returns a function that computes the allocations of the embedded server per operation. It
+// subtracts the allocations of the floor, which has the same client and transport, and whose server
+// allocates nothing.
 func allocs(workload string) func(*results) (float64, bool) {
 	return func(r *results) (float64, bool) {
 		with, floor := r.figure(workload, sideEmbedded), r.figure(workload, sideFloorMemory)
@@ -294,7 +299,7 @@ func resource(name string) func(*results) (float64, bool) {
 	}
 }
 
-// tenThousand is the memory with 10,000 connections, where so many could be opened.
+// tenThousand returns the memory with 10,000 connections, if so many could be opened.
 func tenThousand(r *results) (float64, bool) {
 	v, ok := r.Resources[resConnsRSS]
 	return v, ok && r.Resources[resConns] >= 10_000

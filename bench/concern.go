@@ -4,11 +4,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
-// concern says which writes of a row wait for the disk. It means the same on every side of the row.
+// concern says whether the writes of a row wait for the disk. It means the same on all sides.
 type concern string
 
 const (
-	// concernNone is that of rows that do not write.
+	// concernNone is for workloads that only read.
 	concernNone concern = ""
 	// concernUnsynced acknowledges a write before it is on disk: w: 1, and synchronous_commit off.
 	concernUnsynced concern = "w:1, unsynced"
@@ -17,7 +17,7 @@ const (
 	concernSynced concern = "majority, synced"
 )
 
-// writeConcern returns the write concern that the driver asks for.
+// writeConcern returns the corresponding write concern of the driver.
 func (c concern) writeConcern() *writeconcern.WriteConcern {
 	if c != concernSynced {
 		return writeconcern.W1()
@@ -26,7 +26,7 @@ func (c concern) writeConcern() *writeconcern.WriteConcern {
 	return &writeconcern.WriteConcern{W: "majority", Journal: &journal}
 }
 
-// concerns has the operations that write.
+// concerns maps the operations that write to their concern.
 var concerns = map[operation]concern{
 	opInsert:       concernUnsynced,
 	opInsertMany:   concernUnsynced,

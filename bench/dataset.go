@@ -11,39 +11,40 @@ import (
 )
 
 const (
-	// documentSize is what each document takes as BSON.
+	// documentSize is the size of each document as BSON, in bytes.
 	documentSize = 1024
-	// idOffset is where the value of _id begins in a document: after its length, the type and the
-	// name.
+	// idOffset is the position of the value of _id in a document. Before it are the length of the
+	// document, the type and the name.
 	idOffset = 4 + 1 + len("_id\x00")
-	// groups is the number of values of g, categories that of c.
+	// groups is the number of values of the field g, and categories of the field c.
 	groups     = 1000
 	categories = 50
-	// uniform is the range of u.
+	// uniform is the number of values of the field u.
 	uniform = 1_000_000
-	// rareBelow selects one document in a thousand by u.
+	// rareBelow is a bound for u below which one document in a thousand lies.
 	rareBelow = uniform / 1000
-	// stride makes a permutation of the positions; a prime that divides no sensible size.
+	// stride turns positions into a permutation of them: i * stride % size. It is a prime, so this
+	// works for every size that is not a multiple of it.
 	stride = 7919
 )
 
-// dataset describes the documents; document i is the same in every run and on every side.
+// dataset describes the documents. Document i is the same in every run and on every side.
 //
 //	_id  i                       n  counter, 0
 //	s    unique text, indexed    r  unique number, a permutation of the positions, indexed
 //	g    one of 1000, indexed with r descending
 //	c    one of 50, indexed      u  random number, not indexed
-//	p1 p2 p3                     text up to 1 KB
+//	p1 p2 p3                     text that fills the document up to 1 KB
 type dataset struct{ size int }
 
-// half is the number of documents in the collection that is sorted.
+// half is the number of documents in the collection for the sort workloads.
 func (d dataset) half() int { return d.size / 2 }
 
 func (d dataset) permuted(i int) int { return i * stride % d.size }
 
 func (d dataset) text(i int) string { return fmt.Sprintf("user%08d", d.permuted(i)) }
 
-// perGroup is how many documents share a value of g, at least.
+// perGroup is the least number of documents that share a value of g.
 func (d dataset) perGroup() int { return d.size / groups }
 
 func (d dataset) fields(i int) bson.D {
@@ -57,8 +58,8 @@ func (d dataset) fields(i int) bson.D {
 		{"c", fmt.Sprintf("category%02d", i%categories)},
 		{"u", rng.Int64N(uniform)},
 	}
-	// What is left of 1 KB after the fields above (100 bytes with frame) and the frames of three
-	// texts (9 each).
+	// The texts share the rest of 1 KB. The other fields and the document's frame take 100 bytes,
+	// and the frame of each text 9 bytes.
 	const rest = documentSize - 100 - 3*9
 	lengths := [3]int{rest / 4, rest / 4, rest - 2*(rest/4)}
 	for j, n := range lengths {
@@ -67,8 +68,8 @@ func (d dataset) fields(i int) bson.D {
 	return doc
 }
 
-// letters returns random lower-case text with a space now and then; it compresses about as well as
-// prose in small blocks.
+// letters returns random lower-case text with some spaces. In small blocks it compresses about as
+// well as prose.
 func letters(rng *rand.Rand, n int) string {
 	const alphabet = "eeeetttaaooiinnsshhrrdlcum wfgypbvk"
 	var b strings.Builder
@@ -91,7 +92,7 @@ func (d dataset) document(i int) (bson.Raw, error) {
 	return raw, nil
 }
 
-// json returns document i without its _id as JSON.
+// json returns document i as JSON, without its _id.
 func (d dataset) json(i int) ([]byte, error) {
 	m := make(map[string]any, 9)
 	for _, e := range d.fields(i)[1:] {

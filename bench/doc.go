@@ -1,23 +1,28 @@
-// Command bench measures Sheaf beside its floors and its peers, in one run.
+// Command bench measures Sheaf, its floors and its peers in one run.
 //
-// A side is something that does workloads: the server that does nothing ("floor", over TCP;
-// "floor-memory", over the connections that the embedded client uses), Sheaf as a server process,
-// Sheaf embedded, raw Pebble, PostgreSQL, and any MongoDB named on the command line. A workload is
-// an operation done by so many clients at once. Each round measures every side of a workload for
-// the same time, one after the other, so that a disturbance meets all of them; the figure is the
-// median of the rounds. A claim is a figure, mostly a ratio of two, beside its target.
+// A side is a system that runs workloads: the floor server, Sheaf as a server process, Sheaf
+// embedded, raw Pebble, PostgreSQL, or a MongoDB named on the command line. The floor server does
+// nothing: it shows how fast a client and its transport can be. The side "floor" reaches it over
+// TCP, and the side "floor-memory" over the connections that the embedded client uses.
+//
+// A workload is an operation and the number of clients that repeat it at once. In each round all
+// sides run a workload one after the other, each for the same time. So a disturbance of the machine
+// hits all of them. A figure is the median of the rounds. A claim is a figure with a target, mostly
+// a ratio of two rates.
 //
 // Invariants:
 //
-//  1. All sides hold the same documents (dataset.go) and check what they get: a wrong number of
+//  1. All sides hold the same documents (dataset.go) and check their results: a wrong number of
 //     results is an error.
-//  2. Nothing is measured while a side still works on what was before (runner.settle).
-//  3. What cannot be measured here is left out and said, never guessed.
-//  4. Every process and directory that the program made is gone when it ends.
+//  2. No measurement begins while a side still works on an earlier one (runner.settle).
+//  3. A figure that cannot be measured on this machine is left out and reported as missing. It is
+//     never guessed.
+//  4. When the program ends, it has ended the processes and removed the directories that it made.
 //
-// With -agg it asks pipelines of a million orders, beside the same questions in SQL (agg.go),
-// instead. With -patterns it does what applications do in some steps (patterns.go), with the
-// packages of patterns/ beside the same in SQL, and tells what transactions and the oplog cost.
+// With -agg the program instead measures pipelines over a million orders and the same queries in
+// SQL (agg.go). With -patterns it measures tasks of applications that take several steps
+// (patterns.go): with the packages of patterns/ and with SQL. It also measures the cost of
+// transactions and of the oplog.
 //
-// It does not measure latency under a fixed rate, nor more than one machine.
+// It does not measure latency at a fixed rate, and it uses only one machine.
 package main

@@ -14,8 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// floorEnv makes this program the server that does nothing, for a run of this program that is its
-// parent.
+// floorEnv is an environment variable. If it is set, this program acts as the floor server. The
+// program sets it when it starts itself as a child.
 const floorEnv = "SHEAF_BENCH_FLOOR"
 
 const (
@@ -24,12 +24,12 @@ const (
 	opcodeMsg   = 2013
 )
 
-// floorServer answers every command from a canned message, without looking at more of it than its
-// first field's name. What a client reaches against it is what driver and transport allow.
+// floorServer answers every command with a canned message. Of a message it reads only the name of
+// the first field. So the rate of a client against it is the limit that driver and transport set.
 type floorServer struct {
 	hello   []byte            // as OP_MSG
 	legacy  []byte            // hello as OP_REPLY
-	ok      []byte            // for every command that has no own reply
+	ok      []byte            // for all other commands
 	replies map[string][]byte // by command, as OP_MSG
 	scan    []byte            // for a find in the collection of the scans
 }
@@ -82,12 +82,13 @@ func newFloorServer(d dataset) (*floorServer, error) {
 	return s, nil
 }
 
-// message returns an OP_MSG with one document and no answer number.
+// message returns an OP_MSG with one document and without a responseTo.
 func message(doc bson.D) []byte {
 	return frame(opcodeMsg, append(make([]byte, 5), mustMarshal(doc)...))
 }
 
-// legacyReply returns an OP_REPLY: flags, cursor, position, number of documents, the document.
+// legacyReply returns an OP_REPLY with one document. Before it are the flags, cursor, position and
+// number of documents.
 func legacyReply(doc bson.D) []byte {
 	head := make([]byte, 20)
 	head[16] = 1
@@ -102,7 +103,7 @@ func frame(opcode uint32, body []byte) []byte {
 	return m
 }
 
-// mustMarshal is for the constant documents above.
+// mustMarshal marshals the constant documents above.
 func mustMarshal(doc bson.D) []byte {
 	b, err := bson.Marshal(doc)
 	if err != nil {
@@ -125,7 +126,7 @@ func (s *floorServer) serve(l net.Listener) {
 	}
 }
 
-// converse reads a message, answers with the canned one, and so on.
+// converse answers each message of a connection with a canned one.
 func (s *floorServer) converse(conn net.Conn) error {
 	in := bufio.NewReaderSize(conn, 16<<10)
 	var body, out []byte
@@ -157,12 +158,12 @@ func (s *floorServer) converse(conn net.Conn) error {
 	}
 }
 
-// findScan is how the value of find begins where it names the collection of the scans: its length,
-// then the text.
+// findScan is the beginning of the value of find in a command on the scans' collection: the length
+// of the name, and the name.
 var findScan = append(binary.LittleEndian.AppendUint32(nil, uint32(len(scanTable)+1)), scanTable...)
 
-// reply finds the canned message. An OP_MSG of the Go driver begins with its body: flags, kind 0,
-// length, type, name.
+// reply returns the canned message for a message. It expects that an OP_MSG begins with its body,
+// as messages of the Go driver do: flags, kind 0, length, type, name.
 func (s *floorServer) reply(opcode uint32, body []byte) ([]byte, error) {
 	const nameOffset = 4 + 1 + 4 + 1
 	switch {
@@ -181,8 +182,8 @@ func (s *floorServer) reply(opcode uint32, body []byte) ([]byte, error) {
 	return s.ok, nil
 }
 
-// runFloor is the main function of the process that does nothing: it serves until its standard
-// input ends, which is when its parent does.
+// runFloor is the main function of the floor server. It serves until its standard input is closed,
+// which happens when the parent process ends.
 func runFloor() error {
 	s, err := newFloorServer(dataset{size: groups})
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	// fineBits sets the resolution of a histogram: a bucket is at most 1/32 wider than its lower
-	// end.
+	// fineBits sets the resolution of a histogram: the width of a bucket is at most 1/32 of its
+	// lower end.
 	fineBits = 5
 	fine     = 1 << fineBits
 )
 
-// histogram counts latencies in buckets whose width grows with the latency. Recording allocates
-// nothing.
+// histogram counts latencies in buckets whose width grows with the latency. Recording a latency
+// allocates nothing.
 type histogram struct {
 	counts [(64 - fineBits) * fine]int64
 	total  int64
@@ -52,8 +52,8 @@ func (h *histogram) add(other *histogram) {
 	h.total += other.total
 }
 
-// quantile returns the latency in µs that the share q of all latencies does not exceed, 0 if
-// nothing was recorded.
+// quantile returns the latency in µs that the share q of all latencies does not exceed. It returns
+// 0 if nothing was recorded.
 func (h *histogram) quantile(q float64) float64 {
 	rank := max(int64(q*float64(h.total)+0.5), 1)
 	for i, n := range h.counts {
@@ -64,14 +64,14 @@ func (h *histogram) quantile(q float64) float64 {
 	return 0
 }
 
-// latencies are the quantiles of a measurement in µs.
+// latencies holds quantiles of the latencies of a measurement, in µs.
 type latencies struct {
 	P50  float64 `json:"p50_us"`
 	P99  float64 `json:"p99_us"`
 	P999 float64 `json:"p999_us"`
 }
 
-// latenciesOf combines what the workers recorded.
+// latenciesOf computes the quantiles over the latencies of all workers.
 func latenciesOf(workers []*worker) latencies {
 	var all histogram
 	for _, w := range workers {
@@ -80,7 +80,7 @@ func latenciesOf(workers []*worker) latencies {
 	return latencies{all.quantile(0.5), all.quantile(0.99), all.quantile(0.999)}
 }
 
-// medianLatencies takes the median of every quantile on its own.
+// medianLatencies returns the median over the samples for each quantile separately.
 func medianLatencies(samples []sample) latencies {
 	pick := func(quantile func(latencies) float64) float64 {
 		v := make([]float64, len(samples))

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// config is what the command line says.
+// config holds the settings from the command line.
 type config struct {
 	run         *regexp.Regexp
 	duration    time.Duration
@@ -31,13 +31,14 @@ type config struct {
 	patience    time.Duration
 	agg         bool
 	patterns    bool
-	// sheaf is the build to be measured; empty for one of this source.
+	// sheaf is the path of the server to measure. If it is empty, the server is built from this
+	// source.
 	sheaf string
-	// before is another build of the server, to be measured beside; empty for none.
+	// before is the path of another build of the server to compare with. It may be empty.
 	before string
-	// budget is the memory budget of the served sides in bytes.
+	// budget is the memory budget of the Sheaf servers, in bytes.
 	budget int64
-	// byHand measures patterns that have a package also without it.
+	// byHand enables a second measurement, without the package, of each pattern that has one.
 	byHand bool
 	// writes is the write concern of the patterns.
 	writes concern
@@ -65,7 +66,7 @@ func main() {
 	exit(err)
 }
 
-// report is what a run found.
+// report holds the results of a run and writes them.
 type report interface {
 	markdown(w io.Writer)
 	write(dir string) error
@@ -141,7 +142,7 @@ func parseFlags(args []string) (*config, error) {
 	return cfg, nil
 }
 
-// forAgg sets what is different for the aggregation benchmark.
+// forAgg replaces the defaults that differ for the aggregation benchmark.
 func (cfg *config) forAgg(flags *flag.FlagSet, quick bool) {
 	cfg.documents = 1_000_000
 	if quick {
@@ -157,7 +158,7 @@ func (cfg *config) forAgg(flags *flag.FlagSet, quick bool) {
 	})
 }
 
-// bench does the whole run.
+// bench runs the workloads and measures the resources.
 func bench(ctx context.Context, cfg *config, progress io.Writer) (_ *results, err error) {
 	begin := time.Now()
 	at, err := newWorkplace(ctx, cfg)
@@ -185,7 +186,7 @@ func bench(ctx context.Context, cfg *config, progress io.Writer) (_ *results, er
 	return res, nil
 }
 
-// measureSides starts the sides, measures the workloads, and ends the sides.
+// measureSides starts the sides, measures the workloads and closes the sides.
 func (r *runner) measureSides(ctx context.Context, cfg *config, at *workplace, res *results) (err error) {
 	defer func() {
 		for _, s := range r.sides {
@@ -215,7 +216,7 @@ func (r *runner) measureSides(ctx context.Context, cfg *config, at *workplace, r
 	return nil
 }
 
-// start adds the sides; r.sides holds those that run, also after an error.
+// start starts the sides. Even after an error, r.sides holds the ones that were started.
 func (r *runner) start(ctx context.Context, cfg *config, at *workplace, res *results) error {
 	p, err := startFloor()
 	if err := r.addServed(sideFloor, p, concernUnsynced, err); err != nil {
@@ -248,7 +249,7 @@ func (r *runner) start(ctx context.Context, cfg *config, at *workplace, res *res
 	return r.add(newPebbleSide(filepath.Join(at.dir, "pebble")))
 }
 
-// add adds a side that was started without an error.
+// add adds a side unless err is set. It returns err.
 func (r *runner) add(s side, err error) error {
 	if err == nil {
 		r.sides = append(r.sides, s)
@@ -256,7 +257,7 @@ func (r *runner) add(s side, err error) error {
 	return err
 }
 
-// addServed adds the side of a server that was started without an error.
+// addServed adds the side of a server process unless err is set.
 func (r *runner) addServed(label string, p *process, writes concern, err error) error {
 	if err != nil {
 		return err
@@ -264,8 +265,8 @@ func (r *runner) addServed(label string, p *process, writes concern, err error) 
 	return r.add(servedSide(label, p, writes))
 }
 
-// startPostgres adds PostgreSQL where it is installed and returns its version, or why there is
-// none.
+// startPostgres adds PostgreSQL if it is installed. It returns its version, or the reason why it is
+// missing.
 func (r *runner) startPostgres(ctx context.Context, cfg *config, temp string) (string, error) {
 	if !cfg.postgres {
 		return "not asked for", nil

@@ -17,20 +17,20 @@ import (
 
 const database = "sheaf_bench"
 
-// mongoSide is anything that the official driver talks to: Sheaf served, Sheaf embedded, a floor, a
-// peer.
+// mongoSide is a side that the official driver connects to: a Sheaf server, embedded Sheaf, a floor
+// or a peer.
 type mongoSide struct {
 	label  string
 	client *mongo.Client
-	// canned says that the side holds no data.
+	// canned marks a floor: it gives canned answers and holds no data.
 	canned bool
-	// drop says that the data is dropped at the end.
+	// drop makes close drop the data, because the server stays.
 	drop    bool
 	inside  bool
 	pids    []int
 	closers []func() error
 
-	// limit is the server's memory budget in bytes, 0 where it has none.
+	// limit is the memory budget of the server in bytes, or 0 if it has none.
 	limit int64
 
 	docs, half, inserted *mongo.Collection
@@ -49,7 +49,7 @@ func newMongoSide(label string, opts *options.ClientOptions, writes concern) (*m
 	return s, nil
 }
 
-// servedSide is a side whose server is a process of ours.
+// servedSide returns the side of a server process that this program started.
 func servedSide(label string, p *process, writes concern) (*mongoSide, error) {
 	s, err := newMongoSide(label, options.Client().ApplyURI(p.uri), writes)
 	if err != nil {
@@ -61,7 +61,7 @@ func servedSide(label string, p *process, writes concern) (*mongoSide, error) {
 	return s, nil
 }
 
-// embeddedSide is Sheaf in this process.
+// embeddedSide returns the side of a Sheaf store in this process.
 func embeddedSide(dir string, writes concern) (*mongoSide, error) {
 	db, err := sheaf.Open(dir, &sheaf.Options{SlowOperation: -1})
 	if err != nil {
@@ -76,7 +76,8 @@ func embeddedSide(dir string, writes concern) (*mongoSide, error) {
 	return s, nil
 }
 
-// floorMemorySide is the server that does nothing over the transport of the embedded client.
+// floorMemorySide returns the side of a floor server in this process. Clients reach it over the
+// transport of an embedded store.
 func floorMemorySide() (*mongoSide, error) {
 	f, err := newFloorServer(dataset{size: groups})
 	if err != nil {
@@ -95,8 +96,8 @@ func floorMemorySide() (*mongoSide, error) {
 	return s, nil
 }
 
-// peerSide is a MongoDB that somebody else started. Its processor time and memory are known where
-// it runs on this machine.
+// peerSide returns the side of a MongoDB that is already running. Its processor time and memory are
+// measured only if it runs on this machine.
 func peerSide(ctx context.Context, uri string, writes concern) (*mongoSide, error) {
 	s, err := newMongoSide(sidePeer, options.Client().ApplyURI(uri), writes)
 	if err != nil {
@@ -109,8 +110,7 @@ func peerSide(ctx context.Context, uri string, writes concern) (*mongoSide, erro
 	return s, nil
 }
 
-// localPID returns the process of a server that is reached by a Unix socket or the loopback
-// address.
+// localPID returns the process of a server if the URI is a Unix socket or a loopback address.
 func (s *mongoSide) localPID(ctx context.Context, uri string) (int, bool) {
 	if !localURI.MatchString(uri) {
 		return 0, false
@@ -124,7 +124,7 @@ func (s *mongoSide) localPID(ctx context.Context, uri string) (int, bool) {
 	return int(pid), ok && known
 }
 
-// localURI matches the addresses of servers on this machine.
+// localURI matches URIs of servers on this machine.
 var localURI = regexp.MustCompile(`^mongodb://(localhost|127\.0\.0\.1|\[::1\]|%2[Ff])`)
 
 func (s *mongoSide) name() string     { return s.label }
@@ -174,7 +174,7 @@ func (s *mongoSide) fill(ctx context.Context, c *mongo.Collection, d dataset, si
 	return s.fillWith(ctx, c, size, d.document)
 }
 
-// fillWith inserts documents 0 to size into a collection.
+// fillWith inserts documents 0 to size - 1 into a collection.
 func (s *mongoSide) fillWith(ctx context.Context, c *mongo.Collection, size int,
 	document func(int) (bson.Raw, error),
 ) error {
@@ -205,7 +205,7 @@ func (s *mongoSide) prepare(ctx context.Context, op operation) error {
 	}
 }
 
-// cannedOperations are those that the server that does nothing has answers for.
+// cannedOperations lists the operations for which the floor server has plausible answers.
 var cannedOperations = []operation{opPing, opFindID, opInsert, opInsertMany, opUpdateInc, opScans}
 
 func (s *mongoSide) do(op operation) func(context.Context, *worker) error {
@@ -296,7 +296,7 @@ func (s *mongoSide) scanCount(ctx context.Context, w *worker) error {
 	return plausibleCount(n, ok, w.data)
 }
 
-// plausibleCount checks the count of a thousandth of the documents.
+// plausibleCount checks a count that should be near a thousandth of the documents.
 func plausibleCount(n int64, ok bool, d dataset) error {
 	if !ok || n > int64(d.size)/100 {
 		return fmt.Errorf("%d of %d documents counted", n, d.size)
@@ -326,7 +326,7 @@ func (s *mongoSide) distinct(ctx context.Context, _ *worker) error {
 	return err
 }
 
-// expect reads a cursor to its end, which must come after so many documents.
+// expect reads a cursor to its end, and fails if it does not return want documents.
 func expect(ctx context.Context, c *mongo.Collection, want int, filter bson.D, opts *options.FindOptionsBuilder) error {
 	n, err := countFound(ctx, c, filter, opts)
 	if err != nil {

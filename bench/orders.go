@@ -10,21 +10,23 @@ import (
 )
 
 const (
-	// orderCustomers, orderStatuses and orderArticles are the numbers of values of those fields.
+	// orderCustomers, orderStatuses and orderArticles are the numbers of different values of a
+	// field.
 	orderCustomers = 1000
 	orderStatuses  = 20
 	orderArticles  = 200
 	orderCountries = 25
-	// orderDays is the time over which orders are spread: two years, one of which is a leap year.
+	// orderDays is the number of days over which the orders are spread: two years with one leap
+	// day.
 	orderDays = 731
-	// orderNote brings an order to about 400 bytes of BSON on average.
+	// orderNote is the length of the field note. It makes an order about 400 bytes of BSON long.
 	orderNote = 100
 )
 
 // firstOrder is the time of the earliest order.
 var firstOrder = time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// orders describes the documents of the aggregation benchmark; order i is the same in every run and
+// orders describes the documents of the aggregation benchmark. Order i is the same in every run and
 // on every side.
 //
 //	_id       i                         customer  one of 1,000, indexed
@@ -62,7 +64,8 @@ type customer struct {
 	Country string `bson:"country" json:"country"`
 }
 
-// order returns order i. Prices are quarters, so that sums do not depend on their order.
+// order returns order i. Prices are multiples of 0.25, which floating-point sums represent exactly
+// in any order of summation.
 func (d orders) order(i int) order {
 	rng := rand.New(rand.NewPCG(uint64(i), 3))
 	o := order{

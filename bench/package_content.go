@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/social"
 )
 
-// useMetadata searches with package metadata.
+// useMetadata searches pictures by two properties with package metadata.
 func useMetadata(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c := db.Collection("pictures")
 	if err := fill(ctx, c, pictures, picture); err != nil {
@@ -48,8 +48,8 @@ func expectCount(got, want int) error {
 	return nil
 }
 
-// useCategory reads the tree of package category: the children of a category of the second level,
-// or all below one at the top.
+// useCategory reads a tree with package category: the children of a category of the second level,
+// or for "subtree" a category of the first level with all categories below it.
 func useCategory(what string) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		tree, err := category.New(db, category.Config{Design: category.Paths})
@@ -66,7 +66,7 @@ func useCategory(what string) mongoPattern {
 				if err != nil {
 					return err
 				}
-				return expectCount(len(found), 1+middles*(children+1)) // with the category itself
+				return expectCount(len(found), 1+middles*(children+1)) // including the category itself
 			}), err
 		}
 		return repeat(func(ctx context.Context, w *worker) error {
@@ -79,7 +79,7 @@ func useCategory(what string) mongoPattern {
 	}
 }
 
-// grow makes the categories and returns those of the first and the second level.
+// grow adds the categories. It returns the categories of the first level and of the second level.
 func grow(ctx context.Context, tree *category.Tree) (upper, lower []bson.ObjectID, err error) {
 	add := func(parent bson.ObjectID, slug string) bson.ObjectID {
 		if err != nil {
@@ -103,7 +103,7 @@ func grow(ctx context.Context, tree *category.Tree) (upper, lower []bson.ObjectI
 	return upper, lower, err
 }
 
-// useI18n adds or removes languages with package i18n.
+// useI18n adds languages to texts, or removes them, with package i18n.
 func useI18n(add bool) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		texts, err := i18n.New(db,
@@ -138,7 +138,7 @@ func useI18n(add bool) mongoPattern {
 	}
 }
 
-// useLatest adds comments with package slicecache.
+// useLatest adds comments to the latest ones of an article with package slicecache.
 func useLatest(full bool) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		newest, err := slicecache.NewLatest(db, slicecache.LatestConfig[string]{
@@ -161,7 +161,7 @@ func plainArticle(i int) bson.D {
 	return bson.D{{"_id", int64(i)}, {"title", fmt.Sprintf("article %d", i)}, {"content", jobPayload}}
 }
 
-// useComments posts comments with package comments, in pages.
+// useComments posts comments, which package comments stores in pages.
 func useComments(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c, err := comments.New(db, comments.Config{Design: comments.Pages, PageSize: bucketSize})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/seating"
 )
 
-// fillWith inserts n documents of a package's type.
+// fillWith inserts n documents of a type that a package defines.
 func fillWith[T any](ctx context.Context, c *mongo.Collection, n int, document func(i int) T) error {
 	return inBatches(n, func(from, to int) error {
 		batch := make([]T, 0, to-from)
@@ -26,7 +26,7 @@ func fillWith[T any](ctx context.Context, c *mongo.Collection, n int, document f
 	})
 }
 
-// useCart fills a cart of package cart and checks it out.
+// useCart fills a cart and checks it out with package cart.
 func useCart(policy cart.Policy) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		shop, err := cart.New(db, cart.Config{Reserve: policy})
@@ -54,7 +54,7 @@ func stockOf(i int) cart.Stock {
 	return cart.Stock{SKU: strconv.Itoa(i), Stock: plenty, Quantity: plenty, Reservations: []cart.Reservation{}}
 }
 
-// hall is the layout of the sessions.
+// hall returns the layout of the seats of a session.
 func hall() seating.Layout {
 	l := seating.Layout{ID: "hall"}
 	for range seatRows {

@@ -13,12 +13,12 @@ import (
 	"github.com/sheafdb/sheaf/patterns/timeseries"
 )
 
-// hitTime is the second of a hit as a time.
+// hitTime converts the second of a hit to a time.
 func hitTime(second int64) time.Time {
 	return time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(second) * time.Second)
 }
 
-// useTimeseries counts with package timeseries.
+// useTimeseries counts views per page and second with package timeseries.
 func useTimeseries(ctx context.Context, db *mongo.Database) (*routine, error) {
 	views, err := timeseries.New(db, timeseries.Config{})
 	if err != nil {
@@ -30,7 +30,7 @@ func useTimeseries(ctx context.Context, db *mongo.Database) (*routine, error) {
 	}), views.EnsureIndexes(ctx)
 }
 
-// useHits counts with package hits.
+// useHits counts hits per page with package hits.
 func useHits(ctx context.Context, db *mongo.Database) (*routine, error) {
 	counters, err := hits.New(db, hits.Config{})
 	if err != nil {
@@ -42,7 +42,7 @@ func useHits(ctx context.Context, db *mongo.Database) (*routine, error) {
 	}), counters.EnsureIndexes(ctx)
 }
 
-// useEventlog appends to package eventlog, as durable as the other writes of the run.
+// useEventlog appends events with package eventlog, with the write concern of the run.
 func useEventlog(ctx context.Context, db *mongo.Database) (*routine, error) {
 	events, err := eventlog.New(db, eventlog.Config{})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/topic"
 )
 
-// spec is the n-th job for package queue.
+// spec returns the n-th job for package queue.
 func spec(n int64) queue.Spec {
 	return queue.Spec{
 		Kind: "resize", Priority: int(n * stride % priorities),
@@ -28,7 +28,7 @@ func openQueue(ctx context.Context, db *mongo.Database, order queue.Order) (*que
 	return q, q.EnsureIndexes(ctx)
 }
 
-// usePut puts jobs into package queue.
+// usePut puts jobs into a queue with package queue.
 func usePut(ctx context.Context, db *mongo.Database) (*routine, error) {
 	q, err := openQueue(ctx, db, queue.ByPriority)
 	return repeat(func(ctx context.Context, w *worker) error {
@@ -37,7 +37,7 @@ func usePut(ctx context.Context, db *mongo.Database) (*routine, error) {
 	}), err
 }
 
-// useTake takes jobs from package queue and ends them.
+// useTake takes jobs from a queue and completes them with package queue.
 func useTake(order queue.Order) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		q, err := openQueue(ctx, db, order)
@@ -67,7 +67,7 @@ func useTake(order queue.Order) mongoPattern {
 	}
 }
 
-// useTopic publishes to the subscriptions of package topic.
+// useTopic publishes messages to subscribers with package topic.
 func useTopic(ctx context.Context, db *mongo.Database) (*routine, error) {
 	topics, err := topic.New(db, topic.Config{Size: topicSize})
 	if err != nil {

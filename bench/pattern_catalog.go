@@ -15,7 +15,7 @@ const (
 	cameras  = 100
 )
 
-// picture is the i-th picture with properties of which one array holds all.
+// picture returns the i-th picture. One array holds all its properties.
 func picture(i int) bson.D {
 	property := func(key, value string) bson.D { return bson.D{{"key", key}, {"value", value}} }
 	return bson.D{{"_id", int64(i)}, {"user", int64(i % 321)}, {"metadata", bson.A{
@@ -28,7 +28,7 @@ func camera(i int) string { return fmt.Sprintf("camera%02d", i%cameras) }
 
 func flash(i int) string { return []string{"No, auto", "Yes"}[i%2] }
 
-// picturesFound is how many pictures a camera made with a flash, or without.
+// picturesFound is the number of pictures with a given camera and a given value of flash.
 const picturesFound = pictures / cameras / 2
 
 func metadataByHand(ctx context.Context, db *mongo.Database) (*routine, error) {
@@ -57,14 +57,14 @@ func pgMetadata(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	}), pgFill(ctx, pool, "pictures", pictures, picture)
 }
 
-// The categories are a tree of three levels.
+// The numbers of children at each of the three levels of the tree of categories.
 const (
 	tops     = 20
 	middles  = 4
 	children = 20
 )
 
-// categoryDocs lists the tree's categories.
+// categoryDocs returns the documents of all categories.
 func categoryDocs() []bson.D {
 	var docs []bson.D
 	add := func(parent, name string) string {
@@ -89,7 +89,7 @@ func categoryDocs() []bson.D {
 func topName(i int) string    { return fmt.Sprintf("top%02d", i) }
 func middleName(i int) string { return fmt.Sprintf("middle%02d", i) }
 
-// A query of the tree: the parent of children, or the top of a subtree, as a path.
+// childrenOf returns the path of a random category of the second level, to find its children.
 func childrenOf(w *worker) string {
 	return "/" + topName(w.rng.IntN(tops)) + "/" + middleName(w.rng.IntN(middles)) + "/"
 }
@@ -135,7 +135,7 @@ func pgCategories(what string) postgresPattern {
 	}
 }
 
-// Names in many languages: each category's, and a copy in each of its products.
+// Each category has names in many languages, and each of its products holds a copy of them.
 const (
 	named            = 1000
 	productsPerNamed = 10
@@ -144,7 +144,7 @@ const (
 
 func localeName(i int64) string { return fmt.Sprintf("lang-%02d", i) }
 
-// names are those in the first n languages.
+// names returns the names of a category in the first n languages.
 func names(category, n int) bson.D {
 	d := bson.D{}
 	for i := range n {
@@ -168,14 +168,15 @@ func namedProduct(n int) func(i int) bson.D {
 	}
 }
 
-// nextLocale chooses a category and a language that none of named*locales calls has had. Then it is
-// the turn of the first again.
+// nextLocale returns a category and a language. It returns each pair once in named*locales calls,
+// and then begins again.
 func nextLocale(w *worker) (category int64, name string) {
 	n := w.ids.Add(1) - 1
 	return n % named, localeName(n / named % locales)
 }
 
-// initialLocales is how many languages there are at the beginning.
+// initialLocales returns the number of languages at the beginning: none before adding, all before
+// removing.
 func initialLocales(add bool) int {
 	if add {
 		return 0
@@ -183,7 +184,7 @@ func initialLocales(add bool) int {
 	return locales
 }
 
-// locale adds languages, or removes them.
+// locale adds a language to a category and its products, or removes it.
 func locale(add bool) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		c, products := db.Collection("categories"), db.Collection("products")
@@ -215,7 +216,7 @@ func locale(add bool) mongoPattern {
 }
 
 func pgLocale(add bool) postgresPattern {
-	// The element of the array is found anew, as the positional operator does.
+	// Each update searches the element of the array again, as MongoDB's positional operator does.
 	const (
 		position     = "(select ordinality - 1 from jsonb_array_elements(doc->'categories') with ordinality where value->'_id' = to_jsonb($1::bigint) limit 1)::text"
 		path         = "array['categories', " + position + ", 'names', $2]"

@@ -12,14 +12,13 @@ import (
 
 const (
 	pages = 100
-	// hitsPerSecond is how many of the hits of a page come within a second, as its document sees
-	// it.
+	// hitsPerSecond is the number of hits of one page per second of the simulated time.
 	hitsPerSecond = 20
 )
 
 var upsert = options.UpdateOne().SetUpsert(true)
 
-// hit is a page's n-th hit: a time in seconds.
+// hit returns a random page and the simulated time of a hit on it, in seconds.
 func hit(w *worker) (page, second int64) {
 	n := w.ids.Add(1)
 	return w.rng.Int64N(pages), n / pages / hitsPerSecond
@@ -46,7 +45,8 @@ func pgTimeseriesInc(ctx context.Context, pool *pgxpool.Pool) (*routine, error) 
 	}), pgTable(ctx, pool, "views", "text")
 }
 
-// hitsByHand counts in a document of the day, by hour and minute, and in one of the month, by day.
+// hitsByHand counts hits in two documents: per hour and minute in the day's document, and per day
+// in the month's document.
 func hitsByHand(_ context.Context, db *mongo.Database) (*routine, error) {
 	daily, monthly := db.Collection("daily"), db.Collection("monthly")
 	return repeat(func(ctx context.Context, w *worker) error {
@@ -92,7 +92,7 @@ func pgHits(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	}), pgTable(ctx, pool, "monthly", "text")
 }
 
-// incOf counts in one of so many documents of 1 KB.
+// incOf increments a counter in one of the given number of documents of 1 KB.
 func incOf(documents int64) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		c := db.Collection("docs")
@@ -102,7 +102,7 @@ func incOf(documents int64) mongoPattern {
 	}
 }
 
-// spread is the number of documents over which increments are spread.
+// spread is the largest number of documents that increments are spread over.
 const spread = 10_000
 
 func pgIncOf(documents int64) postgresPattern {
@@ -116,7 +116,7 @@ func pgIncOf(documents int64) postgresPattern {
 	}
 }
 
-// insertPlain inserts documents of 1 KB, so many at once.
+// insertPlain inserts documents of 1 KB in batches.
 func insertPlain(batch int) mongoPattern {
 	return func(_ context.Context, db *mongo.Database) (*routine, error) {
 		c := db.Collection("docs")

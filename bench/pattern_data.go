@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// field makes a document of one field.
+// field returns a document with one field.
 func field(name string, value any) bson.D { return bson.D{{name, value}} }
 
 // fill inserts n documents.
@@ -25,7 +25,7 @@ func fill(ctx context.Context, c *mongo.Collection, n int, document func(i int) 
 	})
 }
 
-// indexOn makes indexes.
+// indexOn creates an index for each of the keys.
 func indexOn(ctx context.Context, c *mongo.Collection, keys ...bson.D) error {
 	models := make([]mongo.IndexModel, len(keys))
 	for i := range keys {
@@ -35,7 +35,7 @@ func indexOn(ctx context.Context, c *mongo.Collection, keys ...bson.D) error {
 	return err
 }
 
-// changeOne updates one document, which must be there.
+// changeOne updates one document. It fails if no document matches.
 func changeOne(ctx context.Context, c *mongo.Collection, filter, update any) error {
 	r, err := c.UpdateOne(ctx, filter, update)
 	if err == nil && r.MatchedCount != 1 {
@@ -44,7 +44,7 @@ func changeOne(ctx context.Context, c *mongo.Collection, filter, update any) err
 	return err
 }
 
-// pgTable makes a table of documents with a key of a type.
+// pgTable creates a table with the columns id, of the type key, and doc.
 func pgTable(ctx context.Context, pool *pgxpool.Pool, name, key string, indexes ...string) error {
 	if _, err := pool.Exec(ctx,
 		fmt.Sprintf("create table %s (id %s primary key, doc jsonb not null)", name, key)); err != nil {
@@ -58,7 +58,7 @@ func pgTable(ctx context.Context, pool *pgxpool.Pool, name, key string, indexes 
 	return nil
 }
 
-// pgFill copies n documents into a table, each with its _id as key.
+// pgFill copies n documents into a table, each with its _id as id.
 func pgFill(ctx context.Context, pool *pgxpool.Pool, table string, n int, document func(i int) bson.D) error {
 	_, err := pool.CopyFrom(ctx, pgx.Identifier{table}, []string{"id", "doc"},
 		pgx.CopyFromSlice(n, func(i int) ([]any, error) {
@@ -69,10 +69,10 @@ func pgFill(ctx context.Context, pool *pgxpool.Pool, table string, n int, docume
 	return err
 }
 
-// asJSON is a document as PostgreSQL has it.
+// asJSON returns the JSON that PostgreSQL stores for a document.
 func asJSON(doc bson.D) ([]byte, error) { return bson.MarshalExtJSON(doc, false, false) }
 
-// pgChange runs a statement that must change one row.
+// pgChange runs a statement. It fails unless the statement changes one row.
 func pgChange(ctx context.Context, pool *pgxpool.Pool, query string, args ...any) error {
 	tag, err := pool.Exec(ctx, query, args...)
 	if err == nil && tag.RowsAffected() != 1 {

@@ -25,7 +25,7 @@ func comment(n int64) bson.D {
 	return bson.D{{"_id", n}, {"publishedOn", n}, {"message", somethingSaid}}
 }
 
-// article has its latest comments from the beginning, or none.
+// article returns a function that makes articles. If full, an article begins with ten comments.
 func article(full bool) func(i int) bson.D {
 	return func(i int) bson.D {
 		list := bson.A{}
@@ -72,7 +72,8 @@ func pgSliceCache(full bool) postgresPattern {
 	}
 }
 
-// commentBucket counts a comment in its article, which tells the page, and pushes it there.
+// commentBucket increments the number of comments in an article. That number gives the page that
+// the comment is pushed to.
 func commentBucket(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c, buckets := db.Collection("articles"), db.Collection("comments")
 	opts := options.FindOneAndUpdate().SetReturnDocument(options.After).SetProjection(field("comments", 1))
@@ -116,7 +117,8 @@ func pgCommentBucket(ctx context.Context, pool *pgxpool.Pool) (*routine, error) 
 	}), pgFill(ctx, pool, "articles", articles, article(false))
 }
 
-// inbox sends a message to each receiver's newest bucket, which a counter tells.
+// inbox sends a message to two users. A counter in each user gives the bucket that the message is
+// pushed to.
 func inbox(ctx context.Context, db *mongo.Database) (*routine, error) {
 	users, boxes := db.Collection("users"), db.Collection("inbox")
 	opts := options.FindOneAndUpdate().SetReturnDocument(options.After).SetUpsert(true)
@@ -213,11 +215,11 @@ const (
 	zones      = 200
 	adsPerZone = 10
 	adUsers    = 2000
-	// adLimit is how often a user is shown an advertisement.
+	// adLimit is how often a user may see an advertisement.
 	adLimit = 1000
 )
 
-// zone is a place with advertisements, the best first.
+// zone returns the i-th place for advertisements. Its advertisements are sorted, the best first.
 func zone(i int) bson.D {
 	var ads bson.A
 	for a := range adsPerZone {
@@ -231,7 +233,8 @@ func zone(i int) bson.D {
 	return bson.D{{"_id", int64(i)}, {"site", int64(i / 10)}, {"zone", int64(i % 10)}, {"ads", ads}}
 }
 
-// chooseAd takes the first advertisement that a profile, which may be missing, allows.
+// chooseAd returns the first advertisement that the user has not seen too often. The profile counts
+// what the user has seen. It is nil for a new user.
 func chooseAd(z, profile bson.Raw) (string, error) {
 	ads, err := z.Lookup("ads").Array().Values()
 	if err != nil {
@@ -276,7 +279,8 @@ func adServe(ctx context.Context, db *mongo.Database) (*routine, error) {
 }
 
 const (
-	// pgBestAd chooses in the database what takes MongoDB's client two queries.
+	// pgBestAd chooses an advertisement in the database. With MongoDB, the client needs two
+	// queries.
 	pgBestAd = `select a.ad->>'id', a.n::int - 1 from zones, jsonb_array_elements(doc->'ads') with ordinality a(ad, n) where (doc->>'site')::bigint = $1 and (doc->>'zone')::bigint = $2
 		and coalesce((select (p.doc#>>array['impressions', a.ad->>'id'])::bigint from profiles p where p.id = $3), 0) < 1000 order by a.n limit 1`
 	pgCountSeen = `insert into profiles values ($1, jsonb_build_object('impressions', jsonb_build_object($2::text, 1)))

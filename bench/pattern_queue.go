@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// waitingJobs are in the queue at the beginning; who finds it empty adds as many as a batch
-	// has.
+	// waitingJobs is the number of jobs in the queue at the beginning. A worker that finds the
+	// queue empty adds a batch of jobs.
 	waitingJobs = 10_000
-	// jobPayload is what a job carries.
+	// jobPayload is the text in the payload of a job.
 	jobPayload = "resize the picture whose number is in the field of that name and put it where the others of its album are"
 	priorities = 5
 )
 
-// job is the n-th job.
+// job returns the n-th job.
 func job(n int64) bson.D {
 	return bson.D{
 		{"_id", n},
@@ -36,7 +36,7 @@ func job(n int64) bson.D {
 	}
 }
 
-// indexQueue makes the indexes of a queue.
+// indexQueue creates the indexes of a queue.
 func indexQueue(ctx context.Context, c *mongo.Collection) error {
 	return indexOn(ctx, c, bson.D{{"startTime", 1}, {"createdOn", 1}},
 		bson.D{{"startTime", 1}, {"priority", -1}, {"createdOn", 1}})
@@ -50,8 +50,8 @@ func queuePublish(ctx context.Context, db *mongo.Database) (*routine, error) {
 	}), indexQueue(ctx, c)
 }
 
-// pgQueue makes the queue. Its indexes are partial, since PostgreSQL takes no order from one whose
-// first column is null.
+// pgQueue creates the table of the queue. Its indexes are partial. PostgreSQL could not sort by a
+// full index whose first column is null for all waiting jobs.
 func pgQueue(ctx context.Context, pool *pgxpool.Pool) error {
 	const waiting = " where doc->>'startTime' is null"
 	return pgTable(ctx, pool, "queue", "bigint", "(((doc->>'createdOn')::bigint))"+waiting,
@@ -69,7 +69,7 @@ func pgQueuePublish(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	}), pgQueue(ctx, pool)
 }
 
-// queueTake takes the first waiting job in an order, of which priority descends.
+// queueTake takes the first waiting job in the given order. Higher priorities come first.
 func queueTake(order ...string) mongoPattern {
 	var sort bson.D
 	for _, name := range order {
@@ -133,16 +133,17 @@ func pgQueueTake(order string) postgresPattern {
 
 const (
 	listeners = 40
-	// topicSize lets a topic hold what is published in some seconds.
+	// topicSize is the size of the capped collection. It holds the messages of several seconds.
 	topicSize = 256 << 20
 )
 
-// tickerMessage is the n-th message of a topic.
+// tickerMessage returns the n-th message of a topic.
 func tickerMessage(n int64) bson.D {
 	return bson.D{{"_id", n}, {"ticker", "PIP"}, {"price", float64(n*stride%100_000) / 1000}}
 }
 
-// audience are listeners that run until they are ended, and count what they receive.
+// audience is a group of listeners. They count the messages that they receive until they are
+// stopped.
 type audience struct {
 	received atomic.Int64
 	cancel   context.CancelFunc
@@ -150,7 +151,7 @@ type audience struct {
 	failed   atomic.Pointer[error]
 }
 
-// gather starts the listeners; each says when it is ready.
+// gather starts the listeners, and returns when all of them are ready.
 func gather(ctx context.Context,
 	listen func(ctx context.Context, ready func(), received *atomic.Int64) error,
 ) (*audience, error) {
@@ -178,7 +179,7 @@ func (a *audience) err() error {
 	return nil
 }
 
-// wait waits until all listeners have received all messages.
+// wait blocks until every listener has received all published messages.
 func (a *audience) wait(ctx context.Context, published int64) error {
 	for a.received.Load() < published*listeners {
 		if err := errors.Join(a.err(), ctx.Err()); err != nil {
@@ -195,7 +196,7 @@ func (a *audience) end() error {
 	return a.err()
 }
 
-// routine publishes to the audience.
+// routine returns a routine that publishes to the audience.
 func (a *audience) routine(publish func(ctx context.Context, n int64) error) *routine {
 	var published atomic.Int64
 	return &routine{
@@ -211,7 +212,7 @@ func topicByHand(ctx context.Context, db *mongo.Database) (*routine, error) {
 		return nil, err
 	}
 	c := db.Collection("topic")
-	if _, err := c.InsertOne(ctx, tickerMessage(0)); err != nil { // a cursor on an empty collection is dead at once
+	if _, err := c.InsertOne(ctx, tickerMessage(0)); err != nil { // no cursor stays open on an empty collection
 		return nil, err
 	}
 	a, err := gather(ctx, func(ctx context.Context, ready func(), received *atomic.Int64) error {

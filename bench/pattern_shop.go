@@ -14,7 +14,7 @@ import (
 const (
 	products  = 1000
 	cartItems = 5
-	// plenty is a stock, or a balance, that does not run out.
+	// plenty is a stock or a balance that is never used up.
 	plenty = int64(1) << 40
 )
 
@@ -22,7 +22,7 @@ func inventory(i int) bson.D {
 	return bson.D{{"_id", int64(i)}, {"quantity", plenty}, {"reservations", bson.A{}}}
 }
 
-// basket chooses the different products of a cart.
+// basket chooses different products for a cart.
 func basket(w *worker) [cartItems]int64 {
 	first := w.rng.Int64N(products)
 	var b [cartItems]int64
@@ -44,12 +44,12 @@ func cartOrder(cart int64, b [cartItems]int64) bson.D {
 	return bson.D{{"_id", cart}, {"shipping", "by post"}, {"products", list}}
 }
 
-// shop is a shop's collections.
+// shop holds the collections of a shop.
 type shop struct {
 	carts, inventories, orders *mongo.Collection
 }
 
-// add puts a product into a cart, which is made where it is missing.
+// add puts a product into a cart. It creates a missing cart.
 func (s *shop) add(ctx context.Context, cart, product, now int64) error {
 	update := bson.D{{"$set", field("modifiedOn", now)}, {"$push", field("products", cartProduct(product))}}
 	_, err := s.carts.UpdateOne(ctx, bson.D{{"_id", cart}, {"state", "active"}}, update,
@@ -57,14 +57,14 @@ func (s *shop) add(ctx context.Context, cart, product, now int64) error {
 	return err
 }
 
-// reserve takes a product out of stock for a cart.
+// reserve moves one piece of a product from the stock to the reservations of a cart.
 func (s *shop) reserve(ctx context.Context, cart, product, now int64) error {
 	reservation := bson.D{{"_id", cart}, {"quantity", int64(1)}, {"createdOn", now}}
 	return changeOne(ctx, s.inventories, bson.D{{"_id", product}, {"quantity", field("$gte", int64(1))}},
 		bson.D{{"$inc", field("quantity", int64(-1))}, {"$push", field("reservations", reservation)}})
 }
 
-// checkOut makes an order of a cart and forgets its reservations.
+// checkOut turns a cart into an order and removes its reservations.
 func (s *shop) checkOut(ctx context.Context, cart int64, b [cartItems]int64) error {
 	if _, err := s.orders.InsertOne(ctx, cartOrder(cart, b)); err != nil {
 		return err
@@ -81,8 +81,8 @@ func (s *shop) checkOut(ctx context.Context, cart int64, b [cartItems]int64) err
 	return err
 }
 
-// cartByHand fills a cart and checks it out. Products are reserved when they are added, or at the
-// end.
+// cartByHand fills a cart and checks it out. If reserved, it reserves each product when it adds it.
+// Otherwise it reserves all at the end.
 func cartByHand(reserved bool) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		s := shop{db.Collection("carts"), db.Collection("inventories"), db.Collection("orders")}
@@ -101,7 +101,8 @@ func cartByHand(reserved bool) mongoPattern {
 	}
 }
 
-// inSteps adds and reserves each product, or first adds all, and checks out.
+// inSteps adds and reserves the products, and then checks out. If reserved, it reserves each
+// product directly after it was added. Otherwise it reserves them after all were added.
 func inSteps(reserved bool, b [cartItems]int64, add, reserve func(product int64) error, checkOut func() error) error {
 	for _, product := range b {
 		if err := add(product); err != nil {
@@ -189,14 +190,14 @@ func account(i int) bson.D {
 	return bson.D{{"_id", int64(i)}, {"balance", plenty}, {"txns", bson.A{}}}
 }
 
-// pair chooses two accounts.
+// pair chooses two different accounts.
 func pair(w *worker) (from, to int64) {
 	from = w.rng.Int64N(accounts)
 	return from, (from + 1 + w.rng.Int64N(accounts-1)) % accounts
 }
 
-// transferBySteps moves an amount without a transaction: what was done so far is in the documents,
-// so that others can end it.
+// transferBySteps moves an amount without a transaction. It records its progress in the documents,
+// so that another process could complete or undo the transfer.
 func transferBySteps(ctx context.Context, db *mongo.Database) (*routine, error) {
 	acc, txns := db.Collection("accounts"), db.Collection("transactions")
 	move := func(ctx context.Context, account, txn, by int64) error {
@@ -235,7 +236,7 @@ func transferBySteps(ctx context.Context, db *mongo.Database) (*routine, error) 
 	return repeat(do), fill(ctx, acc, accounts, account)
 }
 
-// transferInTransaction moves an amount by a transaction.
+// transferInTransaction moves an amount in a transaction.
 func transferInTransaction(ctx context.Context, db *mongo.Database) (*routine, error) {
 	acc := db.Collection("accounts")
 	return repeat(func(ctx context.Context, w *worker) error {
@@ -255,7 +256,7 @@ func transferInTransaction(ctx context.Context, db *mongo.Database) (*routine, e
 	}), fill(ctx, acc, accounts, account)
 }
 
-// twoUpdates are those of transferInTransaction, each for itself.
+// twoUpdates runs the updates of transferInTransaction without a transaction.
 func twoUpdates(ctx context.Context, db *mongo.Database) (*routine, error) {
 	acc := db.Collection("accounts")
 	return repeat(func(ctx context.Context, w *worker) error {
@@ -269,7 +270,7 @@ func twoUpdates(ctx context.Context, db *mongo.Database) (*routine, error) {
 
 const pgMove = "update accounts set doc = jsonb_set(doc, '{balance}', to_jsonb((doc->>'balance')::bigint + $2::bigint)) where id = $1"
 
-// pgAccounts fills the accounts.
+// pgAccounts creates and fills the table of accounts.
 func pgAccounts(ctx context.Context, pool *pgxpool.Pool) error {
 	if err := pgTable(ctx, pool, "accounts", "bigint"); err != nil {
 		return err
@@ -277,8 +278,8 @@ func pgAccounts(ctx context.Context, pool *pgxpool.Pool) error {
 	return pgFill(ctx, pool, "accounts", accounts, account)
 }
 
-// pgTransfer moves an amount by a transaction. It changes the accounts in the order of their
-// numbers, so that there are no deadlocks.
+// pgTransfer moves an amount in a transaction. It updates the accounts in the order of their
+// numbers, which rules out deadlocks.
 func pgTransfer(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	return repeat(func(ctx context.Context, w *worker) error {
 		from, to := pair(w)

@@ -14,16 +14,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// The texts of these patterns are words of a made language, as frequent as those of a natural one.
+// The texts consist of words of an artificial language. Their frequencies are like in a natural
+// language.
 const (
 	textCount   = 100_000
-	textIndexed = 20_000 // of them, where the index is made again and again
+	textIndexed = 20_000 // texts in the collection whose index is rebuilt again and again
 	textWords   = 100
 	textBest    = 20
 )
 
-// Words by their rank of frequency, and what searches ask for: one of two words that every second
-// text has, or of two that one in ten has.
+// The size of the vocabulary, and the ranks of the words that searches look for. A word's rank is
+// its position in the order of frequency. About every second text has one of the frequent words,
+// and one text in ten one of the usual words.
 const vocabularySize = 50_000
 
 var (
@@ -41,7 +43,7 @@ func textWord(n uint64) string {
 	return b.String()
 }
 
-// texts are made once.
+// texts generates the texts once.
 var texts = sync.OnceValue(func() []string {
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 8, vocabularySize)
 	out := make([]string, textCount)
@@ -55,8 +57,8 @@ var texts = sync.OnceValue(func() []string {
 	return out
 })
 
-// Searches change nothing, so that their data is made once and stays, in a database and a schema of
-// their own.
+// textsDatabase is a separate database, and in PostgreSQL a separate schema. Searches do not change
+// their data, so it is loaded once and stays.
 const textsDatabase = "sheaf_texts"
 
 func textModel() mongo.IndexModel {
@@ -116,7 +118,7 @@ func textBuild(ctx context.Context, db *mongo.Database) (*routine, error) {
 	}}, fillTexts(ctx, coll, textIndexed)
 }
 
-// pgTexts makes a table with the words of each text beside it.
+// pgTexts creates a table with the texts and their words.
 func pgTexts(ctx context.Context, pool *pgxpool.Pool, schema string, n int) error {
 	_, err := pool.Exec(ctx, fmt.Sprintf("create schema if not exists %s; create table %s.texts (id int primary key, text text)", schema, schema))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// A session has rows of seats, which are sold in blocks.
+// The numbers of sessions, rows and seats. Seats are sold in blocks.
 const (
 	sessions      = 4000
 	seatRows      = 5
@@ -39,7 +39,7 @@ func emptySession(i int) bson.D {
 	}
 }
 
-// nextSeats chooses the next block of seats: that of a session, from a seat of a row on.
+// nextSeats returns the next block of seats to sell: its session, its row and its first seat.
 func nextSeats(w *worker) (cart, session int64, row, first int, err error) {
 	n := w.ids.Add(1) - 1
 	if n >= sessions*blocks {
@@ -53,7 +53,7 @@ func theaterCart(id int64) bson.D {
 	return bson.D{{"_id", id}, {"state", "active"}, {"total", int32(0)}, {"reservations", bson.A{}}}
 }
 
-// reservation is one as the session and the cart have it.
+// reservation returns a reservation, as both the session and the cart store it.
 func reservation(key string, id int64, row, first int) bson.D {
 	var seats bson.A
 	for s := first; s < first+seatsTogether; s++ {
@@ -99,7 +99,7 @@ func theater(ctx context.Context, db *mongo.Database) (*routine, error) {
 	}), fill(ctx, c, sessions, emptySession)
 }
 
-// pgTakeSeats takes seats $3 to $3 + 4 of row $2 of a session.
+// pgTakeSeats returns the statement that takes seats $3 to $3 + 4 of row $2 in a session.
 func pgTakeSeats() string {
 	doc, free := "doc", make([]string, 0, seatsTogether)
 	for s := range seatsTogether {

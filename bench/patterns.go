@@ -15,53 +15,52 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// pattern is a way in which applications use a database, done on all sides in the same steps. Where
-// a side repeats several statements, each commits for itself, unless the steps are a transaction.
+// pattern is a task of an application that all sides do in the same steps. If a side sends several
+// statements, each one commits by itself, unless the pattern is a transaction.
 type pattern struct {
 	Name    string
 	What    string
 	Clients int
-	// Peer is the ratio to PostgreSQL of MongoDB 3.6 as a replica set, on a machine like the
-	// page's; 0 if there is none. The goal is twice as much.
+	// Peer is the ratio of the rates of MongoDB 3.6 and PostgreSQL. It was measured with a replica
+	// set, on a machine like the one in docs/performance.md. It is 0 if it was not measured. The
+	// target is patternGain times as much.
 	Peer float64
-	// Others are sides that take part besides Sheaf, PostgreSQL and a peer.
+	// Others names sides that take part in addition to Sheaf, PostgreSQL and a peer.
 	Others []string
-	// Reads says that nothing is written.
+	// Reads marks a pattern that writes nothing.
 	Reads bool
 
-	// mongo is done with a package of patterns/, if there is one.
+	// mongo uses the package of patterns/ for this task if there is one.
 	mongo    mongoPattern
 	postgres postgresPattern
-	// byHand is the same without the package: the statements alone. It is nil if mongo uses no
-	// package.
+	// byHand does the same task without the package. It is nil if mongo uses no package.
 	byHand mongoPattern
 }
 
-// A function of a pattern makes its data on one side, in a database that is empty, and returns what
-// is repeated there.
+// The function of a pattern fills an empty database on one side, and returns the routine to repeat.
 type (
 	mongoPattern    func(ctx context.Context, db *mongo.Database) (*routine, error)
 	postgresPattern func(ctx context.Context, pool *pgxpool.Pool) (*routine, error)
 )
 
-// patternGain is how many times the peer's ratio the goal is.
+// patternGain is the factor between a peer's ratio and the target.
 const patternGain = 2
 
-// routine is a pattern whose data is there.
+// routine is the part of a pattern that is repeated. Its data is already loaded.
 type routine struct {
 	do func(ctx context.Context, w *worker) error
-	// units is how many of what is counted do does; 0 is one.
+	// units is the number of units in the rate that one call of do counts for. 0 means 1.
 	units float64
-	// finish waits for what the repetitions caused, within the time that is measured; it may be
-	// nil.
+	// finish waits until the effects of all calls of do have arrived. Its time is part of the
+	// measurement. It may be nil.
 	finish func(ctx context.Context) error
-	// end stops what runs beside; it may be nil.
+	// end stops background work of the routine. It may be nil.
 	end func() error
 }
 
 func repeat(do func(ctx context.Context, w *worker) error) *routine { return &routine{do: do} }
 
-// patternDatabase is where the patterns work.
+// patternDatabase is the database in which the patterns work.
 const patternDatabase = "sheaf_patterns"
 
 // patternRunner measures patterns.
@@ -70,7 +69,7 @@ type patternRunner struct {
 	writes concern
 }
 
-// benchPatterns does the whole run.
+// benchPatterns runs the patterns on all sides.
 func benchPatterns(ctx context.Context, cfg *config, progress io.Writer) (_ *results, err error) {
 	begin := time.Now()
 	at, err := newWorkplace(ctx, cfg)
@@ -108,7 +107,7 @@ func benchPatterns(ctx context.Context, cfg *config, progress io.Writer) (_ *res
 	return res, nil
 }
 
-// start adds the sides, and returns PostgreSQL's version or why there is none.
+// start starts the sides. It returns PostgreSQL's version, or the reason why PostgreSQL is missing.
 func (r *patternRunner) start(ctx context.Context, cfg *config, at *workplace) (string, error) {
 	for _, label := range []string{sideSheaf, sideStandalone} {
 		var flags []string
@@ -136,8 +135,8 @@ func (r *patternRunner) start(ctx context.Context, cfg *config, at *workplace) (
 	return r.startPostgres(ctx, cfg, at.dir)
 }
 
-// byHandSide is a second client of the server that is measured. Patterns with a package are done on
-// it without the package.
+// byHandSide returns a second client of the Sheaf server. It runs the patterns without their
+// packages.
 func byHandSide(p *process, writes concern) (*mongoSide, error) {
 	s, err := newMongoSide(sideByHand, options.Client().ApplyURI(p.uri), writes)
 	if err != nil {
@@ -147,7 +146,7 @@ func byHandSide(p *process, writes concern) (*mongoSide, error) {
 	return s, nil
 }
 
-// takesPart reports whether a side does a pattern.
+// takesPart reports whether a side runs the pattern.
 func (p *pattern) takesPart(s side) bool {
 	switch s.name() {
 	case sideSheaf, sidePeer:
@@ -169,12 +168,12 @@ func (r *patternRunner) concern(p *pattern) concern {
 	return r.writes
 }
 
-// run measures a pattern on all sides that do it.
+// run measures a pattern on all sides that take part.
 func (r *patternRunner) run(ctx context.Context, p *pattern) (map[string]*figure, error) {
 	return r.inRounds(ctx, p.Name, p.takesPart, func(s side) (sample, error) { return r.measure(ctx, p, s) })
 }
 
-// prepare makes a pattern's data anew on a side.
+// prepare empties the database of a side, and loads the pattern's data.
 func (p *pattern) prepare(ctx context.Context, s side, writes concern) (*routine, error) {
 	switch s := s.(type) {
 	case *mongoSide:
@@ -194,10 +193,10 @@ func (p *pattern) prepare(ctx context.Context, s side, writes concern) (*routine
 		if writes == concernUnsynced {
 			pool = s.relaxed
 		}
-		pool.Reset() // statements that were prepared know tables that are gone
+		pool.Reset() // the tables of prepared statements were dropped
 		rt, err := p.postgres(ctx, pool)
 		if err == nil {
-			_, err = s.pool.Exec(ctx, "vacuum analyze") // GIN indexes too are then as they will be
+			_, err = s.pool.Exec(ctx, "vacuum analyze") // also brings GIN indexes into their final state
 		}
 		return rt, err
 	default:
@@ -205,7 +204,7 @@ func (p *pattern) prepare(ctx context.Context, s side, writes concern) (*routine
 	}
 }
 
-// measure does a pattern on one side for the set time.
+// measure runs a pattern on one side for the configured time.
 func (r *patternRunner) measure(ctx context.Context, p *pattern, s side) (_ sample, err error) {
 	rt, err := p.prepare(ctx, s, r.writes)
 	if err != nil {
@@ -249,7 +248,7 @@ func (r *patternRunner) measure(ctx context.Context, p *pattern, s side) (_ samp
 	return one, nil
 }
 
-// drive repeats a routine and waits for what that causes.
+// drive repeats a routine, and then waits for its finish.
 func (r *patternRunner) drive(ctx context.Context, rt *routine, workers []*worker,
 	d time.Duration,
 ) (int64, time.Duration, error) {

@@ -2,15 +2,14 @@ package main
 
 import "os"
 
-// serveBudget is the memory budget of the served sides unless the command line says otherwise, in
-// bytes.
+// serveBudget is the default memory budget of the Sheaf servers, in bytes.
 const serveBudget = 896 << 20
 
-// embeddedBudget is the default budget of an embedded store.
+// embeddedBudget is the default memory budget of an embedded store, in bytes.
 const embeddedBudget = 64 << 20
 
-// peakOf returns the processes whose peak counts as a side's: its own, or this program, which then
-// includes the client and the other sides in this process.
+// peakOf returns the processes whose peak memory counts for a side. For a side in this process,
+// this is the whole program, including the client and other sides.
 func peakOf(s interface {
 	local() bool
 	processes() []int

@@ -10,15 +10,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 )
 
-// The first byte of a key says whose it is.
+// The first byte of a key tells which workload's data it belongs to.
 const (
 	keyDocs     = 'd'
 	keyInserted = 'i'
 	keyEnd      = 'z'
 )
 
-// pebbleSide is the storage library alone: keys of 9 bytes, the same documents as values, no index,
-// no server.
+// pebbleSide is the storage library alone, without an index or a server. Its keys have 9 bytes, and
+// its values are the documents of the other sides.
 type pebbleSide struct{ db *pebble.DB }
 
 func newPebbleSide(dir string) (*pebbleSide, error) {
@@ -39,7 +39,7 @@ func newPebbleSide(dir string) (*pebbleSide, error) {
 	return &pebbleSide{db: db}, nil
 }
 
-// silent discards what Pebble tells about its background work.
+// silent discards Pebble's log.
 type silent struct{}
 
 func (silent) Infof(string, ...any)  {}
@@ -137,7 +137,7 @@ func (s *pebbleSide) insertMany(_ context.Context, w *worker) error {
 	return errors.Join(batch.Commit(pebble.NoSync), batch.Close())
 }
 
-// scan reads every document without looking into it.
+// scan reads every document without decoding it.
 func (s *pebbleSide) scan(_ context.Context, w *worker) error {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keyDocs}, UpperBound: []byte{keyDocs + 1}})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// errNoPostgres says that PostgreSQL is not installed.
+// errNoPostgres reports that PostgreSQL 15 was not found.
 var errNoPostgres = errors.New("PostgreSQL 15 is not installed (Debian: apt-get install postgresql-15)")
 
 const postgresSchema = `
@@ -33,8 +33,8 @@ create index on docs (((doc->>'r')::bigint));
 create index on docs (((doc->>'g')::bigint), ((doc->>'r')::bigint) desc);
 create index on docs ((doc->>'c'));`
 
-// postgresSettings keep a stranger's defaults except where they would be unfair: its memory is like
-// that of a Sheaf server, and checkpoints come as seldom as its manual advises for loads of writes.
+// postgresSettings keeps PostgreSQL's defaults except where they would be unfair. It gets about as
+// much memory as a Sheaf server. Its checkpoints are as rare as its manual advises for many writes.
 var postgresSettings = []string{
 	"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=250",
 	"shared_buffers=1GB", "max_wal_size=8GB", "checkpoint_timeout=30min",
@@ -42,15 +42,15 @@ var postgresSettings = []string{
 	"log_min_messages=fatal",
 }
 
-// postgresSide is a private PostgreSQL with the documents as JSONB.
+// postgresSide is a PostgreSQL server of this program. It stores the documents as JSONB.
 type postgresSide struct {
 	server  *process
 	pool    *pgxpool.Pool
-	relaxed *pgxpool.Pool // its commits do not wait for the disk
+	relaxed *pgxpool.Pool // connections with synchronous_commit=off: commits do not wait for the disk
 	version string
 }
 
-// postgresBin finds the directory of PostgreSQL's programs; initdb is never on Debian's path.
+// postgresBin finds the directory of PostgreSQL's programs. On Debian, initdb is not in the PATH.
 func postgresBin() (string, error) {
 	candidates := []string{
 		"/usr/lib/postgresql/15/bin", "/usr/pgsql-15/bin", "/opt/homebrew/opt/postgresql@15/bin",
@@ -70,7 +70,7 @@ func postgresBin() (string, error) {
 	return "", errNoPostgres
 }
 
-// startPostgres makes a cluster in a new directory below dir and starts it.
+// startPostgres creates a cluster in a new directory below dir and starts its server.
 func startPostgres(ctx context.Context, dir string) (*postgresSide, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -110,8 +110,8 @@ func startPostgres(ctx context.Context, dir string) (*postgresSide, error) {
 	return s, nil
 }
 
-// unprivileged gives the directory to a user that is not root, where this program runs as root:
-// PostgreSQL refuses root.
+// unprivileged lets PostgreSQL run as another user if this program runs as root, because PostgreSQL
+// refuses to run as root. It gives the directory to that user.
 func unprivileged(dir string) (func(*exec.Cmd), error) {
 	if os.Getuid() != 0 {
 		return func(*exec.Cmd) {}, nil
@@ -146,8 +146,7 @@ func (s *postgresSide) connect(ctx context.Context, port int) error {
 		return err
 	}
 	s.pool = pool
-	// Connections are made when they are needed: this pool costs a row nothing that does not use
-	// it.
+	// The pool connects only when it is used, so it costs nothing in workloads that do not use it.
 	if s.relaxed, err = pgxpool.New(ctx, uri+"&synchronous_commit=off"); err != nil {
 		return err
 	}
@@ -258,7 +257,7 @@ func (s *postgresSide) insert(pool *pgxpool.Pool) func(context.Context, *worker)
 	}
 }
 
-// insertMany copies, which is PostgreSQL's fastest way in.
+// insertMany uses COPY, PostgreSQL's fastest way to insert rows.
 func (s *postgresSide) insertMany(ctx context.Context, w *worker) error {
 	_, err := s.relaxed.CopyFrom(ctx, pgx.Identifier{"inserted"}, []string{"id", "doc"},
 		pgx.CopyFromSlice(insertBatch, func(int) ([]any, error) {
@@ -317,8 +316,8 @@ func (s *postgresSide) expect(ctx context.Context, want int, query string, args 
 	return pgExpect(ctx, s.pool, want, query, args...)
 }
 
-// pgExpect reads the rows of a prepared statement without decoding them, as the other sides leave
-// documents raw.
+// pgExpect reads the rows of a prepared statement, and fails if their number is not want. It does
+// not decode them, as the other sides do not decode documents.
 func pgExpect(ctx context.Context, pool *pgxpool.Pool, want int, query string, args ...any) error {
 	n, err := pgCount(ctx, pool, query, args...)
 	if err == nil && n != want {

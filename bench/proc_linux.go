@@ -15,16 +15,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tick is the unit of the times in /proc: USER_HZ, which is 100 on every platform of Go.
+// tick is the unit of the times in /proc. USER_HZ is 100 on every platform that Go supports.
 const tick = 10 * time.Millisecond
 
-// endWithParent lets the kernel end a child when this program dies without closing it.
+// endWithParent makes the kernel end the child if this program dies without closing it.
 func endWithParent(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	// A group of its own keeps the terminal's interrupt from the child: this program ends it in
-	// order.
+	// In a process group of its own the child does not get an interrupt from the terminal. This
+	// program closes it in an orderly way.
 	cmd.SysProcAttr.Setpgid = true
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 }
@@ -34,7 +34,7 @@ func asUser(cmd *exec.Cmd, uid, gid uint32) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
 }
 
-// cpuTime is the processor time of processes, their ended children and their living children.
+// cpuTime returns the processor time of processes and of their children, dead or alive.
 func cpuTime(pids []int) (time.Duration, bool) {
 	if len(pids) == 0 {
 		return 0, false
@@ -46,18 +46,19 @@ func cpuTime(pids []int) (time.Duration, bool) {
 		if fields == nil {
 			return 0, false
 		}
-		// A process's own time is known to the nanosecond, that of its ended children is not.
+		// The time of the process itself is known in nanoseconds, the time of its dead children in
+		// ticks.
 		if own, ok := processClock(pid); ok {
 			sum += own
 			fields[11], fields[12] = "0", "0"
 		}
 		ticks += sumTicks(fields, 4)
 	}
-	// Not every kernel lists children with their parent. The look at all processes is made once:
-	// settle watches this program's own time too.
+	// Not every kernel lists the children of a process, so this looks at all processes. One glob
+	// suffices for all pids. It must be cheap, because settle also watches this program's own time.
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
-		// A child that ended meanwhile is counted with its parent at the next look.
+		// A child that has ended since is counted with its parent in the next call.
 		fields := statFields(path)
 		if fields == nil {
 			continue
@@ -77,8 +78,8 @@ func cpuTime(pids []int) (time.Duration, bool) {
 	return sum + time.Duration(ticks)*tick, true
 }
 
-// processClock reads the processor time of a process from its clock, whose number the kernel
-// derives from the process's.
+// processClock returns the processor time of a process, read from its CPU clock. The kernel derives
+// the number of this clock from the process ID.
 func processClock(pid int) (time.Duration, bool) {
 	const scheduler = 2
 	var t unix.Timespec
@@ -88,8 +89,8 @@ func processClock(pid int) (time.Duration, bool) {
 	return time.Duration(t.Nano()), true
 }
 
-// statFields are the fields of a process after its name, which may hold blanks; nil where there is
-// no such process.
+// statFields returns the fields of a process that follow its name, which may contain spaces. It
+// returns nil if the process does not exist.
 func statFields(path string) []string {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -114,7 +115,7 @@ func sumTicks(fields []string, n int) int64 {
 	return sum
 }
 
-// selfTime is this program's own processor time.
+// selfTime returns the processor time of this program.
 func selfTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -123,14 +124,14 @@ func selfTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// residentBytes is the resident memory of a process.
+// residentBytes returns the resident memory of a process.
 func residentBytes(pid int) (int64, bool) {
 	n := statusBytes(pid, "VmRSS:")
 	return n, n > 0
 }
 
-// privateBytes is the resident memory of processes and their children that no file and no other
-// process has.
+// privateBytes returns the anonymous resident memory of processes and their children. It excludes
+// files and memory shared with other processes.
 func privateBytes(pids []int) int64 {
 	var sum int64
 	for _, pid := range withChildren(pids) {
@@ -139,7 +140,7 @@ func privateBytes(pids []int) int64 {
 	return sum
 }
 
-// withChildren returns processes and their living children.
+// withChildren returns the processes that exist, and their children.
 func withChildren(pids []int) []int {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	var all []int
@@ -160,16 +161,16 @@ func withChildren(pids []int) []int {
 	return all
 }
 
-// resetPeak makes the kernel count the peak of the resident memory of processes and their children
-// from now on. Where it cannot, the peak is that since their start.
+// resetPeak resets the kernel's peak of the resident memory of processes and their children. If the
+// kernel cannot do this, the peak since their start counts.
 func resetPeak(pids []int) {
 	for _, pid := range withChildren(pids) {
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 	}
 }
 
-// peakBytes is the kernel's peak of the resident memory of processes and their children, since
-// resetPeak. What they share counts once, the largest share that one of them touched.
+// peakBytes returns the peak resident memory of processes and their children since resetPeak. It
+// counts shared memory once, with the size of the largest part that one process touched.
 func peakBytes(pids []int) int64 {
 	var own, shared int64
 	all := withChildren(pids)
@@ -181,7 +182,8 @@ func peakBytes(pids []int) int64 {
 	return own + shared
 }
 
-// statusBytes is a field of a process's status that the kernel gives in kB; 0 if there is none.
+// statusBytes returns the bytes of a field of a process's status that has the unit kB. It returns 0
+// if there is no such field.
 func statusBytes(pid int, field string) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -198,7 +200,7 @@ func statusBytes(pid int, field string) int64 {
 	return kb << 10
 }
 
-// openFiles is how many files this program may have open.
+// openFiles returns the limit of files that this program may have open.
 func openFiles() int {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {
@@ -207,7 +209,7 @@ func openFiles() int {
 	return int(min(r.Cur, 1<<20))
 }
 
-// machine describes the computer.
+// machine returns the model of the processor and the size of the memory.
 func machine() map[string]string {
 	facts := map[string]string{}
 	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
@@ -229,7 +231,7 @@ func machine() map[string]string {
 	return facts
 }
 
-// loadAverage is that of the last minute.
+// loadAverage returns the load average of the last minute.
 func loadAverage() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

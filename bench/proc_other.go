@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What Linux tells in /proc is left out elsewhere.
+// The figures that Linux reports in /proc are missing on other systems.
 
 func endWithParent(*exec.Cmd) {}
 

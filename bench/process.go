@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// readyLine is what a server prints as JSON when it can be reached.
+// readyLine is the JSON that a server prints when it accepts connections.
 type readyLine struct {
 	URI string `json:"uri"`
 }
@@ -25,9 +25,9 @@ type process struct {
 	cmd  *exec.Cmd
 	stop os.Signal
 	uri  string
-	// started is how long it took until the line was read.
+	// started is the time from the start of the process to its ready line.
 	started time.Duration
-	// budget is the memory budget that the server was given, in bytes, 0 where it has none.
+	// budget is the memory budget of the server in bytes, or 0 if it has none.
 	budget int64
 	done   chan error
 }
@@ -37,8 +37,8 @@ const (
 	stopTimeout  = 60 * time.Second
 )
 
-// startReady starts a server that prints a ready line. Its standard input stays open until it is
-// stopped.
+// startReady starts a server and waits for its ready line. The server's standard input stays open
+// until the server is stopped.
 func startReady(cmd *exec.Cmd) (*process, error) {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -71,7 +71,7 @@ func startReady(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// startProcess starts a command that ends with this program.
+// startProcess starts a command. The kernel ends it when this program ends.
 func startProcess(cmd *exec.Cmd, stop os.Signal) (*process, error) {
 	endWithParent(cmd)
 	if err := cmd.Start(); err != nil {
@@ -84,7 +84,7 @@ func startProcess(cmd *exec.Cmd, stop os.Signal) (*process, error) {
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// close asks the process to end and waits.
+// close asks the process to end and waits for it. After stopTimeout it kills the process.
 func (p *process) close() error {
 	if err := p.cmd.Process.Signal(p.stop); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		_ = p.cmd.Process.Kill()
@@ -99,21 +99,21 @@ func (p *process) close() error {
 	}
 }
 
-// workplace is a temporary directory with the program that is measured.
+// workplace is a temporary directory, with the path of the Sheaf server to measure.
 type workplace struct {
 	dir    string
 	binary string
 }
 
-// newWorkplace makes a directory on the disk to be measured and builds Sheaf in it. It is closed at
-// the end.
+// newWorkplace creates a directory on the disk to measure, and builds Sheaf in it. The caller must
+// close it.
 func newWorkplace(ctx context.Context, cfg *config) (*workplace, error) {
 	dir, err := os.MkdirTemp(cfg.temp, "sheaf-bench-")
 	if err != nil {
 		return nil, err
 	}
 	w := &workplace{dir: dir}
-	// PostgreSQL runs as another user and must get through to its directory.
+	// PostgreSQL runs as another user and must be able to enter its directory below this one.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -128,7 +128,7 @@ func newWorkplace(ctx context.Context, cfg *config) (*workplace, error) {
 
 func (w *workplace) close() error { return os.RemoveAll(w.dir) }
 
-// buildSheaf builds the server as a release is built and returns the path of the program.
+// buildSheaf builds the server like a release, and returns its path.
 func buildSheaf(ctx context.Context, dir string) (string, error) {
 	root, err := moduleRoot(ctx)
 	if err != nil {
@@ -144,7 +144,7 @@ func buildSheaf(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// moduleRoot is the directory of the main module.
+// moduleRoot returns the directory of the main module.
 func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/sheafdb/sheaf").Output()
 	if err != nil {
@@ -153,7 +153,7 @@ func moduleRoot(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// startSheaf serves a directory with a memory budget in bytes.
+// startSheaf starts a server on a directory with a memory budget in bytes.
 func startSheaf(binary, dir string, budget int64, flags ...string) (*process, error) {
 	args := append([]string{
 		"serve", "--dir", dir, "--port", "0", "--ready-json", "--log-level", "warn", "--slow-ms", "-1",
@@ -168,7 +168,7 @@ func startSheaf(binary, dir string, budget int64, flags ...string) (*process, er
 	return p, err
 }
 
-// startFloor starts this program again as the server that does nothing.
+// startFloor starts this program again as the floor server.
 func startFloor() (*process, error) {
 	self, err := os.Executable()
 	if err != nil {

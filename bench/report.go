@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// results are everything that a run found.
+// results holds the results of a run.
 type results struct {
 	Environment environment        `json:"environment"`
 	Workloads   []workloadResult   `json:"workloads"`
@@ -27,12 +27,12 @@ type results struct {
 	page page
 }
 
-// page says where a run's results are written.
+// page names the places to which the results of a run are written.
 type page struct {
-	// file is the name of the files without extension, picture that of the picture on the page; it
-	// may be that of the page.
+	// file is the name of the written files without extension. picture is the name of the chart in
+	// the page's directory. If it is empty, the chart has the name of the page.
 	file, picture string
-	// The marks between which the page keeps the tables.
+	// begin and end are the comments in the page between which the tables are written.
 	begin, end string
 }
 
@@ -50,7 +50,7 @@ type workloadResult struct {
 	Sides map[string]*figure `json:"sides"`
 }
 
-// environment says where and how the figures came about.
+// environment describes the machine, the versions and the settings of a run.
 type environment struct {
 	Date      string            `json:"date"`
 	Command   []string          `json:"command"`
@@ -95,13 +95,13 @@ func newEnvironment(ctx context.Context, r *runner) environment {
 	return e
 }
 
-// end notes when a run that began at a time ended, and how busy the machine then was.
+// end records the duration of the run and the load of the machine at its end.
 func (e *environment) end(begin time.Time) {
 	e.LoadEnd = loadAverage()
 	e.Elapsed = time.Since(begin).Round(time.Second).String()
 }
 
-// figure returns what was measured, nil where it was not.
+// figure returns the figures of a workload on a side, or nil if it was not measured.
 func (r *results) figure(workload, side string) *figure {
 	for _, w := range r.Workloads {
 		if w.Name == workload {
@@ -111,14 +111,14 @@ func (r *results) figure(workload, side string) *figure {
 	return nil
 }
 
-// sides returns those that did anything, in order.
+// sides returns the names of the sides that ran at least one workload, in the order of the columns.
 func (r *results) sides() []string {
 	return slices.DeleteFunc(slices.Clone(sideOrder), func(name string) bool {
 		return !slices.ContainsFunc(r.Workloads, func(w workloadResult) bool { return w.Sides[name] != nil })
 	})
 }
 
-// write puts the tables, the figures and the picture into a directory.
+// write writes the tables, the figures and the chart to a directory.
 func (r *results) write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (r *results) write(dir string) error {
 	return nil
 }
 
-// writePage replaces the tables of a Markdown page, and the picture beside it.
+// writePage replaces the tables of a Markdown page, and the chart in the page's directory.
 func (r *results) writePage(path string) error {
 	var md strings.Builder
 	picture := strings.TrimSuffix(path, filepath.Ext(path)) + ".svg"
@@ -156,7 +156,7 @@ func (r *results) writePage(path string) error {
 	return os.WriteFile(picture, []byte(chart(r.Claims, r.Environment.Date)), 0o644)
 }
 
-// replaceBetween puts a text between two marks of a file, in place of what is there.
+// replaceBetween replaces the text between two marks in a file.
 func replaceBetween(path, begin, end, text string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {
@@ -170,7 +170,7 @@ func replaceBetween(path, begin, end, text string) error {
 	return os.WriteFile(path, []byte(before+begin+"\n"+text+end+after), 0o644)
 }
 
-// markdown writes the tables.
+// markdown writes the environment and the tables as Markdown.
 func (r *results) markdown(w io.Writer) {
 	e := r.Environment
 	fmt.Fprintf(w, "%s · %s, %d cores, %s, %s · %s · Sheaf %s · PostgreSQL %s", e.Date, e.Platform, e.Cores,
@@ -208,7 +208,8 @@ func (r *results) claimTable(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// workloadTable has a column for each side: its rate and, for servers, the processor time in µs.
+// workloadTable writes a table with a column per side. A cell has the rate and, for servers, the
+// processor time in µs.
 func (r *results) workloadTable(w io.Writer) {
 	sides := r.sides()
 	fmt.Fprint(w, "| workload | writes | c |")
@@ -228,8 +229,8 @@ func (r *results) workloadTable(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// latencyTable has a line for each workload on each side: how long operations took, and how much
-// memory the side held at most.
+// latencyTable writes a row for each workload and side: the quantiles of the latency, and the peak
+// memory of the side.
 func (r *results) latencyTable(w io.Writer) {
 	fmt.Fprint(w, "| workload | writes | side | /s | p50 µs | p99 µs | p99.9 µs | peak MB | budget MB |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, row := range r.Workloads {
@@ -246,7 +247,7 @@ func (r *results) latencyTable(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// known writes a number that is not 0.
+// known formats a number, or a dash for 0, which means unknown.
 func known(v float64) string {
 	if v == 0 {
 		return "–"
@@ -254,14 +255,14 @@ func known(v float64) string {
 	return number(v)
 }
 
-// explain says what the workloads do.
+// explain writes a line about each workload.
 func (r *results) explain(w io.Writer) {
 	for _, row := range r.Workloads {
 		fmt.Fprintf(w, "- %s: %s.\n", row.Name, row.Op)
 	}
 }
 
-// printRow writes a workload's figures in one line.
+// printRow writes the figures of a workload in one line.
 func printRow(w io.Writer, row workloadResult) {
 	fmt.Fprintf(w, "%-30s", row.Name)
 	for _, name := range sideOrder {
@@ -299,7 +300,7 @@ func quantity(v float64, unit string) string {
 	}
 }
 
-// number writes 1234567 as 1,234,567 and small numbers with a decimal.
+// number formats a number: 1234567 as 1,234,567, and a small one with a decimal.
 func number(v float64) string {
 	if v < 100 {
 		return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")

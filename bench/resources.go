@@ -17,7 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// The resources, by the names in the results.
+// The names of the resources in the results.
 const (
 	resIdle       = "idle_rss_mb"
 	resConns      = "connections"
@@ -31,23 +31,24 @@ const (
 
 const (
 	megabyte = 1 << 20
-	// starts are measured so often; the median counts.
+	// startRounds is the number of starts that are measured. Their median counts.
 	startRounds = 7
-	// idleTime is how long a server is left alone before its memory is read.
+	// idleTime is the time for which a server is idle before its memory is read.
 	idleTime = 2 * time.Second
-	// fullDocuments make 1 GB.
+	// fullDocuments is the number of documents of 1 KB that make 1 GB.
 	fullDocuments = 1 << 20
-	// loaders fill that directory.
+	// loaders is the number of clients that insert these documents.
 	loaders = 4
 )
 
-// resources measures what a server takes that has nothing to do.
+// resources measures the memory of an idle server, the time of its start, and the size of its
+// binary.
 type resources struct {
 	binary string
 	temp   string
-	// connections is how many idle ones are opened.
+	// connections is the number of idle connections to open.
 	connections int
-	// full says to measure the start on 1 GB.
+	// full enables the measurement of a start on a directory of 1 GB.
 	full     bool
 	progress io.Writer
 }
@@ -71,7 +72,7 @@ func (r *resources) measure(ctx context.Context) (map[string]float64, error) {
 	return values, nil
 }
 
-// startEmpty measures from the start of the process to the line that says it is ready.
+// startEmpty measures the time from the start of a server on an empty directory to its ready line.
 func (r *resources) startEmpty(_ context.Context, values map[string]float64) error {
 	var times []float64
 	for range startRounds {
@@ -92,7 +93,7 @@ func (r *resources) startEmpty(_ context.Context, values map[string]float64) err
 	return nil
 }
 
-// idle reads the memory of a server with one client, and with many.
+// idle measures the memory of an idle server with one client, and with many connections.
 func (r *resources) idle(ctx context.Context, values map[string]float64) (err error) {
 	dir, err := os.MkdirTemp(r.temp, "idle")
 	if err != nil {
@@ -136,7 +137,7 @@ func (r *resources) idle(ctx context.Context, values map[string]float64) (err er
 	return nil
 }
 
-// connect opens connections, each of which has said hello, as a driver's have.
+// connect opens n connections and sends hello on each, as a driver does.
 func connect(ctx context.Context, uri string, n int) ([]net.Conn, error) {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -161,7 +162,7 @@ func connect(ctx context.Context, uri string, n int) ([]net.Conn, error) {
 	return conns, nil
 }
 
-// startFull fills a directory with 1 GB and measures the start on it.
+// startFull fills a directory with 1 GB and measures the start of a server on it.
 func (r *resources) startFull(ctx context.Context, values map[string]float64) (err error) {
 	dir, err := os.MkdirTemp(r.temp, "full")
 	if err != nil {
@@ -226,7 +227,7 @@ func (r *resources) fillFull(ctx context.Context, dir string, values map[string]
 	return errors.Join(errs...)
 }
 
-// directorySize is in megabytes.
+// directorySize returns the size of a directory in megabytes.
 func directorySize(dir string) (float64, error) {
 	var bytes int64
 	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {

@@ -13,43 +13,44 @@ import (
 )
 
 const (
-	// settleWindow is how long the processes are watched for work that is left over.
+	// settleWindow is the time over which settle measures the processor time of the processes.
 	settleWindow = 100 * time.Millisecond
-	// settleShare of one processor is quiet enough.
+	// settleShare is the share of one processor below which the processes count as quiet.
 	settleShare = 0.15
-	// warmShare of a measurement's time goes before it.
+	// warmShare is the measured time divided by the time to warm up.
 	warmShare = 10
 )
 
-// sample is one measurement.
+// sample holds the figures of one measurement.
 type sample struct {
 	rate float64
-	// cpu is the server's processor time per unit in µs while it was measured; settled includes
-	// what it did afterwards.
+	// cpu is the server's processor time per unit in µs, during the measurement. settled also
+	// includes the work after it, until the server is quiet.
 	cpu, settled float64
 	hasCPU       bool
 	allocs       float64
 	latencies    latencies
-	// peak is the most resident memory of the side's processes in bytes, 0 where it cannot be told.
+	// peak is the peak resident memory of the side's processes in bytes. It is 0 if it is unknown.
 	peak int64
 }
 
-// figure is the median of a workload's samples on a side.
+// figure holds the results of a workload on a side: medians over the rounds.
 type figure struct {
 	Rate float64 `json:"per_second"`
-	// Rates are the rounds.
+	// Rates holds the rate of each round.
 	Rates []float64 `json:"rounds"`
-	// CPUMicros is the server's processor time per document or operation, absent where it cannot be
-	// told.
+	// CPUMicros is the server's processor time per document or operation. It is nil if it is
+	// unknown.
 	CPUMicros *float64 `json:"server_cpu_us,omitempty"`
-	// SettledCPUMicros adds what the server did afterwards, until it was quiet.
+	// SettledCPUMicros also includes the server's work after the measurement, until it is quiet.
 	SettledCPUMicros *float64 `json:"server_cpu_us_settled,omitempty"`
-	// Allocs are the allocations of the whole process per operation, of sides in this process.
+	// Allocs is the number of allocations of this process per operation. It is nil for sides in
+	// other processes.
 	Allocs *float64 `json:"allocs,omitempty"`
-	// Latencies are the medians of the rounds' quantiles.
+	// Latencies holds the median over the rounds for each quantile.
 	Latencies latencies `json:"latencies"`
-	// PeakMB is the kernel's peak of resident memory in the worst round, BudgetMB what the server
-	// was told to keep to.
+	// PeakMB is the peak of resident memory in the worst round. BudgetMB is the memory budget that
+	// the server was given.
 	PeakMB   float64 `json:"peak_mb,omitempty"`
 	BudgetMB float64 `json:"budget_mb,omitempty"`
 	Error    string  `json:"error,omitempty"`
@@ -61,7 +62,7 @@ type runner struct {
 	sides    []side
 	duration time.Duration
 	rounds   int
-	// patience is how long settle waits at most.
+	// patience is the longest time that settle waits.
 	patience time.Duration
 	progress io.Writer
 	ids      atomic.Int64
@@ -76,7 +77,7 @@ func newRunner(cfg *config, progress io.Writer) *runner {
 	}
 }
 
-// load fills all sides, one after the other.
+// load loads the documents into all sides, one after the other.
 func (r *runner) load(ctx context.Context) error {
 	for _, s := range r.sides {
 		begin := time.Now()
@@ -88,13 +89,14 @@ func (r *runner) load(ctx context.Context) error {
 	return nil
 }
 
-// run measures a workload on all sides that have it.
+// run measures a workload on all sides that can run it.
 func (r *runner) run(ctx context.Context, w workload) (map[string]*figure, error) {
 	takesPart := func(s side) bool { return s.do(w.Op) != nil && (!s.local() || w.Embedded) }
 	return r.inRounds(ctx, w.Name, takesPart, func(s side) (sample, error) { return r.measure(ctx, w, s, s.do(w.Op)) })
 }
 
-// inRounds measures what has a name on all sides that take part, until they fail.
+// inRounds calls measure for each side that takes part, in each round. After an error of a side it
+// skips that side. The name is only for messages.
 func (r *runner) inRounds(ctx context.Context, name string, takesPart func(side) bool,
 	measure func(side) (sample, error),
 ) (map[string]*figure, error) {
@@ -103,7 +105,7 @@ func (r *runner) inRounds(ctx context.Context, name string, takesPart func(side)
 	budgets := map[string]int64{}
 	for round := range r.rounds {
 		for i := range r.sides {
-			// Each round begins with another side: who comes first has the coldest caches.
+			// Each round begins with another side, because the first side has the coldest caches.
 			s := r.sides[(i+round)%len(r.sides)]
 			if f := figures[s.name()]; !takesPart(s) || (f != nil && f.Error != "") {
 				continue
@@ -131,7 +133,7 @@ func (r *runner) inRounds(ctx context.Context, name string, takesPart func(side)
 	return figures, nil
 }
 
-// summarise takes the medians.
+// summarise sets the figures to the medians of the samples.
 func summarise(f *figure, samples []sample) {
 	var cpus, settled, allocs []float64
 	for _, s := range samples {
@@ -167,7 +169,7 @@ func median(v []float64) float64 {
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
-// measure does a workload on one side for the set time.
+// measure runs a workload on one side for the configured time.
 func (r *runner) measure(ctx context.Context, w workload, s side,
 	do func(context.Context, *worker) error,
 ) (sample, error) {
@@ -213,7 +215,7 @@ func (r *runner) measure(ctx context.Context, w workload, s side,
 	}, nil
 }
 
-// workers makes the clients of a measurement.
+// workers returns n clients for a measurement.
 func (r *runner) workers(n int, seed uint64) ([]*worker, error) {
 	workers := make([]*worker, n)
 	for i := range workers {
@@ -241,8 +243,8 @@ func (r *runner) workers(n int, seed uint64) ([]*worker, error) {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// drive lets all workers repeat an operation for a time, at least once each. It returns how often
-// they did in all, and leaves the latencies with the workers.
+// drive lets all workers repeat an operation for the time d. Each worker runs it at least once.
+// drive returns the number of operations and the time taken. The latencies are in the workers.
 func drive(ctx context.Context, workers []*worker, d time.Duration,
 	do func(context.Context, *worker) error,
 ) (int64, time.Duration, error) {
@@ -278,8 +280,8 @@ func drive(ctx context.Context, workers []*worker, d time.Duration,
 	return total.Load(), time.Since(begin), nil
 }
 
-// settle waits until this program and the servers are quiet, so that nobody pays for what another
-// one left to do.
+// settle waits until this program and the servers are quiet. Otherwise one side's remaining work
+// would slow down the next measurement.
 func (r *runner) settle(ctx context.Context) {
 	var pids []int
 	for _, s := range r.sides {

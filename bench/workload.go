@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// operation is what a workload repeats.
+// operation describes the operation that the clients of a workload repeat.
 type operation string
 
 const (
@@ -37,15 +37,15 @@ const (
 	topSize     = 100
 )
 
-// workload is an operation with its number of clients.
+// workload is an operation with the number of clients that repeat it at once.
 type workload struct {
 	Name    string    `json:"name"`
 	Op      operation `json:"operation"`
 	Clients int       `json:"clients"`
-	// Concern is the write concern, where the name of the operation does not tell it; see
-	// workload.concern.
+	// Concern is the write concern. In a table row it is always set. Before, it may be empty if the
+	// operation implies it; see workload.concern.
 	Concern concern `json:"concern,omitempty"`
-	// Embedded says that the sides in this process take part where they can.
+	// Embedded lets the sides in this process take part, as far as they know the operation.
 	Embedded bool `json:"-"`
 }
 
@@ -72,7 +72,7 @@ var workloads = []workload{
 	{Name: "distinct", Op: opDistinct, Clients: 1},
 }
 
-// units is how many documents an operation stands for in its rate.
+// units returns how many documents or operations one operation counts for in the rate.
 func (w workload) units(d dataset) float64 {
 	switch w.Op {
 	case opInsertMany:
@@ -84,7 +84,7 @@ func (w workload) units(d dataset) float64 {
 	}
 }
 
-// unit names what the rate counts.
+// unit returns the unit of the rate.
 func (w workload) unit() string {
 	switch w.Op {
 	case opInsertMany, opScanCount:
@@ -94,7 +94,7 @@ func (w workload) unit() string {
 	}
 }
 
-// The sides, in the order of the columns.
+// The names of the sides, in the order of the columns.
 const (
 	sideFloor       = "floor"
 	sideSheaf       = "sheaf"
@@ -113,20 +113,21 @@ var sideOrder = []string{
 	sideFloorMemory, sideEmbedded, sidePebble,
 }
 
-// side does workloads.
+// side is a system that can run workloads.
 type side interface {
 	name() string
-	// local says that the side runs in this process.
+	// local reports whether the side runs in this process.
 	local() bool
-	// load puts the documents in, with indexes.
+	// load inserts the documents and creates the indexes.
 	load(ctx context.Context, d dataset) error
-	// prepare comes before each measurement; it empties what inserts fill.
+	// prepare is called before each measurement. It empties the collections that inserts fill.
 	prepare(ctx context.Context, op operation) error
-	// do returns how an operation is done once, nil where the side does not have it.
+	// do returns a function that runs the operation once. It returns nil if the side cannot run it.
 	do(op operation) func(ctx context.Context, w *worker) error
-	// processes returns the processes of the side, none where it is local or elsewhere.
+	// processes returns the IDs of the side's processes. The list is empty for a side in this
+	// process or on another machine.
 	processes() []int
-	// budget is the memory budget of the server in bytes, 0 where it has none.
+	// budget returns the memory budget of the server in bytes, or 0 if it has none.
 	budget() int64
 	close() error
 }
@@ -140,22 +141,22 @@ type worker struct {
 	json []byte
 	key  []byte
 
-	// scanDoc, scanJSON and popular are for the scans.
+	// scanDoc, scanJSON and popular are for workload E.
 	scanDoc  bson.Raw
 	scanJSON []byte
 	popular  *zipf
 	// writes is the write concern of the patterns.
 	writes concern
-	// taken has the latencies of the measurement.
+	// taken holds the latencies of the measurement.
 	taken histogram
 }
 
-// nextDocument returns a document with an _id that no other insert of the measurement has. It is
-// reused.
+// nextDocument returns a document with an _id that no other insert of the measurement uses. The
+// next call overwrites it.
 func (w *worker) nextDocument() bson.Raw {
 	setID(w.doc, w.ids.Add(1))
 	return w.doc
 }
 
-// anyID returns the _id of a document that exists.
+// anyID returns the _id of a random document.
 func (w *worker) anyID() int64 { return w.rng.Int64N(int64(w.data.size)) }

@@ -17,18 +17,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Workload E of the Yahoo! Cloud Serving Benchmark: 95 % range scans of 1 to 100 documents from a
-// key on, and 5 % inserts. Some keys are asked for far more often than others (zipfian), and keys
-// that follow each other are unrelated: the number of a document is hashed to its key.
+// Workload E of the Yahoo! Cloud Serving Benchmark: 95 % range scans of 1 to 100 documents that
+// begin at a key, and 5 % inserts. The popularity of the keys follows Zipf's law, so some keys are
+// requested far more often than others. Keys are hashes of the documents' numbers, so neighbouring
+// keys are unrelated.
 const (
 	scanTable = "ycsb"
-	// scanMost is the largest number of documents of a scan; scanMean documents are the answer of
-	// the do-nothing server.
+	// scanMost is the largest number of documents of a scan. The floor server answers with scanMean
+	// documents.
 	scanMost      = 100
 	scanMean      = scanMost / 2
 	insertPercent = 5
 	scanFields    = 10
-	// keyDigits make every key as long as the others.
+	// keyDigits is the number of digits that every key is padded to.
 	keyDigits = 20
 	zipfTheta = 0.99
 )
@@ -44,10 +45,11 @@ func scanKey(i int64) string {
 	return fmt.Sprintf("user%0*d", keyDigits, h.Sum64())
 }
 
-// scanFieldsOf returns the fields of document i after its _id: text that makes it as large as the
-// other documents.
+// scanFieldsOf returns the fields of document i after its _id. Their texts make the document as
+// large as the other documents.
 func scanFieldsOf(i int) bson.D {
-	// The frames take 5 bytes and 9 a field but for its name, the _id 10 bytes and its key.
+	// The document's frame takes 5 bytes, the _id 10 bytes and the key, and each field 7 bytes and
+	// its name.
 	const rest = documentSize - 5 - 10 - (len("user") + keyDigits) - scanFields*(7+len("field0"))
 	rng := rand.New(rand.NewPCG(uint64(i), 2))
 	doc := make(bson.D, 0, scanFields)
@@ -61,7 +63,7 @@ func scanFieldsOf(i int) bson.D {
 	return doc
 }
 
-// scanDocument returns document i with a key.
+// scanDocument returns document i with the given key.
 func scanDocument(i int, key string) (bson.Raw, error) {
 	raw, err := bson.Marshal(append(bson.D{{"_id", key}}, scanFieldsOf(i)...))
 	if err == nil && len(raw) != documentSize {
@@ -70,7 +72,7 @@ func scanDocument(i int, key string) (bson.Raw, error) {
 	return raw, err
 }
 
-// scanJSON returns document i without its key as JSON.
+// scanJSON returns document i as JSON, without its key.
 func scanJSON(i int) ([]byte, error) {
 	m := make(map[string]any, scanFields)
 	for _, e := range scanFieldsOf(i) {
@@ -79,8 +81,8 @@ func scanJSON(i int) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// zipf draws numbers below n, of which few are drawn often (Gray et al., Quickly generating
-// billion-record synthetic databases).
+// zipf draws numbers below n, a few of them far more often than the others (Gray et al., Quickly
+// generating billion-record synthetic databases).
 type zipf struct{ n, zeta, alpha, eta float64 }
 
 func newZipf(n int) *zipf {
@@ -108,15 +110,15 @@ func (z *zipf) draw(rng *rand.Rand) int64 {
 	}
 }
 
-// nextScan returns where a scan begins and how many documents it asks for.
+// nextScan returns the first key of a scan and the number of documents to ask for.
 func (w *worker) nextScan() (from string, limit int) {
 	return scanKey(w.popular.draw(w.rng)), 1 + w.rng.IntN(scanMost)
 }
 
 func (w *worker) inserts() bool { return w.rng.IntN(100) < insertPercent }
 
-// scanned checks how many documents a scan has found: its first one exists, and at the end of the
-// keys are fewer.
+// scanned checks the number of documents that a scan returned. A scan begins at a key that exists,
+// so it returns at least one. Near the last key it returns fewer than limit.
 func scanned(n, limit int) error {
 	if n < 1 || n > limit {
 		return fmt.Errorf("%d documents found of up to %d", n, limit)
@@ -150,8 +152,8 @@ func (s *mongoSide) scans(of concern) func(context.Context, *worker) error {
 	}
 }
 
-// scanKeyOffset is where the key begins in a document: after its length, the type, the name and the
-// length of the text.
+// scanKeyOffset is the position of the key in a document. Before it are the length of the document,
+// the type, the name and the length of the text.
 const scanKeyOffset = idOffset + 4
 
 // countFound reads a cursor to its end and returns the number of documents.
@@ -179,7 +181,8 @@ func (s *postgresSide) loadScans(ctx context.Context, d dataset) error {
 	return err
 }
 
-// scans returns workload E on connections whose commits wait for the disk, or do not.
+// scans returns workload E on the given pool, whose connections decide whether commits wait for the
+// disk.
 func (s *postgresSide) scans(pool *pgxpool.Pool) func(context.Context, *worker) error {
 	return func(ctx context.Context, w *worker) error {
 		if w.inserts() {
