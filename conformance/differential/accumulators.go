@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// accumulators makes the fields of a $group.
+// accumulators returns the fields of a $group that are computed by accumulators.
 func (g *generator) accumulators() bson.D {
 	d := bson.D{}
 	for i := range 1 + g.rnd.IntN(2) {
@@ -36,7 +36,7 @@ func (g *generator) accumulator() any {
 		func() any { return op("$count", bson.D{}) },
 		func() any {
 			input := g.leaf(anyKind)
-			if list, isList := input.(bson.A); isList { // see arrayOperators
+			if list, isList := input.(bson.A); isList { // an array would be the list of operands, see arrayOperators
 				input = op("$literal", list)
 			}
 			return op(pick(g, []string{"$firstN", "$lastN", "$minN", "$maxN"}), fields("n", g.few(), "input", input))
@@ -49,7 +49,7 @@ func (g *generator) accumulator() any {
 	})()
 }
 
-// few is the argument n of accumulators that keep some documents.
+// few returns the argument n of accumulators that keep n documents.
 func (g *generator) few() any {
 	if g.chance(12) {
 		return pick(g, []any{

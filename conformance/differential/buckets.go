@@ -6,9 +6,10 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// hasEqualNumbers reports whether the buckets of a $bucketAuto are equal but for the types of
-// numbers that are equal. Of equal numbers of different types the first that came bounds a bucket,
-// or is its minimum. Documents with equal keys come in any order.
+// hasEqualNumbers reports whether the results of a $bucketAuto differ only in the types of equal
+// numbers. If equal numbers of different types are in the input, the first one becomes the bound of
+// the bucket or its minimum. Which one is first is open, because documents with equal keys have no
+// order.
 func hasEqualNumbers(cmd bson.D, d *difference) bool {
 	if !mentionsKey(cmd, "$bucketAuto") {
 		return false
@@ -17,7 +18,8 @@ func hasEqualNumbers(cmd bson.D, d *difference) bool {
 	return equalMultiset(a, b, sameBuckets) || equalMultiset(a, b, sameExtremes(extremesOfBuckets(cmd)))
 }
 
-// sameBuckets is equalValue but for the types of the numbers that bound buckets.
+// sameBuckets is like equalValue, but accepts equal numbers of different types as bounds of
+// buckets.
 func sameBuckets(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
@@ -33,8 +35,8 @@ func sameBuckets(a, b any) bool {
 	return equalValue(a, b)
 }
 
-// extremesOfBuckets returns the fields that a $bucketAuto sets to the smallest or largest of
-// values.
+// extremesOfBuckets returns the output fields of a $bucketAuto that hold a smallest or largest
+// value.
 func extremesOfBuckets(cmd bson.D) []string {
 	var names []string
 	mentions(cmd, "", func(_, key string, value any) bool {
@@ -52,7 +54,8 @@ func extremesOfBuckets(cmd bson.D) []string {
 	return names
 }
 
-// sameExtremes returns equalValue of two rows but for the types of numbers in some of their fields.
+// sameExtremes returns a function that compares two rows like equalValue. In the named fields it
+// accepts equal numbers of different types.
 func sameExtremes(names []string) func(a, b any) bool {
 	return func(a, b any) bool {
 		x, xok := a.(bson.D)
@@ -64,7 +67,7 @@ func sameExtremes(names []string) func(a, b any) bool {
 	}
 }
 
-// areBounds reports whether a value is the _id of a bucket.
+// areBounds reports whether a value has the form of a bucket's _id: {min, max}.
 func areBounds(v any) bool {
 	doc, _ := v.(bson.D)
 	return len(doc) == 2 && doc[0].Key == "min" && doc[1].Key == "max"

@@ -5,17 +5,17 @@ import (
 )
 
 const (
-	// otherCollection is written by $out and $merge.
+	// otherCollection is the target of $out and $merge.
 	otherCollection = "o"
-	// foreignCollection is what joins find documents in.
+	// foreignCollection holds the documents that joins look up.
 	foreignCollection = "f"
-	// viewName is a view on the collection, viewOnView one on that.
+	// viewName is a view on the collection, and viewOnView a view on that view.
 	viewName   = "v"
 	viewOnView = "w"
 )
 
-// pipelineQuestions are the commands of a group of pipelines that are no aggregate, and the
-// families that they need.
+// pipelineQuestions lists the commands of a pipeline group other than aggregate, each with the
+// family that it belongs to.
 var pipelineQuestions = []struct {
 	family string
 	question
@@ -28,8 +28,9 @@ var pipelineQuestions = []struct {
 	{familyWrite, question{1, (*generator).modifyByPipeline}},
 }
 
-// pipelineScenario returns a group of pipelines over typed documents. Their _id values ascend, so
-// that insertion and _id give one order, which is what stages without a sort see.
+// pipelineScenario returns a group of pipelines over typed documents. The documents are inserted in
+// the order of their _id. So stages without a sort get the same input order from servers that scan
+// in insertion order and from servers that scan by _id.
 func (g *generator) pipelineScenario() scenario {
 	insertInto := func(name string, n int) bson.D {
 		var docs []bson.D
@@ -95,7 +96,8 @@ func (g *generator) typedIndex() bson.D {
 	return createIndex(pick(g, []string{collection, collection, foreignCollection}), key, false)
 }
 
-// createView makes a view of a pipeline that keeps the documents' order.
+// createView returns a command that creates a view. The view's pipeline keeps the order of
+// documents.
 func (g *generator) createView(name, on string) bson.D {
 	stages := bson.A{}
 	if g.chance(2) {
@@ -118,7 +120,7 @@ func (g *generator) createView(name, on string) bson.D {
 	return bson.D{{"create", name}, {"viewOn", on}, {"pipeline", stages}}
 }
 
-// source names what a command reads: the collection or a view.
+// source returns the name of the collection or view that a command reads.
 func (g *generator) source() any {
 	if !g.families.has(familyView) {
 		return collection
@@ -129,7 +131,7 @@ func (g *generator) source() any {
 	})
 }
 
-// collectionless returns a pipeline that brings its own documents.
+// collectionless returns an aggregate on no collection, whose pipeline contains its own documents.
 func (g *generator) collectionless() bson.D {
 	docs := bson.A{}
 	for i := range 1 + g.rnd.IntN(4) {
@@ -146,7 +148,7 @@ func (g *generator) collectionless() bson.D {
 	return aggregateOn(int32(1), append(bson.A{op("$documents", list)}, g.pipeline(1+g.rnd.IntN(2))...))
 }
 
-// withLet returns a command that may use two variables.
+// withLet adds two variables to a command, which its expressions may use.
 func (g *generator) withLet(command func() bson.D) bson.D {
 	var c bson.D
 	g.within([]string{"x", "y"}, func() any { c = command(); return nil })
@@ -156,7 +158,7 @@ func (g *generator) withLet(command func() bson.D) bson.D {
 	})
 }
 
-// output writes the results to another collection.
+// output returns a stage that writes the results to another collection.
 func (g *generator) output() bson.D {
 	if g.chance(3) {
 		return op("$out", otherCollection)
@@ -179,8 +181,8 @@ func (g *generator) output() bson.D {
 		"whenNotMatched", g.maybe(2, func() any { return pick(g, []any{"insert", "discard", "fail"}) })))
 }
 
-// computedFind is a find with expressions in its filter and projection, on the collection or a
-// view.
+// computedFind returns a find with expressions in its filter and projection. It reads the
+// collection or a view.
 func (g *generator) computedFind() bson.D {
 	make := func() bson.D {
 		c := bson.D{{"find", g.source()}, {"filter", g.typedFilter()}}
@@ -208,7 +210,7 @@ func (g *generator) typedDistinct() bson.D {
 	return bson.D{{"distinct", g.source()}, {"key", g.typedPath()}, {"query", g.typedFilter()}}
 }
 
-// updatePipeline returns the stages of an update.
+// updatePipeline returns the stages of an update by a pipeline.
 func (g *generator) updatePipeline() bson.A {
 	stages := bson.A{}
 	for range 1 + g.rnd.IntN(2) {

@@ -7,13 +7,13 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// question makes one command.
+// question generates one kind of command.
 type question struct {
 	weight int
 	make   func(g *generator) bson.D
 }
 
-// questions is the table of commands.
+// questions lists the kinds of commands of a group without pipelines, with their weights.
 var questions = []question{
 	{40, (*generator).find},
 	{6, (*generator).count},
@@ -26,8 +26,8 @@ var questions = []question{
 	{3, (*generator).insert},
 }
 
-// scenario returns the commands of one group: documents, indexes, questions. A group has pipelines
-// or the other commands.
+// scenario returns the commands of one group: inserts, indexes, and then questions. The questions
+// are either pipelines or other commands.
 func (g *generator) scenario() scenario {
 	if g.families.pipelines() && (!g.families.has(familyCRUD) || g.chance(2)) {
 		return g.pipelineScenario()
@@ -56,7 +56,7 @@ func (g *generator) scenario() scenario {
 	return scenario{Steps: steps}
 }
 
-// index returns a command that makes an index.
+// index returns a command that creates an index.
 func (g *generator) index() bson.D {
 	key := bson.D{}
 	name := ""
@@ -103,9 +103,9 @@ func (g *generator) find() bson.D {
 	return c
 }
 
-// withoutPositions leaves out of a find's projection the paths with a position in an array that it
-// sorts by: the 9.0 engine may project before it sorts, and {"a.1": 1} leaves [] of ["x", 1]; up to
-// 8.0 a document is sorted as it was stored.
+// withoutPositions removes paths with an array position from a find's projection if the find sorts
+// by the same path. The 9.0 engine may project before it sorts, and the projection {"a.1": 1} turns
+// ["x", 1] into []. Versions up to 8.0 sort the stored documents.
 func withoutPositions(cmd, sort bson.D) bson.D {
 	at := slices.IndexFunc(cmd, func(e bson.E) bool { return e.Key == "projection" })
 	if at < 0 {
@@ -139,8 +139,8 @@ func updateCommand(stmt bson.D, filters bson.A) bson.D {
 	return bson.D{{"update", collection}, {"updates", bson.A{stmt}}}
 }
 
-// updateOne names the document by its _id, so that it does not depend on the plan which one is
-// changed.
+// updateOne returns an update of one document. It selects the document by _id, because otherwise
+// the query plan would decide which one is updated.
 func (g *generator) updateOne() bson.D {
 	u, filters := g.update(false)
 	q := bson.D{{"_id", g.anyID()}}
@@ -157,9 +157,9 @@ func (g *generator) updateOne() bson.D {
 	return updateCommand(stmt, filters)
 }
 
-// mayBeFalse reports whether MongoDB may see that a query never matches. It then forgets the
-// query's other clauses before it makes a new document of them, and which queries it sees that of
-// changes from version to version.
+// mayBeFalse reports whether MongoDB may detect that a query matches nothing. In that case it drops
+// the other clauses of the query before it builds an upserted document from them. Which queries it
+// detects changes from version to version.
 func mayBeFalse(v any) bool {
 	switch v := v.(type) {
 	case bson.D:
@@ -176,7 +176,8 @@ func mayBeFalse(v any) bool {
 	return false
 }
 
-// upsertFilter matches no document: what it says about equality goes into the new one.
+// upsertFilter returns a filter that matches no document. Its equalities become fields of the
+// upserted document.
 func (g *generator) upsertFilter() bson.D {
 	f := bson.D{{"none", "here"}}
 	for range g.rnd.IntN(3) {

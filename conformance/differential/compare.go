@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// kept names the fields of a successful reply that are compared.
+// kept lists the fields of a successful reply that are compared.
 var kept = []string{
 	"n", "nModified", "upserted", "value", "values", "lastErrorObject", "numIndexesBefore", "numIndexesAfter",
 	"nIndexesWas", "writeErrors", "nInserted", "nMatched", "nUpserted", "nDeleted", "nErrors",
@@ -20,7 +20,8 @@ var kept = []string{
 // isWrite reports whether a command may change a collection.
 func isWrite(cmd bson.D) bool { return written(cmd) != "" }
 
-// written names the collection that a command may change, "" if none.
+// written returns the name of the collection that a command may change, or "" if it changes
+// nothing.
 func written(cmd bson.D) string {
 	switch cmd[0].Key {
 	case "insert", "update", "delete", "findAndModify", "createIndexes", "dropIndexes", "create":
@@ -34,15 +35,15 @@ func written(cmd bson.D) string {
 	return ""
 }
 
-// isOutput reports whether a stage writes.
+// isOutput reports whether a stage is $out or $merge.
 func isOutput(stage any) bool {
 	doc, _ := stage.(bson.D)
 	return hasField(doc, "$out") || hasField(doc, "$merge")
 }
 
 // isOrdered reports whether the order of a command's rows is fixed. Every generated sort ends with
-// _id, which makes it a total order if all of the first server's results have an _id and no two the
-// same. An array has no place of its own in a sort.
+// _id. For a pipeline this is a total order only if all rows of server A have different _id values,
+// none of which is an array: a sort compares an array by one of its elements.
 func isOrdered(cmd bson.D, d *difference) bool {
 	sort, _ := lookup(cmd, "sort").(bson.D)
 	if cmd[0].Key != "aggregate" && cmd[0].Value == collection {
@@ -78,7 +79,7 @@ func isOK(reply bson.D) bool {
 	return false
 }
 
-// normalise reduces a raw reply to what is compared.
+// normalise reduces a raw reply to the fields that are compared.
 func normalise(raw bson.D) bson.D {
 	if !isOK(raw) {
 		return bson.D{{"ok", int32(0)}, {"code", olderCode(lookup(raw, "code"))}}
@@ -110,8 +111,8 @@ func normalise(raw bson.D) bson.D {
 	return out
 }
 
-// mark replaces what a server makes up: ObjectIds that the generator did not make, and the present
-// time.
+// mark replaces the values that a server generates: ObjectIds, unless the generator made them, and
+// times within an hour of the present.
 func mark(v any) any {
 	switch v := v.(type) {
 	case bson.D:
@@ -142,7 +143,7 @@ func mark(v any) any {
 	return v
 }
 
-// unique leaves out repeated values, among them those that mark has made equal.
+// unique removes repeated values. Values that mark has replaced may have become equal.
 func unique(list bson.A) bson.A {
 	out := bson.A{}
 	for _, v := range list {
@@ -195,15 +196,15 @@ func equalReply(a, b bson.D, ordered bool) bool {
 		case x.Key == "rows" && !ordered:
 			return equalMultiset(x.Value, y.Value, equalValue)
 		case x.Key == "values":
-			// Of values that are equal though their types differ, distinct returns whichever it met
-			// first.
+			// distinct returns the first of equal values of different types. Which one is first is
+			// open.
 			return equalMultiset(x.Value, y.Value, sameValue)
 		}
 		return equalValue(x.Value, y.Value)
 	})
 }
 
-// equalMultiset compares two arrays regardless of order.
+// equalMultiset compares two arrays without regard to order.
 func equalMultiset(a, b any, equal func(a, b any) bool) bool {
 	x, xok := a.(bson.A)
 	y, yok := b.(bson.A)
@@ -221,8 +222,8 @@ func equalMultiset(a, b any, equal func(a, b any) bool) bool {
 	return true
 }
 
-// equalValue compares by BSON type and value, documents by field order too, doubles with a small
-// tolerance.
+// equalValue compares BSON types and values. The order of fields matters, and doubles may differ by
+// a small tolerance.
 func equalValue(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
@@ -237,7 +238,7 @@ func equalValue(a, b any) bool {
 		return ok && equalDouble(x, y)
 	case primitive.Decimal128:
 		y, ok := b.(primitive.Decimal128)
-		return ok && x.String() == y.String() // with its exponent; a NaN is a NaN
+		return ok && x.String() == y.String() // the exponent counts too, and NaN equals NaN
 	case primitive.CodeWithScope:
 		y, ok := b.(primitive.CodeWithScope)
 		return ok && x.Code == y.Code && equalValue(x.Scope, y.Scope)
@@ -255,7 +256,7 @@ func equalDouble(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-12*math.Max(math.Abs(a), math.Abs(b)) && !math.IsInf(a, 0) && !math.IsInf(b, 0)
 }
 
-// sameValue compares as MongoDB does, so that numbers of different types may be the same.
+// sameValue compares like MongoDB: numbers of different types can be equal.
 func sameValue(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
@@ -279,7 +280,7 @@ func sameValue(a, b any) bool {
 	return equalValue(a, b)
 }
 
-// textOf returns the text of a string or symbol, which compare as one type.
+// textOf returns the text of a string or a symbol. MongoDB compares these two types as one.
 func textOf(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -290,7 +291,7 @@ func textOf(v any) (string, bool) {
 	return "", false
 }
 
-// show writes a document as canonical Extended JSON.
+// show formats a document as canonical Extended JSON.
 func show(doc bson.D) string {
 	text, err := bson.MarshalExtJSON(doc, true, false)
 	if err != nil {
@@ -299,7 +300,7 @@ func show(doc bson.D) string {
 	return strings.TrimSpace(string(text))
 }
 
-// hasField reports whether a document has a field, be it null.
+// hasField reports whether a document has the field, even with the value null.
 func hasField(doc bson.D, key string) bool {
 	return slices.ContainsFunc(doc, func(e bson.E) bool { return e.Key == key })
 }

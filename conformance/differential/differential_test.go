@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// TestScenarioRepeats: a seed and a group number name the same commands always, and every command
-// can be written and read back as a line for -replay.
+// TestScenarioRepeats checks that a seed and a group number always give the same commands, and that
+// each command survives being written as a line for -replay and read back.
 func TestScenarioRepeats(t *testing.T) {
 	for group := range uint64(50) {
 		a := newGenerator(rand.New(rand.NewPCG(7, group)), false, nil).scenario()

@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// kind says what an expression should give, so that operators mostly get what they work on. Every
-// kind gives another one now and then.
+// kind is the type of value that an expression should return, so that operators mostly get suitable
+// arguments. Now and then an expression returns another type.
 type kind byte
 
 const (
@@ -23,9 +23,9 @@ const (
 	boolKind    kind = 'b'
 )
 
-// operator is one expression operator. Its signature has a kind for each argument; after it, *
-// repeats the argument up to three times, ? leaves it out at will. One without a signature has its
-// own generator.
+// operator is one expression operator. Its signature has a kind for each argument. After it, *
+// repeats the argument up to three times, and ? makes it optional. An operator without a signature
+// has its own generator.
 type operator struct {
 	family    string
 	name      string
@@ -34,7 +34,8 @@ type operator struct {
 	make      func(g *generator, depth int) any
 }
 
-// plainOperators are written as a name, what they give and what they take.
+// plainOperators lists operators by family. After each name come the kind of the result and the
+// signature.
 var plainOperators = map[string]string{
 	"arithmetic": "$abs n n, $add n n*, $add d dn, $ceil n n, $divide n nn, $exp n n, $floor n n, $ln n n, $log n nn, $log10 n n, $mod n nn, $multiply n n*, " +
 		"$pow n nn, $round n ni?, $sqrt n n, $subtract n nn, $subtract n dd, $subtract d dn, $trunc n ni?, $bitAnd n i*, $bitOr n i*, $bitXor n i*, $bitNot n i",
@@ -53,7 +54,7 @@ var plainOperators = map[string]string{
 	"accumulator": "$sum n n*, $avg n n*, $min . .*, $max . .*, $sum n l, $avg n l, $min . a, $max . a, $stdDevPop n l, $stdDevSamp n l, $stdDevPop n n*",
 }
 
-// operatorTable lists every operator that is generated.
+// operatorTable lists all operators that are generated.
 func operatorTable() []operator {
 	var table []operator
 	for _, family := range sortedKeys(plainOperators) {
@@ -65,7 +66,7 @@ func operatorTable() []operator {
 	return append(append(table, arrayOperators()...), otherOperators()...)
 }
 
-// expression returns an expression that mostly gives a value of a kind.
+// expression returns an expression that mostly has a result of kind k.
 func (g *generator) expression(k kind, depth int) any {
 	if g.chance(12) {
 		k = anyKind
@@ -87,7 +88,7 @@ func (g *generator) expression(k kind, depth int) any {
 	return g.call(pick(g, fits), depth)
 }
 
-// call returns a call of an operator.
+// call returns a call of an operator with random arguments.
 func (g *generator) call(o operator, depth int) any {
 	if o.make != nil {
 		return o.make(g, depth)
@@ -111,7 +112,7 @@ func (g *generator) call(o operator, depth int) any {
 		}
 	}
 	if g.chance(60) {
-		args = append(args, g.leaf(anyKind)) // one too many
+		args = append(args, g.leaf(anyKind)) // one argument too many
 	}
 	if len(args) == 1 && g.chance(2) {
 		return op(o.name, args[0])
@@ -119,7 +120,7 @@ func (g *generator) call(o operator, depth int) any {
 	return op(o.name, args)
 }
 
-// typedFields are the fields of typedDocument by what they mostly hold.
+// typedFields lists the fields of typedDocument by the kind of their usual values.
 var typedFields = map[kind][]string{
 	numberKind: {"n", "m", "i", "o.n"}, integerKind: {"i", "j"}, stringKind: {"s", "r", "o.s"},
 	arrayKind: {"l", "k", "t"}, numbersKind: {"l"},
@@ -127,7 +128,7 @@ var typedFields = map[kind][]string{
 	anyKind: {"n", "i", "s", "l", "k", "o", "d", "b", "a", "c", "none", "o.n", "t.n", "o.p.n"},
 }
 
-// leaf returns a field, a variable or a literal.
+// leaf returns a field path, a variable or a literal.
 func (g *generator) leaf(k kind) any {
 	switch {
 	case !g.chance(3):
@@ -144,7 +145,7 @@ func (g *generator) leaf(k kind) any {
 	return g.constant(k)
 }
 
-// constant returns a literal that is no expression.
+// constant returns a constant that cannot be taken for an expression.
 func (g *generator) constant(k kind) any {
 	switch k {
 	case numberKind:
@@ -207,7 +208,7 @@ func (g *generator) day() primitive.DateTime {
 	return primitive.DateTime(int64(15_000+g.rnd.IntN(4000)) * 86_400_000)
 }
 
-// fieldValue returns what a field of a kind holds: sometimes nothing or something else.
+// fieldValue returns a value for a field of a kind. Now and then it returns nil or another type.
 func (g *generator) fieldValue(k kind) any {
 	switch {
 	case g.chance(14):
@@ -222,8 +223,7 @@ func (g *generator) fieldValue(k kind) any {
 	return g.constant(k)
 }
 
-// typedDocument returns a document whose fields have the types that their names promise, most of
-// the time.
+// typedDocument returns a document whose fields mostly have the types that their names stand for.
 func (g *generator) typedDocument(id int32) bson.D {
 	d := bson.D{{"_id", id}}
 	for _, f := range []struct {

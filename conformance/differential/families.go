@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// familyCRUD is the family of the commands that are no pipelines, familyOutput that of $out and
-	// $merge, familyView that of views, second collections, variables and expressions in find,
-	// familyWrite that of updates by a pipeline.
+	// These families contain neither plain expressions nor plain stages. familyCRUD has the
+	// commands without a pipeline. familyOutput has $out and $merge. familyView has views, joined
+	// collections, variables, and expressions in find. familyWrite has updates by a pipeline.
 	familyCRUD   = "crud"
 	familyOutput = "output"
 	familyView   = "view"
 	familyWrite  = "write"
 )
 
-// families are the families that a run takes; none means all.
+// families lists the families of a run. An empty list means all families.
 type families []string
 
-// parseFamilies reads the value of -families.
+// parseFamilies parses the value of the flag -families.
 func parseFamilies(text string) (families, error) {
 	if text == "" {
 		return nil, nil
@@ -33,7 +33,7 @@ func parseFamilies(text string) (families, error) {
 	return list, nil
 }
 
-// familyNames lists the families: the commands, those of expressions, those of stages.
+// familyNames lists the names of all families: of commands, of expressions and of stages.
 func familyNames() []string {
 	names := []string{familyCRUD, familyOutput, familyView, familyWrite}
 	for _, o := range operatorTable() {
@@ -48,5 +48,5 @@ func familyNames() []string {
 
 func (f families) has(name string) bool { return len(f) == 0 || slices.Contains(f, name) }
 
-// pipelines reports whether some family other than the commands is taken.
+// pipelines reports whether the run has a family other than familyCRUD.
 func (f families) pipelines() bool { return len(f) != 1 || f[0] != familyCRUD }

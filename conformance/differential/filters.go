@@ -7,13 +7,13 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// predicate makes the right side of { path: … }.
+// predicate generates the value of a field { path: value } in a filter.
 type predicate struct {
 	weight int
 	make   func(g *generator, depth int) any
 }
 
-// predicateTable is the table of what a field can be asked.
+// predicateTable lists the kinds of predicates with their weights.
 func predicateTable() []predicate {
 	return []predicate{
 		{20, func(g *generator, _ int) any { return g.literal() }},
@@ -57,8 +57,8 @@ func (g *generator) filter(depth int) bson.D {
 	return f
 }
 
-// addClause appends a clause unless the document has that field already: MongoDB leaves open what a
-// repeated field means.
+// addClause appends a clause, unless the document already has that field. MongoDB does not define
+// the meaning of a repeated field.
 func (g *generator) addClause(f bson.D, depth int) bson.D {
 	c := g.clause(depth)
 	if hasField(f, c.Key) {
@@ -87,9 +87,9 @@ func (g *generator) clause(depth int) bson.E {
 	return guarded(g.path(), g.predicate(depth))
 }
 
-// guarded returns a predicate on a path. Where it compares what stands behind a dot with null, it
-// excludes arrays without documents before the dot: the 9.0 engine finds {a: []} and {a: [1]} by
-// {"a.x": null}, up to 8.0 an array without documents has no a.x.
+// guarded returns a predicate on a path. If it compares a dotted path with null, it excludes
+// documents in which an array before the dot contains no documents. The 9.0 engine finds {a: []}
+// and {a: [1]} by {"a.x": null}. Up to 8.0, such an array has no a.x.
 func guarded(path string, predicate any) bson.E {
 	own := bson.E{path, predicate}
 	if !strings.Contains(path, ".") ||
@@ -100,8 +100,8 @@ func guarded(path string, predicate any) bson.E {
 	return bson.E{"$and", append(bson.A{bson.D{own}}, withDocuments(path)...)}
 }
 
-// withDocuments are predicates that no array before a dot of a path is empty or has elements that
-// are no documents.
+// withDocuments returns predicates for the arrays before the dots of a path. Such an array must not
+// be empty, and all its elements must be documents.
 func withDocuments(path string) bson.A {
 	var all bson.A
 	for i, c := range path {
@@ -138,11 +138,11 @@ func (g *generator) operatorPredicate(depth int) any {
 	return op("$exists", true)
 }
 
-// literal is a value for an implicit equality: a document must not look like an operator, and its
-// fields never do.
+// literal returns a value for an implicit equality. A document in it cannot be taken for an
+// operator, because no field name begins with a dollar sign.
 func (g *generator) literal() any { return g.value(2) }
 
-// operand is what comparisons take.
+// operand returns an operand of a comparison.
 func (g *generator) operand() any { return g.value(2) }
 
 func (g *generator) operands() bson.A {
@@ -211,8 +211,8 @@ func (g *generator) elemMatch(depth int) any {
 		return op("$elemMatch", bson.D{{pick(g, fieldNames), g.predicate(depth - 1)}})
 	}
 	for {
-		// In a $match behind another stage the 9.0 engine writes {$elemMatch: {$all: [1]}} down
-		// without its path, and cannot read it.
+		// For a $match after another stage the 9.0 engine serializes {$elemMatch: {$all: [1]}}
+		// without the path, and then cannot parse it.
 		if p := g.operatorPredicate(depth - 1); !mentionsKey(p, "$all") {
 			return op("$elemMatch", p)
 		}
@@ -233,7 +233,7 @@ func (g *generator) bits() any {
 	}))
 }
 
-// brokenPredicate is refused, each for its own reason.
+// brokenPredicate returns an invalid predicate. Each variant is invalid for a different reason.
 func (g *generator) brokenPredicate() any {
 	return pick(g, []any{
 		op("$size", int32(-1)), op("$size", 1.5), op("$size", "a"), op("$mod", bson.A{int32(0), int32(0)}),

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// from names what a stage reads beside its input.
+// from returns the collection or view that a join reads.
 func (g *generator) from() string {
 	if !g.families.has(familyView) {
 		return collection
@@ -14,8 +14,8 @@ func (g *generator) from() string {
 	return pick(g, []string{collection, collection, foreignCollection, foreignCollection, viewName, "nowhere"})
 }
 
-// found orders an array that a stage made of the documents that it found: an index gives them in
-// its own order.
+// found sorts the array of found documents that a stage creates if its order is open. An index
+// returns them in the order of its keys.
 func (g *generator) found(stage bson.D, as string, open bool) bson.A {
 	if !open {
 		return bson.A{stage}
@@ -39,7 +39,7 @@ func (g *generator) lookupStage() bson.A {
 	switch g.rnd.IntN(5) {
 	case 0, 1:
 		spec = append(spec, equality...)
-		if path, _ := equality[1].Value.(string); strings.Contains(path, ".") { // see guarded
+		if path, _ := equality[1].Value.(string); strings.Contains(path, ".") { // arrays without documents, see guarded
 			spec = append(spec, bson.E{"pipeline", bson.A{op("$match", op("$and", withDocuments(path)))}})
 		}
 	case 2, 3:
@@ -64,7 +64,7 @@ func (g *generator) lookupStage() bson.A {
 	return stages
 }
 
-// unwoundAs unwinds what a $lookup found.
+// unwoundAs returns the argument of an $unwind of the documents that a $lookup found.
 func (g *generator) unwoundAs(path string) any {
 	g.repeated = true
 	if g.chance(2) {
@@ -74,7 +74,7 @@ func (g *generator) unwoundAs(path string) any {
 		g.maybe(2, func() any { return "x" }))
 }
 
-// joinedPipeline is that of a $lookup; it sees variables.
+// joinedPipeline returns the pipeline of a $lookup, which uses the variables x and y.
 func (g *generator) joinedPipeline() bson.A {
 	if g.chance(3) {
 		return g.subPipeline()
@@ -91,11 +91,12 @@ func (g *generator) joinedPipeline() bson.A {
 	return append(stages, op("$project", bson.D{{"q", int32(1)}}))
 }
 
-// graphLookup sorts what is found, because MongoDB keeps it in a hash table.
+// graphLookup returns a $graphLookup and a stage that sorts the found documents, because MongoDB
+// keeps them in a hash table.
 func (g *generator) graphLookup() bson.A {
 	to := pick(g, []string{"_id", "g", "s", "l", "o.n"})
 	restriction := g.maybe(4, func() any { return bson.D{{"g", op("$gt", int32(0))}} })
-	if to == "o.n" { // see guarded
+	if to == "o.n" { // arrays without documents, see guarded
 		restriction = op("$and", withDocuments(to))
 	}
 	return g.found(op("$graphLookup",
@@ -114,7 +115,7 @@ func (g *generator) unionWith() any {
 	return fields("coll", g.from(), "pipeline", g.subPipeline())
 }
 
-// windowBounds are pairs of bounds of windows.
+// windowBounds lists pairs of bounds of windows that count documents.
 var windowBounds = []any{
 	bson.A{"unbounded", "current"},
 	bson.A{"unbounded", "unbounded"},
@@ -125,8 +126,8 @@ var windowBounds = []any{
 	bson.A{int32(1), int32(-1)},
 }
 
-// rangeBounds are those of windowBounds that are values: "current" is the document, and which one
-// it is among equal keys is open.
+// rangeBounds lists pairs of bounds of windows over a range of values. "current" is not among them,
+// because it stands for the document. The order of documents with equal keys is open.
 var rangeBounds = []any{
 	bson.A{"unbounded", "unbounded"},
 	bson.A{int32(-1), int32(1)},
@@ -146,7 +147,7 @@ func (g *generator) window() any {
 		}
 	}
 	function := func() bson.D {
-		if ranged && !g.chance(4) { // equal keys have no order
+		if ranged && !g.chance(4) { // other functions depend on the order of documents with equal keys
 			name := pick(g, []string{"$sum", "$avg", "$stdDevPop", "$count"})
 			argument := any(bson.D{})
 			if name != "$count" {
@@ -170,7 +171,7 @@ func (g *generator) window() any {
 		"output", fields("v", function(), "w", g.maybe(3, func() any { return function() })))
 }
 
-// isRankLike reports whether a window function takes no window.
+// isRankLike reports whether a window function must not have a window.
 func isRankLike(name string) bool {
 	switch name {
 	case "$rank", "$denseRank", "$documentNumber", "$shift", "$expMovingAvg", "$linearFill", "$locf":
@@ -210,7 +211,8 @@ func (g *generator) densify() any {
 	}
 	field, bounds := "q", pick(g, []any{"full", "partition", bson.A{int32(0), int32(20)}})
 	if g.chance(3) {
-		// in places so large that the engine takes minutes for what is between
+		// The values of n are so far apart that without these bounds the engine would take
+		// minutes to fill the gaps.
 		field, bounds = "n", bson.A{int32(0), int32(20)}
 	}
 	return fields("field", field, "partitionByFields", g.maybe(2, func() any { return bson.A{"g"} }),

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// errDiffer is returned when the servers differ; the differences have been printed.
+// errDiffer reports that the servers differ. The differences have been printed before.
 var errDiffer = errors.New("the servers differ")
 
 func main() {
@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// settings are the command line of a run.
+// settings holds the flags of a run.
 type settings struct {
 	uriA, uriB string
 	cases      int

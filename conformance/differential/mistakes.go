@@ -8,14 +8,14 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// conversionFailure is the code of a conversion that there is not.
+// conversionFailure is the error code of a failed or unsupported conversion.
 const conversionFailure = 241
 
-// probeBudget bounds how many variants of a command are asked about two errors.
+// probeBudget limits the number of variants of a command that a prober sends.
 const probeBudget = 1500
 
-// questionOfView returns the pipeline of a find of another collection than the usual one, which may
-// be a view: its stages are part of it.
+// questionOfView returns a find on another collection than the usual one as a pipeline. That
+// collection may be a view, whose stages are then put before the pipeline.
 func questionOfView(cmd bson.D) (bson.D, bool) {
 	if cmd[0].Key != "find" || cmd[0].Value == collection {
 		return nil, false
@@ -23,11 +23,11 @@ func questionOfView(cmd bson.D) (bson.D, bool) {
 	return asAggregate(cmd)
 }
 
-// dropping are the stages that leave documents out.
+// dropping lists the stages that drop documents.
 var dropping = []string{"$match", "$unwind", "$redact", "$limit", "$skip"}
 
-// isFiltered reports whether one server makes a mistake, and both servers make it where one stage
-// that drops documents is left out.
+// isFiltered explains a command that fails on one server only. It reports whether the command fails
+// on both servers with the same error once one stage or predicate that drops documents is removed.
 func (p *pair) isFiltered(ctx context.Context, c *asked) bool {
 	code := max(mistakeOf(c.A), mistakeOf(c.B))
 	question, ok := asAggregate(c.cmd)
@@ -46,15 +46,16 @@ func (p *pair) isFiltered(ctx context.Context, c *asked) bool {
 	return false
 }
 
-// hasBothMistakes reports whether both servers answer some variants of a command with the one's
-// error and some with the other's.
+// hasBothMistakes explains a command that fails with a different error on each server. It reports
+// whether some variants of the command fail with server A's error on both servers, and others with
+// server B's error on both.
 func (p *pair) hasBothMistakes(ctx context.Context, c *asked) bool {
 	a, b := mistakeOf(c.A), mistakeOf(c.B)
 	question, ok := asAggregate(c.cmd)
 	if !ok || a == b || a == 0 || b == 0 {
 		return false
 	}
-	if a == conversionFailure || b == conversionFailure { // which the 9.0 engine has for fewer values
+	if a == conversionFailure || b == conversionFailure { // the 9.0 engine converts more values
 		words, _ := rewriteCalls(question, refuseConversion)
 		question = words.(bson.D)
 	}
@@ -62,14 +63,13 @@ func (p *pair) hasBothMistakes(ctx context.Context, c *asked) bool {
 	return probe.both(p.expanded(ctx, question))
 }
 
-// mistakeOf returns the code of an error, or of the first write error.
+// mistakeOf returns the error code of a reply, or the code of its first write error.
 func mistakeOf(reply bson.D) int32 { return max(errorCode(reply), writeErrorCode(reply)) }
 
-// sorting are the stages before which a $sort makes no difference.
+// sorting lists the stages that make a $sort before them superfluous.
 var sorting = []string{"$sort", "$count", "$setWindowFields", "$densify", "$bucketAuto", "$fill"}
 
-// isSorted reports whether a $sort stands at the end of stages, or before others that keep the
-// order.
+// isSorted reports whether the last of the stages, apart from $skip and $limit, is a $sort.
 func isSorted(stages bson.A) bool {
 	for _, stage := range slices.Backward(stages) {
 		switch stageName(stage) {
@@ -83,8 +83,9 @@ func isSorted(stages bson.A) bool {
 	return false
 }
 
-// undropped returns variants of stages that leave out fewer documents: without one stage that does,
-// also in a pipeline inside a stage, or without one of the predicates that all have to be true.
+// undropped returns variants of a pipeline that drop fewer documents. Each variant lacks one stage
+// that drops documents, or one of the predicates that must all hold. Pipelines inside stages vary
+// too.
 func undropped(stages bson.A) []bson.A {
 	var out []bson.A
 	for i, stage := range stages {
@@ -100,7 +101,7 @@ func undropped(stages bson.A) []bson.A {
 	return out
 }
 
-// undroppedWithin returns variants of a stage with such variants of a pipeline in it.
+// undroppedWithin returns variants of a stage in which a pipeline inside it drops fewer documents.
 func undroppedWithin(stage any) []any {
 	doc, _ := stage.(bson.D)
 	name := stageName(stage)
@@ -120,8 +121,7 @@ func undroppedWithin(stage any) []any {
 	return out
 }
 
-// withoutConjunct returns variants of a $match with a predicate less: of those that all have to be
-// true.
+// withoutConjunct returns variants of a $match that lack one of the predicates that must all hold.
 func withoutConjunct(stage any) []any {
 	doc, _ := stage.(bson.D)
 	predicates, isMatch := lookup(doc, "$match").(bson.D)
@@ -163,7 +163,8 @@ func stageName(stage any) string {
 	return doc[0].Key
 }
 
-// expanded returns the pipeline with those of the views that it reads before it.
+// expanded replaces a view by its collection, and puts the view's pipeline before the command's
+// own.
 func (p *pair) expanded(ctx context.Context, question bson.D) bson.D {
 	for range maxViews {
 		reply, err := send(ctx, p.a,
@@ -186,7 +187,7 @@ func (p *pair) expanded(ctx context.Context, question bson.D) bson.D {
 	return question
 }
 
-// maxViews bounds how many views on views are expanded.
+// maxViews limits the depth of views on views that are expanded.
 const maxViews = 5
 
 // ids returns the _id values of the collection on server A.
@@ -199,8 +200,8 @@ func (p *pair) ids(ctx context.Context) bson.A {
 	return list
 }
 
-// asAggregate returns the pipeline that a command that reads, or that updates by a pipeline,
-// amounts to.
+// asAggregate returns an aggregate that evaluates the same expressions as a command. It fails for
+// commands that write without a pipeline.
 func asAggregate(cmd bson.D) (bson.D, bool) {
 	stages := bson.A{}
 	switch cmd[0].Key {
@@ -241,7 +242,8 @@ func asAggregate(cmd bson.D) (bson.D, bool) {
 	return out, true
 }
 
-// firstStatement returns the first of a write's statements; the shrinker leaves some with none.
+// firstStatement returns the first statement of a write, or nil if the shrinker has removed all of
+// them.
 func firstStatement(cmd bson.D, name string) bson.D {
 	list, _ := lookup(cmd, name).(bson.A)
 	if len(list) == 0 {
@@ -251,7 +253,8 @@ func firstStatement(cmd bson.D, name string) bson.D {
 	return stmt
 }
 
-// prober looks for variants of a pipeline that both servers answer with error a, and with error b.
+// prober looks for two variants of a pipeline: one that fails with error a on both servers, and one
+// that fails with error b on both.
 type prober struct {
 	ctx          context.Context
 	pair         *pair
@@ -261,8 +264,7 @@ type prober struct {
 	seenA, seenB bool
 }
 
-// both reports whether both errors were met. A variant that changed something is taken apart once
-// more.
+// both reports whether both errors were found. A variant with new errors is varied once more.
 func (p *prober) both(cmd bson.D) bool {
 	var changed []bson.D
 	for _, v := range p.variants(cmd) {
@@ -297,7 +299,7 @@ func (p *prober) both(cmd bson.D) bool {
 	return false
 }
 
-// note remembers an error that both servers answer.
+// note records an error that both servers return. It reports whether both errors have been found.
 func (p *prober) note(d *difference) bool {
 	a, b := errorCode(d.A), errorCode(d.B)
 	if a == b {
@@ -307,9 +309,10 @@ func (p *prober) note(d *difference) bool {
 	return p.seenA && p.seenB
 }
 
-// variants returns pipelines that hold less and bring no mistake of their own: the first stages,
-// one document, one expression replaced by null, an empty array or 1, of which every operator takes
-// one and computes its other operands.
+// variants returns smaller pipelines that add no error of their own. Each has only the first
+// stages, or lacks a stage, or reads one document, or has one expression replaced by null, an empty
+// array or 1. Every operator accepts one of these three values and then still evaluates its other
+// operands.
 func (p *prober) variants(cmd bson.D) []bson.D {
 	stages, _ := lookup(cmd, "pipeline").(bson.A)
 	with := func(list bson.A) bson.D {
@@ -337,14 +340,14 @@ func (p *prober) variants(cmd bson.D) []bson.D {
 	return out
 }
 
-// isOneID reports whether a stage leaves one document.
+// isOneID reports whether a stage selects a single document by _id.
 func isOneID(stage any) bool {
 	doc, _ := stage.(bson.D)
 	match, _ := lookup(doc, "$match").(bson.D)
 	return len(match) == 1 && match[0].Key == "_id"
 }
 
-// nulled returns variants of a value with one expression or constant in it replaced by null, an
+// nulled returns variants of a value in which one expression or constant is replaced by null, an
 // empty array or 1.
 func nulled(v any, isStage bool) []any {
 	var out []any

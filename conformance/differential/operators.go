@@ -10,7 +10,7 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// fields makes a document of names and values; a name with a nil value is left out.
+// fields returns a document made of names and values. It leaves out names whose value is nil.
 func fields(pairs ...any) bson.D {
 	d := bson.D{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -21,7 +21,7 @@ func fields(pairs ...any) bson.D {
 	return d
 }
 
-// maybe returns a value in one of n calls, else nil.
+// maybe returns a value in one of n calls, and otherwise nil.
 func (g *generator) maybe(n int, value func() any) any {
 	if g.chance(n) {
 		return value()
@@ -29,7 +29,7 @@ func (g *generator) maybe(n int, value func() any) any {
 	return nil
 }
 
-// within generates with variables in scope.
+// within calls f, whose expressions may use the named variables.
 func (g *generator) within(names []string, f func() any) any {
 	kept := g.scope
 	g.scope = append(slices.Clone(kept), names...)
@@ -37,7 +37,7 @@ func (g *generator) within(names []string, f func() any) any {
 	return f()
 }
 
-// arrayOperators bind variables or take their arguments by name.
+// arrayOperators lists the operators that bind variables or have named arguments.
 func arrayOperators() []operator {
 	list := []operator{
 		{name: "$map", result: arrayKind, make: func(g *generator, d int) any {
@@ -73,8 +73,8 @@ func arrayOperators() []operator {
 	}
 	for _, name := range []string{"$firstN", "$lastN", "$minN", "$maxN"} {
 		list = append(list, operator{name: name, result: arrayKind, make: func(g *generator, d int) any {
-			// The 9.0 engine loses a variable that is a constant where it is n, and makes {n: 1,
-			// input: []} a {$first: []}, which it refuses.
+			// The 9.0 engine drops a variable that is constant. It turns {n: 1, input: []} into a
+			// $first of [], which it rejects.
 			n, input := g.expression(integerKind, 0), g.expression(arrayKind, d-1)
 			if name, isText := n.(string); isText && strings.HasPrefix(name, "$$") {
 				n = g.constant(integerKind)
@@ -103,7 +103,7 @@ var timeUnits = []any{
 	"millisecond", "month", "day", "fortnight",
 }
 
-// named makes a table of operators with named arguments.
+// named returns operators with named arguments.
 func named(family string, table map[string]func(g *generator, d int) any, result func(name string) kind) []operator {
 	var list []operator
 	for _, name := range sortedKeys(table) {
@@ -117,7 +117,7 @@ func named(family string, table map[string]func(g *generator, d int) any, result
 	return list
 }
 
-// otherOperators are those with named arguments outside arrays.
+// otherOperators lists the operators with named arguments that do not work on arrays.
 func otherOperators() []operator {
 	dates := named("date", dateOperators, func(name string) kind {
 		switch name {

@@ -8,10 +8,10 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// unordering are the stages whose results have no order of their own, or ties in it.
+// unordering lists the stages whose results have no defined order, or only up to ties.
 var unordering = []string{"$group", "$sortByCount", "$sort", "$densify", "$setWindowFields", "$fill", "$bucketAuto"}
 
-// fixedOrder are stages that sort their input by all that it is.
+// fixedOrder holds stages that sort their input by the whole document.
 var fixedOrder = bson.A{
 	op("$group", bson.D{{"_id", nil}, {"all", op("$push", "$$ROOT")}}),
 	op("$project", bson.D{{"all", sortedArray("$all")}}),
@@ -21,7 +21,7 @@ var fixedOrder = bson.A{
 
 func sortedArray(v any) bson.D { return op("$sortArray", fields("input", v, "sortBy", int32(1))) }
 
-// settled returns stages with one order fixed behind every stage that leaves it open.
+// settled returns the stages with fixedOrder after every stage that leaves the order open.
 func settled(stages bson.A) bson.A {
 	var out bson.A
 	for i, stage := range stages {
@@ -36,8 +36,8 @@ func settled(stages bson.A) bson.A {
 	return out
 }
 
-// settlesOutput reports whether a $merge, or an $out, leaves the same on both servers where one
-// order is fixed before it: of documents that go to one place the last one counts.
+// settlesOutput reports whether a $merge or $out leaves the same collection on both servers if its
+// input has a fixed order. If several documents are written to the same place, the last one wins.
 func (p *pair) settlesOutput(ctx context.Context, c *asked) bool {
 	if !c.After || c.cmd[0].Key != "aggregate" || p.rewind(ctx) != nil {
 		return false
@@ -53,8 +53,8 @@ func (p *pair) settlesOutput(ctx context.Context, c *asked) bool {
 	return err == nil && d.equal(false)
 }
 
-// settledOutput returns a command that writes what its pipeline makes with one order fixed before
-// that, and whether it is another.
+// settledOutput fixes the order before the last stage of a command that writes. It reports whether
+// that changed the command.
 func settledOutput(cmd bson.D) (bson.D, bool) {
 	stages, _ := lookup(cmd, "pipeline").(bson.A)
 	if len(stages) == 0 || !isOutput(stages[len(stages)-1]) {
@@ -65,9 +65,9 @@ func settledOutput(cmd bson.D) (bson.D, bool) {
 	return words, show(words) != show(cmd)
 }
 
-// settledWithin settles the pipelines inside a stage: those whose results become arrays to their
-// end. Windows are over documents in one order, which a range cannot have: both servers refuse it
-// then, which explains nothing.
+// settledWithin fixes the order in the pipelines inside a stage. If their results become an array,
+// it also fixes the order of the array. It adds _id to the sort of windows. With this sort both
+// servers reject a window over a range, but a rejection does not count as an equal answer.
 func settledWithin(stage any) any {
 	doc, _ := stage.(bson.D)
 	name := stageName(stage)
@@ -93,7 +93,7 @@ func settledWithin(stage any) any {
 	return op(name, out)
 }
 
-// arraysOf returns assignments that sort the arrays without an order that a stage makes.
+// arraysOf returns assignments that sort the arrays that a stage creates without a defined order.
 func arraysOf(stage any) bson.D {
 	doc, _ := stage.(bson.D)
 	name := stageName(stage)
@@ -117,8 +117,8 @@ func arraysOf(stage any) bson.D {
 	return out
 }
 
-// hasTiedNumbers reports whether replies differ by the types of the numbers that a $densify made
-// alone, where its input has equal numbers of different types.
+// hasTiedNumbers reports whether the replies differ only in the types of the numbers that a
+// $densify created, and its input has equal numbers of different types.
 func (p *pair) hasTiedNumbers(ctx context.Context, c *asked) bool {
 	question, ok := reading(c.cmd)
 	if !ok || isWrite(c.cmd) {
@@ -147,7 +147,8 @@ func (p *pair) hasTiedNumbers(ctx context.Context, c *asked) bool {
 	return false
 }
 
-// sameMade is equalValue but for the types of the numbers in documents without _id.
+// sameMade is like equalValue, but accepts equal numbers of different types in documents without
+// _id, which $densify created.
 func sameMade(a, b any) bool {
 	x, xok := a.(bson.D)
 	if xok && !hasField(x, "_id") {
@@ -156,8 +157,8 @@ func sameMade(a, b any) bool {
 	return equalValue(a, b)
 }
 
-// isSparse reports whether a command with a comparison with MinKey or MaxKey is answered alike
-// where no index is sparse.
+// isSparse reports whether the answers to a comparison with MinKey or MaxKey agree if sparse
+// indexes are not created.
 func (p *pair) isSparse(ctx context.Context, c *asked) bool {
 	sparse := func(c bson.D) bool {
 		return c[0].Key == "createIndexes" &&
@@ -168,15 +169,15 @@ func (p *pair) isSparse(ctx context.Context, c *asked) bool {
 	return compares && isOK(c.A) && isOK(c.B) && c.cmd[0].Key != "createIndexes" && p.agreeWithout(ctx, c.cmd, sparse)
 }
 
-// isByPosition reports whether a distinct by a position in an array is answered alike without
-// indexes of that.
+// isByPosition reports whether the answers to a distinct of an array position agree if indexes on
+// this path are not created.
 func (p *pair) isByPosition(ctx context.Context, c *asked) bool {
 	key, _ := lookup(c.cmd, "key").(string)
 	return c.cmd[0].Key == "distinct" && isOK(c.A) && isOK(c.B) && arrayPosition.MatchString(key) &&
 		p.agreeWithout(ctx, c.cmd, indexes(key))
 }
 
-// indexes returns what recognises the commands that make an index of a path.
+// indexes returns a function that recognises commands that create an index on a path.
 func indexes(path string) func(c bson.D) bool {
 	return func(c bson.D) bool {
 		return c[0].Key == "createIndexes" && mentions(c, "", func(_, key string, value any) bool {
@@ -186,8 +187,8 @@ func indexes(path string) func(c bson.D) bool {
 	}
 }
 
-// agreeWithout reports whether a command is answered alike where some of the commands before it are
-// left out.
+// agreeWithout reports whether both servers answer a command alike if the matching commands before
+// it are left out. It replays the other ones.
 func (p *pair) agreeWithout(ctx context.Context, cmd bson.D, left func(c bson.D) bool) bool {
 	if !slices.ContainsFunc(p.past, left) {
 		return false

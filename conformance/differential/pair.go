@@ -17,21 +17,21 @@ const (
 	commandTimeout = 30 * time.Second
 )
 
-// pair is the two servers that are compared, each with a database of its own.
+// pair holds the two servers that are compared. Each uses its own database.
 type pair struct {
 	a, b  *mongo.Database
 	scanB bool
 
-	past    []bson.D      // what both servers were sent since the databases were dropped
-	refused map[int32]int // how many commands server A answered with an error of each code
+	past    []bson.D      // the commands that both servers got since the databases were dropped
+	refused map[int32]int // the number of errors of server A by code
 }
 
-// difference is the two normalised replies to a command that the servers answered differently.
+// difference holds the normalised replies of both servers to a command.
 type difference struct {
 	A, B   bson.D
-	After  bool // the replies agree, the collections after the command do not
+	After  bool // the replies agree, but the collections differ after the command
 	Failed bool // both replies report errors
-	// Message is that of server B's error, else of A's: for reading, it is not compared.
+	// Message is server B's error message, or else server A's. It is printed but not compared.
 	Message string
 }
 
@@ -45,7 +45,7 @@ func dialPair(ctx context.Context, s settings) (*pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server B: %w", err)
 	}
-	// Names of their own, because A and B may be one server.
+	// The databases have different names, because A and B may be the same server.
 	return &pair{
 		a: a.Database("differential_a"), b: b.Database("differential_b"), scanB: s.scanB,
 		refused: map[int32]int{},
@@ -85,7 +85,7 @@ func (p *pair) reset(ctx context.Context) error {
 	return errors.Join(errA, errB)
 }
 
-// play runs a whole scenario and returns its first difference that no settlement explains.
+// play runs a scenario and returns its first difference that no settlement explains.
 func (p *pair) play(ctx context.Context, s scenario) (*difference, error) {
 	if err := p.reset(ctx); err != nil {
 		return nil, err
@@ -102,13 +102,14 @@ func (p *pair) play(ctx context.Context, s scenario) (*difference, error) {
 			return d, nil
 		}
 		if isWrite(cmd) {
-			return nil, nil // the two collections may differ from here on
+			return nil, nil // from here on the two collections may differ
 		}
 	}
 	return nil, nil
 }
 
-// step sends a command to both servers and compares the replies, and after a write the collections.
+// step sends a command to both servers. It compares the replies and, after a write, the
+// collections.
 func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 	if p.scanB && cmd[0].Key == "createIndexes" && cmd[0].Value != otherCollection {
 		_, err := send(ctx, p.a, cmd)
@@ -131,7 +132,7 @@ func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 	}
 	failed := hasErrors(d.A)
 	if failed && target == otherCollection {
-		return nil, p.forget(ctx, target) // what it holds depends on how many documents are written at once
+		return nil, p.forget(ctx, target) // its content depends on the size of the batches that a server writes
 	}
 	d, err = p.compare(ctx, bson.D{{"find", target}})
 	if err != nil || d.equal(false) {
@@ -141,7 +142,7 @@ func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 	return d, nil
 }
 
-// rewind brings both servers back to where they were before the last command. It may be repeated.
+// rewind restores the state of both servers before the last command. It can be called repeatedly.
 func (p *pair) rewind(ctx context.Context) error {
 	past := p.past
 	if err := p.reset(ctx); err != nil {
@@ -163,14 +164,14 @@ func (p *pair) forget(ctx context.Context, name string) error {
 	return err
 }
 
-// equal reports whether there is no difference after all.
+// equal reports whether the replies are equal.
 func (d *difference) equal(ordered bool) bool { return equalReply(d.A, d.B, ordered) }
 
-// notImplemented is the code of what a server knows and does not have.
+// notImplemented is the error code of a feature that a server recognises but does not support.
 const notImplemented = 238
 
-// missing returns what a server says about something that it does not have yet, "" where both have
-// it.
+// missing returns the error message of a server that does not support a feature. It returns "" if
+// both servers support the command.
 func (d *difference) missing() string {
 	if errorCode(d.A) != notImplemented && errorCode(d.B) != notImplemented {
 		return ""
@@ -217,8 +218,8 @@ func writeErrorMessage(reply bson.D) string {
 	return message
 }
 
-// ask sends one command, reads its cursor to the end and normalises the reply. The text is an
-// error's message.
+// ask sends one command, reads its cursor to the end and normalises the reply. The returned text is
+// the message of an error.
 func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D, string, error) {
 	reply, err := send(ctx, db, cmd)
 	if err != nil {
@@ -252,8 +253,8 @@ func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D,
 	return bson.D{{"ok", int32(1)}, {"rows", mark(rows)}}, "", nil
 }
 
-// send runs one command and returns the raw reply, be it success or failure. An error means that no
-// reply came.
+// send runs one command and returns the raw reply, whether it is a success or a failure. It returns
+// an error if there was no reply.
 func send(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()

@@ -7,8 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// withoutPart returns a find without its skip and limit where no sort says which documents they
-// take; nil for other commands. MongoDB's order is then that of insertion, and Sheaf's that of _id.
+// withoutPart returns a find without its skip and limit. It returns nil for other commands, and for
+// a find with a sort. Without a sort MongoDB scans in the order of insertion and Sheaf in the order
+// of _id, so they skip different documents.
 func withoutPart(cmd bson.D) bson.D {
 	if cmd[0].Key != "find" || hasField(cmd, "sort") || !hasField(cmd, "skip") && !hasField(cmd, "limit") {
 		return nil
@@ -18,8 +19,9 @@ func withoutPart(cmd bson.D) bson.D {
 	})
 }
 
-// comparePart compares what two servers took of a whole: the wholes must be the same set, each part
-// as many documents of its own.
+// comparePart compares the answers to a command with skip or limit and to the same command without
+// them. The whole answers must be equal multisets. Each part must be contained in its server's
+// whole answer, and both parts must have the same size.
 func (p *pair) comparePart(ctx context.Context, whole bson.D, part *difference) (*difference, error) {
 	d, err := p.compare(ctx, whole)
 	if err != nil || !d.equal(false) {
@@ -31,8 +33,7 @@ func (p *pair) comparePart(ctx context.Context, whole bson.D, part *difference) 
 	return part, nil
 }
 
-// isPart reports whether each row of a reply is one of another reply, which it does not share with
-// a second one.
+// isPart reports whether a reply's rows are contained in the rows of another reply, as multisets.
 func isPart(part, whole bson.D) bool {
 	some, _ := lookup(part, "rows").(bson.A)
 	all, _ := lookup(whole, "rows").(bson.A)

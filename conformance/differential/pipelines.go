@@ -4,14 +4,14 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// stageMaker makes a stage, or several that belong together.
+// stageMaker generates one stage, or several stages that belong together.
 type stageMaker struct {
 	family string
 	weight int
 	make   func(g *generator) bson.A
 }
 
-// stageTable is the table of stages.
+// stageTable lists the stage makers with their families and weights.
 func stageTable() []stageMaker {
 	one := func(name string, f func(g *generator) any) func(g *generator) bson.A {
 		return func(g *generator) bson.A { return bson.A{op(name, f(g))} }
@@ -48,17 +48,18 @@ func stageTable() []stageMaker {
 	}
 }
 
-// byID puts the documents into one order.
+// byID returns a stage that sorts documents by _id.
 func (g *generator) byID() bson.A { return bson.A{op("$sort", bson.D{{"_id", int32(1)}})} }
 
-// unordered returns a stage whose results have no order but an _id each, put into one.
+// unordered returns a stage whose results have no order, followed by a sort by _id.
 func (g *generator) unordered(stage bson.D) bson.A {
-	// an _id that is an array has no place of its own
+	// The _id of a group may be an array, and arrays have no total order in a sort.
 	g.repeated = stage[0].Key == "$group" || stage[0].Key == "$sortByCount"
 	return append(bson.A{stage}, g.byID()...)
 }
 
-// sorting returns a stage that sorts by _id, which is no order where an _id repeats.
+// sorting returns a stage that sorts by _id. If _id values may repeat, this is not a total order,
+// and it returns another stage.
 func (g *generator) sorting(name string, f func(g *generator) any) bson.A {
 	if g.repeated {
 		return bson.A{op("$addFields", g.computed())}
@@ -66,8 +67,8 @@ func (g *generator) sorting(name string, f func(g *generator) any) bson.A {
 	return bson.A{op(name, f(g))}
 }
 
-// cut orders the documents and takes some. Of documents with one _id it is open which come first,
-// so that none is cut off there.
+// cut returns a sort and a $limit or $skip. If _id values may repeat, the sort is not a total
+// order, and it returns a $match.
 func (g *generator) cut() bson.A {
 	if g.repeated {
 		return bson.A{op("$match", g.typedFilter())}
@@ -82,7 +83,7 @@ func aggregateOn(source any, stages bson.A) bson.D {
 
 func aggregateCommand(stages bson.A) bson.D { return aggregateOn(collection, stages) }
 
-// aggregate returns a pipeline.
+// aggregate returns an aggregate command.
 func (g *generator) aggregate() bson.D {
 	hasStages := len(g.stages) > 0
 	if len(g.calls) > 0 && (!hasStages || g.chance(2)) {
@@ -100,8 +101,8 @@ func (g *generator) aggregate() bson.D {
 	return aggregateOn(g.source(), g.ordered(g.pipeline(1+g.rnd.IntN(3))))
 }
 
-// ordered begins a pipeline in a way that leaves no order open: what an index finds comes in the
-// index's order.
+// ordered adds a sort, so that the order of the results is fixed. Otherwise an index would
+// determine it.
 func (g *generator) ordered(stages bson.A) bson.A {
 	if !g.indexed {
 		if g.chance(2) {
@@ -121,8 +122,8 @@ func (g *generator) ordered(stages bson.A) bson.A {
 	return append(leading, stages...)
 }
 
-// oneExpression evaluates an expression on one document, so that it is certain which error is met,
-// or seldom on all.
+// oneExpression evaluates an expression, mostly on a single document. With several documents,
+// different ones could fail with different errors.
 func (g *generator) oneExpression() bson.A {
 	stages := bson.A{}
 	if !g.chance(4) {
@@ -132,7 +133,7 @@ func (g *generator) oneExpression() bson.A {
 	return append(stages, op("$project", bson.D{{"v", g.call(o, 1+g.rnd.IntN(2))}}))
 }
 
-// pipeline returns so many stages.
+// pipeline returns n stages, or more if some belong together.
 func (g *generator) pipeline(n int) bson.A {
 	stages := bson.A{}
 	total := 0
@@ -154,15 +155,15 @@ func (g *generator) pipeline(n int) bson.A {
 	return stages
 }
 
-// subPipeline returns the stages of a nested pipeline that reads a collection. Its results come in
-// one order.
+// subPipeline returns the stages of a pipeline that joins or unions run on a collection. The order
+// of its results is fixed.
 func (g *generator) subPipeline() bson.A {
 	defer func(outer bool) { g.repeated = outer }(g.repeated)
 	g.repeated = false
 	return g.nested(g.indexed)
 }
 
-// nested returns the stages of a pipeline in a pipeline.
+// nested returns the stages of a pipeline inside a stage.
 func (g *generator) nested(indexed bool) bson.A {
 	stages := bson.A{}
 	if !g.chance(4) {
@@ -228,10 +229,10 @@ func (g *generator) projectStage() any {
 	return p
 }
 
-// projectPaths are what stages keep and compute: some of them conflict.
+// projectPaths lists the paths that stages keep or compute. Some of them conflict.
 var projectPaths = []string{"n", "s", "t.n", "t.x", "l", "l.x", "o", "o.n", "v", "a", "a.x", "a.b.c", "c.a", "t", "d"}
 
-// computed returns fields to add.
+// computed returns fields for an $addFields.
 func (g *generator) computed() any {
 	d := bson.D{}
 	for range 1 + g.rnd.IntN(2) {
@@ -241,8 +242,8 @@ func (g *generator) computed() any {
 		}
 		value := g.expression(anyKind, 2)
 		if g.chance(8) {
-			// The 9.0 engine takes {a: {}, "a.b": 1} as if a were not there, where it refuses all
-			// other conflicting paths.
+			// The 9.0 engine ignores a in {a: {}, "a.b": 1}, although it rejects all other
+			// conflicting paths.
 			empty := any(bson.D{})
 			if path != "n" && path != "v" {
 				empty = op("$literal", bson.D{})

@@ -4,7 +4,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// projection returns a projection for find, and what the filter must hold for it.
+// projection returns a projection for find.
 func (g *generator) projection() bson.D {
 	include := g.chance(2)
 	p := bson.D{}
@@ -42,7 +42,7 @@ func (g *generator) projection() bson.D {
 				pick(g, []any{"$a", "$b.x", "text", op("$literal", int32(5)), bson.D{{"x", "$a"}}}),
 			})
 		case g.chance(25):
-			p = append(p, bson.E{path, flag(!include)}) // mixes inclusion and exclusion: mostly refused
+			p = append(p, bson.E{path, flag(!include)}) // mixes inclusion and exclusion, which is mostly invalid
 		default:
 			p = append(p, bson.E{path, flag(include)})
 		}
@@ -50,7 +50,7 @@ func (g *generator) projection() bson.D {
 	return p
 }
 
-// sort returns a total sort order.
+// sort returns a sort that is a total order, because it ends with _id.
 func (g *generator) sort() bson.D {
 	s := bson.D{}
 	direction := func() any { return pick(g, []any{int32(1), int32(-1), 1.0, int64(-1)}) }

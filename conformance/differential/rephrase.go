@@ -12,23 +12,23 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// rephrasing is a settlement that shows by asking again in words that mean the same to MongoDB 8.0
-// and that the 9.0 engine takes as 8.0 does, or that leave less open. It hides nothing: where
-// something else differs too, the answers to the rephrased command still do.
+// rephrasing is a settlement by an equivalent command. MongoDB 8.0 answers both commands alike, and
+// the 9.0 engine answers the new one like 8.0. Or the new command leaves less open. A rephrasing
+// does not hide other differences: the answers to the new command would still show them.
 type rephrasing struct {
 	Name, Reason string
-	// Call returns what stands for a call of an operator, nil where the call stays.
+	// Call returns the replacement for a call of an operator, or nil if the call stays.
 	Call func(name string, arg any) any
-	// Stages returns what stands for the stages of a pipeline.
+	// Stages returns the replacement for the stages of a pipeline.
 	Stages func(stages bson.A) bson.A
-	// Both says that both servers are asked the rephrased command; else the answer of A to that is
-	// compared with that of B to the original.
+	// Both sends the rephrased command to both servers. Otherwise only server A gets it, and server
+	// B gets the original.
 	Both bool
-	// Near, where it is given, says of the original answers how little they differ.
+	// Near compares the original answers. If it is set, they must be nearly equal in its sense.
 	Near func(a, b any) bool
 }
 
-// rephrasingTable is tried in order, and then all together.
+// rephrasingTable lists the rephrasings. They are tried one after the other, and then all together.
 var rephrasingTable = []rephrasing{
 	{
 		Name:   "doubles as text",
@@ -112,7 +112,7 @@ func rephrasings() []settlement {
 	})
 }
 
-// rephrased reports whether a rephrased command is answered alike.
+// rephrased reports whether the servers agree if a command is rephrased.
 func (p *pair) rephrased(ctx context.Context, r rephrasing, c *asked) bool {
 	question, ok := reading(c.cmd)
 	if !ok || isWrite(c.cmd) && p.rewind(ctx) != nil {
@@ -130,8 +130,8 @@ func (p *pair) rephrased(ctx context.Context, r rephrasing, c *asked) bool {
 	return p.agree(ctx, words, other, r.Both, r.Near != nil)
 }
 
-// rephrasedByAll reports whether a command that several rephrasings change is answered alike with
-// all of them.
+// rephrasedByAll reports whether the servers agree if all rephrasings are applied. It returns false
+// if fewer than two of them change the command.
 func (p *pair) rephrasedByAll(ctx context.Context, c *asked) bool {
 	question, ok := reading(c.cmd)
 	if !ok || isWrite(c.cmd) && p.rewind(ctx) != nil {
@@ -152,7 +152,7 @@ func (p *pair) rephrasedByAll(ctx context.Context, c *asked) bool {
 	return count > 1 && p.agree(ctx, allA, allB, true, true)
 }
 
-// words returns the rephrased command, and whether it is another.
+// words returns the rephrased command, and whether it differs from the original.
 func (r *rephrasing) words(question bson.D) (bson.D, bool) {
 	if r.Call != nil {
 		words, changed := rewriteCalls(question, r.Call)
@@ -167,7 +167,7 @@ func (r *rephrasing) words(question bson.D) (bson.D, bool) {
 	return words, show(words) != show(question)
 }
 
-// reading returns the command that reads what a command reads, or writes.
+// reading returns a command that only reads the documents that cmd reads or would write.
 func reading(cmd bson.D) (bson.D, bool) {
 	switch cmd[0].Key {
 	case "find", "count", "distinct":
@@ -181,9 +181,9 @@ func reading(cmd bson.D) (bson.D, bool) {
 	return question, ok
 }
 
-// agree asks each server its words and compares the answers: answered says that they have to be
-// results, because the words may have brought an error that both answer; roughly allows for the
-// last digit of a decimal.
+// agree sends command a to server A and b to server B, and compares the answers. With answered,
+// both must succeed: otherwise both could fail because of the rephrasing. With roughly, the last
+// digits of decimals may differ.
 func (p *pair) agree(ctx context.Context, a, b bson.D, answered, roughly bool) bool {
 	var d difference
 	var err error
@@ -199,7 +199,7 @@ func (p *pair) agree(ctx context.Context, a, b bson.D, answered, roughly bool) b
 	return d.equal(isOrdered(a, &d)) || roughly && equalReplyBy(d.A, d.B, nearlyEqual(0))
 }
 
-// equalReplyBy compares two replies with a comparison of values of one's own, rows regardless of
+// equalReplyBy compares two replies with the given comparison of values, and rows without regard to
 // order.
 func equalReplyBy(a, b bson.D, equal func(a, b any) bool) bool {
 	return slices.EqualFunc(a, b, func(x, y bson.E) bool {
@@ -210,8 +210,8 @@ func equalReplyBy(a, b bson.D, equal func(a, b any) bool) bool {
 	})
 }
 
-// rewriteCalls replaces calls of operators in a value, the inner ones first, and reports whether
-// there were any.
+// rewriteCalls replaces calls of operators in a value, inner calls first. It reports whether it
+// replaced any.
 func rewriteCalls(v any, call func(name string, arg any) any) (any, bool) {
 	switch v := v.(type) {
 	case bson.D:
@@ -240,9 +240,9 @@ func rewriteCalls(v any, call func(name string, arg any) any) (any, bool) {
 	return v, false
 }
 
-// typeIn is an expression that tells whether a value is of one of some types.
+// typeIn returns an expression that tests whether a value has one of the types.
 func typeIn(v any, types ...any) bson.D {
-	if list, isList := v.(bson.A); isList { // which would be the operator's list of operands
+	if list, isList := v.(bson.A); isList { // an array would be the operator's list of operands
 		v = bson.A{list}
 	}
 	return op("$in", bson.A{op("$type", v), bson.A(types)})
@@ -252,7 +252,7 @@ func cond(condition, then, otherwise any) bson.D {
 	return op("$cond", bson.A{condition, then, otherwise})
 }
 
-// spellDoubles is of the operators that take any value's text.
+// spellDoubles wraps doubles in $toString in calls of operators that convert any value to a string.
 func spellDoubles(name string, arg any) any {
 	switch name {
 	case "$toUpper", "$toLower", "$substr", "$substrBytes", "$substrCP", "$strcasecmp":
@@ -273,7 +273,7 @@ func spellDoubles(name string, arg any) any {
 	return op(name, out)
 }
 
-// rebuilding puts the documents together again between stages.
+// rebuilding adds a stage between all stages that builds the documents anew from their fields.
 func rebuilding(stages bson.A) bson.A {
 	var out bson.A
 	for i, stage := range stages {
@@ -285,7 +285,8 @@ func rebuilding(stages bson.A) bson.A {
 	return out
 }
 
-// rebuilt is a value with all of its documents, up to a depth, made of their fields.
+// rebuilt returns an expression that builds a value anew: the documents in it, up to a depth, are
+// made from their fields.
 func rebuilt(v string, depth int) any {
 	if depth == 0 {
 		return v
@@ -309,14 +310,14 @@ func smallAsinh(name string, arg any) any {
 }
 
 func roundDoubles(name string, arg any) any {
-	if !slices.Contains(transcendental, name) || strings.HasPrefix(name, "$stdDev") { // which accumulate
+	if !slices.Contains(transcendental, name) || strings.HasPrefix(name, "$stdDev") { // an accumulator
 		return nil
 	}
 	rounded := cond(typeIn("$$result", "double"), op("$toDouble", op("$toDecimal", "$$result")), "$$result")
 	return op("$let", fields("vars", bson.D{{"result", op(name, arg)}}, "in", rounded))
 }
 
-// roundThrice is roundDoubles but that it rounds three times a result.
+// roundThrice is like roundDoubles, but rounds three times the result.
 func roundThrice(name string, arg any) any {
 	if !slices.Contains(transcendental, name) || strings.HasPrefix(name, "$stdDev") {
 		return nil
@@ -326,8 +327,8 @@ func roundThrice(name string, arg any) any {
 	return op("$let", fields("vars", bson.D{{"result", op(name, arg)}}, "in", rounded))
 }
 
-// nearDoubles is equalValue but for decimals, and texts of numbers, that differ by less than the
-// last bits of a double.
+// nearDoubles is like equalValue, but lets decimals, and numbers in strings, differ by the last
+// bits of a double.
 func nearDoubles(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
@@ -360,7 +361,8 @@ func nearRats(x, y primitive.Decimal128) bool {
 	return gap.Abs(gap).Cmp(limit) <= 0
 }
 
-// mergedLater lets $bucketAuto push what it merges, and merges that in a stage after it.
+// mergedLater replaces $mergeObjects in $bucketAuto by $push, and merges the pushed documents in a
+// stage after it.
 func mergedLater(stages bson.A) bson.A {
 	var out bson.A
 	for _, stage := range stages {
@@ -402,7 +404,7 @@ func betweenCharacters(name string, arg any) any {
 	return cond(isEmpty, op("$concat", bson.A{replacement, op("$reduce", each)}), op(name, arg))
 }
 
-// finiteCovariances leaves pairs with an infinity or NaN out of covariances.
+// finiteCovariances excludes pairs with an infinity or NaN from covariances.
 func finiteCovariances(stages bson.A) bson.A {
 	out := slices.Clone(stages)
 	for i, stage := range stages {
@@ -442,7 +444,7 @@ func finitePairs(output bson.D) bson.D {
 	return out
 }
 
-// nearHalf is equalValue but for numbers that differ by a half at most.
+// nearHalf is like equalValue, but lets numbers differ by up to one half.
 func nearHalf(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
@@ -460,7 +462,7 @@ func nearHalf(a, b any) bool {
 	return p != nil && q != nil && p.Sub(p, q).Abs(p).Cmp(big.NewRat(1, 2)) <= 0
 }
 
-// finiteRat returns a double or a decimal that is finite, else nil.
+// finiteRat returns the value of a finite double or decimal, or nil.
 func finiteRat(v any) *big.Rat {
 	switch v := v.(type) {
 	case float64:
@@ -473,7 +475,8 @@ func finiteRat(v any) *big.Rat {
 	return nil
 }
 
-// joinedFirst keeps a $match behind a join that sets a field below another.
+// joinedFirst keeps a $match after a join whose result is a nested field. It puts a $limit between
+// them.
 func joinedFirst(stages bson.A) bson.A {
 	var out bson.A
 	nested := false

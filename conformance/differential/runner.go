@@ -12,19 +12,19 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// scenario is a list of commands that starts without a collection.
+// scenario is a list of commands that begins without a collection.
 type scenario struct {
 	Steps []bson.D
 }
 
-// runner runs groups until enough cases are done.
+// runner runs groups until the number of cases is reached.
 type runner struct {
 	pair  *pair
 	set   settings
 	out   io.Writer
 	done  int
 	diffs int
-	// missing counts what a server says it does not implement, by its message.
+	// missing counts the features that a server does not support, by the error message.
 	missing map[string]int
 	settled map[string]int
 	kinds   map[string]int
@@ -62,7 +62,7 @@ func (r *runner) run(ctx context.Context) error {
 	return nil
 }
 
-// runGroup generates a group and runs it up to its first difference.
+// runGroup generates a group and runs it until its first difference.
 func (r *runner) runGroup(ctx context.Context, number int) error {
 	g := newGenerator(rand.New(rand.NewPCG(r.set.seed, uint64(number))), r.set.scanB, r.set.families)
 	s := g.scenario()
@@ -100,7 +100,7 @@ func (r *runner) runGroup(ctx context.Context, number int) error {
 					show(cmd), show(d.A), show(d.B))
 			}
 			if isWrite(cmd) {
-				return nil // the two collections may differ from here on
+				return nil // from here on the two collections may differ
 			}
 			continue
 		}
@@ -137,7 +137,7 @@ func (r *runner) summary(took time.Duration) {
 	fmt.Fprintf(r.out, "%d differences\n", r.diffs)
 }
 
-// printDifference prints a scenario as a list of commands, and the two replies.
+// printDifference prints the commands of a scenario and both replies.
 func printDifference(out io.Writer, s scenario, d *difference) {
 	for _, cmd := range s.Steps {
 		fmt.Fprintln(out, show(cmd))

@@ -7,23 +7,23 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// settlement decides whether two answers that are not the same are both right. It knows one thing
-// that the manual leaves open, or that MongoDB 9.0 does differently from 8.0, and mostly asks both
-// servers again, in words that leave nothing open.
+// settlement decides whether two different answers are both right. Each settlement knows one point
+// that the manual leaves open, or in which MongoDB 9.0 differs from 8.0. Most of them send both
+// servers an equivalent command without the open point.
 type settlement struct {
 	Name   string
 	Reason string
 	Holds  func(p *pair, ctx context.Context, c *asked) bool
 }
 
-// asked is a command that the servers answered differently.
+// asked is a command with the two different answers.
 type asked struct {
 	cmd   bson.D
-	whole bson.D // with the pipelines of views before it
+	whole bson.D // the pipelines of views are put before the command's own
 	*difference
 }
 
-// settlements are tried in order.
+// settlements lists the settlements in the order in which they are tried.
 var settlements = slices.Concat([]settlement{
 	{
 		Name:   "index that one server has",
@@ -98,7 +98,7 @@ var settlements = slices.Concat([]settlement{
 	},
 })
 
-// settle returns the settlement that shows that both answers are right, nil where one is wrong.
+// settle returns the first settlement that shows that both answers are right, or nil.
 func (p *pair) settle(ctx context.Context, cmd bson.D, d *difference) *settlement {
 	c := &asked{cmd: cmd, whole: cmd, difference: d}
 	if question, ok := questionOfView(cmd); ok {
@@ -114,7 +114,8 @@ func (p *pair) settle(ctx context.Context, cmd bson.D, d *difference) *settlemen
 	return nil
 }
 
-// scansAlike reports whether server A answers a distinct as B does where it scans the collection.
+// scansAlike reports whether server A answers a distinct like server B if it must scan the
+// collection.
 func (p *pair) scansAlike(ctx context.Context, c *asked) bool {
 	if c.cmd[0].Key != "distinct" || hasField(c.cmd, "hint") || !isOK(c.A) || !isOK(c.B) {
 		return false
@@ -124,10 +125,10 @@ func (p *pair) scansAlike(ctx context.Context, c *asked) bool {
 	return err == nil && equalReply(reply, c.B, false)
 }
 
-// agreesWithoutIndexes reports whether a command that an index of server A refuses is answered
-// alike without that.
+// agreesWithoutIndexes reports whether the servers agree if server A does not create the index that
+// refuses a document.
 func (p *pair) agreesWithoutIndexes(ctx context.Context, c *asked) bool {
-	if !p.scanB || !isRefusal(c.A) || p.rewind(ctx) != nil { // which makes no indexes
+	if !p.scanB || !isRefusal(c.A) || p.rewind(ctx) != nil { // rewind creates no indexes with -scan-b
 		return false
 	}
 	d, err := p.compare(ctx, c.cmd)

@@ -11,13 +11,13 @@ import (
 
 var arrayPosition = regexp.MustCompile(`\.[0-9]+(\.|$)`)
 
-// isRefusal reports whether a reply says that a document cannot be indexed.
+// isRefusal reports whether a reply has an error about a document that cannot be indexed.
 func isRefusal(reply bson.D) bool {
 	code := max(errorCode(reply), writeErrorCode(reply))
 	return code == 171 || code == 16746
 }
 
-// isMulti reports whether a command writes several documents by one statement.
+// isMulti reports whether a command has a statement that updates several documents.
 func isMulti(cmd bson.D) bool {
 	updates, _ := lookup(cmd, "updates").(bson.A)
 	for _, u := range updates {
@@ -28,7 +28,7 @@ func isMulti(cmd bson.D) bool {
 	return false
 }
 
-// isUpsert reports whether a command may make a document out of its query.
+// isUpsert reports whether a command may insert a document made from its query.
 func isUpsert(cmd bson.D) bool {
 	updates, _ := lookup(cmd, "updates").(bson.A)
 	for _, u := range updates {
@@ -39,7 +39,7 @@ func isUpsert(cmd bson.D) bool {
 	return lookup(cmd, "upsert") == true
 }
 
-// sortFields puts the fields of all documents in v into the order of their names.
+// sortFields sorts the fields of all documents in v by name.
 func sortFields(v any) any {
 	switch v := v.(type) {
 	case bson.D:
@@ -59,7 +59,7 @@ func sortFields(v any) any {
 	return v
 }
 
-// byNames puts the fields of a document into the order of their names, those after a leading _id.
+// byNames sorts the fields of a document by name. A leading _id keeps its place.
 func byNames(v any) any {
 	row, _ := v.(bson.D)
 	out := slices.Clone(row)
@@ -71,7 +71,7 @@ func byNames(v any) any {
 	return out
 }
 
-// sortArrays puts the elements of all arrays in v into the order of their texts.
+// sortArrays sorts the elements of all arrays in v by their text.
 func sortArrays(v any) any {
 	switch v := v.(type) {
 	case bson.D:
@@ -110,8 +110,8 @@ func writeErrorCode(reply bson.D) int32 {
 	return errorCode(first)
 }
 
-// mentions reports whether some field in v, at any depth, satisfies f; path is that of the nearest
-// field that is no operator.
+// mentions reports whether f returns true for some field in v, at any depth. The path that f gets
+// is the nearest field name outside that is not an operator.
 func mentions(v any, path string, f func(path, key string, value any) bool) bool {
 	switch v := v.(type) {
 	case bson.D:
@@ -134,7 +134,7 @@ func mentions(v any, path string, f func(path, key string, value any) bool) bool
 	return false
 }
 
-// isNullish reports whether a missing value can satisfy a comparison with v.
+// isNullish reports whether a missing field can satisfy a comparison with v.
 func isNullish(v any) bool {
 	return v == nil || v == primitive.MinKey{} || v == primitive.MaxKey{}
 }
@@ -143,7 +143,7 @@ func mentionsKey(v any, key string) bool {
 	return mentions(v, "", func(_, k string, _ any) bool { return k == key })
 }
 
-// sameCount reports whether two replies hold equally many documents.
+// sameCount reports whether two replies have the same number of documents.
 func sameCount(a, b bson.D) bool {
 	ra, _ := lookup(a, "rows").(bson.A)
 	rb, _ := lookup(b, "rows").(bson.A)

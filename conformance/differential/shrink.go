@@ -9,13 +9,13 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// shrinkBudget bounds how many times a difference is tried again, shrinkTime how long.
+// shrinkBudget limits how often a shrinker replays a scenario, and shrinkTime for how long.
 const (
 	shrinkBudget = 3000
 	shrinkTime   = 20 * time.Second
 )
 
-// shrinker makes a scenario smaller while its last command keeps showing a difference of the same
+// shrinker makes a scenario smaller as long as its last command shows a difference of the same
 // kind.
 type shrinker struct {
 	ctx  context.Context
@@ -24,12 +24,12 @@ type shrinker struct {
 	diff *difference
 	left int
 	end  time.Time
-	// standing is set while both servers still hold what the last command, which does not write,
-	// differs on: it is then asked again without playing the scenario from the start.
+	// standing is true if the last command only reads and the servers still hold the data for it.
+	// Then only this command is sent again, and the scenario is not replayed.
 	standing bool
 }
 
-// shrink returns a smaller scenario that shows the difference d, and the replies that it gets.
+// shrink returns a smaller scenario that shows a difference like d, with the replies to it.
 func shrink(ctx context.Context, p *pair, s scenario, d *difference) (scenario, *difference) {
 	r := &shrinker{ctx: ctx, pair: p, best: s, diff: d, left: shrinkBudget, end: time.Now().Add(shrinkTime)}
 	if last := len(s.Steps) - 1; !isWrite(s.Steps[last]) {
@@ -46,14 +46,14 @@ func shrink(ctx context.Context, p *pair, s scenario, d *difference) (scenario, 
 	return r.best, r.diff
 }
 
-// try keeps the scenario if it still shows the difference.
+// try keeps the new steps if they still show the difference.
 func (r *shrinker) try(steps []bson.D) bool {
 	if r.left--; r.left < 0 || len(steps) == 0 || time.Now().After(r.end) {
 		return false
 	}
 	d, err := r.play(steps)
 	if err != nil {
-		r.left = 0 // a server is gone: what is found so far must do
+		r.left = 0 // a server does not answer, so the shrinker stops
 		return false
 	}
 	if d == nil || !sameKind(d, r.diff) {
@@ -78,14 +78,14 @@ func (r *shrinker) play(steps []bson.D) (*difference, error) {
 	return d, nil
 }
 
-// sameKind reports whether two differences look alike: same outcome and codes on both sides.
+// sameKind reports whether two differences have the same outcome and the same error codes.
 func sameKind(a, b *difference) bool {
 	return a.After == b.After &&
 		errorCode(a.A) == errorCode(b.A) && errorCode(a.B) == errorCode(b.B) &&
 		writeErrorCode(a.A) == writeErrorCode(b.A) && writeErrorCode(a.B) == writeErrorCode(b.B)
 }
 
-// dropSteps leaves out commands: first large runs of them, then single ones.
+// dropSteps removes commands: first long runs of them, then single ones.
 func (r *shrinker) dropSteps() bool {
 	changed := false
 	for size := len(r.best.Steps) / 2; size > 0; size /= 2 {
@@ -100,7 +100,7 @@ func (r *shrinker) dropSteps() bool {
 	return changed
 }
 
-// simplifyStep makes one command smaller.
+// simplifyStep replaces one command by a simpler one.
 func (r *shrinker) simplifyStep(i int) bool {
 	changed := false
 	for again := true; again && r.left > 0; {
@@ -120,7 +120,7 @@ func (r *shrinker) simplifyStep(i int) bool {
 	return changed
 }
 
-// simplerCommands returns the variants of a command with one thing less. The command's name stays.
+// simplerCommands returns variants of a command that lack one part. The command's name stays.
 func simplerCommands(cmd bson.D) []bson.D {
 	var out []bson.D
 	for _, v := range simplerFields(cmd, 1) {
@@ -133,7 +133,7 @@ func simplerCommands(cmd bson.D) []bson.D {
 	return out
 }
 
-// hasStatements reports whether a command that writes by statements has one.
+// hasStatements reports whether a write has at least one statement.
 func hasStatements(cmd bson.D) bool {
 	for _, name := range []string{"updates", "deletes"} {
 		if list, isList := lookup(cmd, name).(bson.A); isList && len(list) == 0 {
@@ -143,15 +143,15 @@ func hasStatements(cmd bson.D) bool {
 	return true
 }
 
-// endsWithID reports whether a sort leaves no order open: without _id another difference would be
-// found.
+// endsWithID reports whether a sort ends with _id and so is a total order. Another sort could show
+// a different difference.
 func endsWithID(sort any) bool {
 	keys, _ := sort.(bson.D)
 	return len(keys) > 0 && keys[len(keys)-1].Key == "_id"
 }
 
-// sameIDs reports whether all documents of an insert have the _id that they had: it gives them
-// their order.
+// sameIDs reports whether an insert still has the same _id for each of its documents. They
+// determine the order of the documents.
 func sameIDs(cmd, smaller bson.D) bool {
 	before, _ := lookup(cmd, "documents").(bson.A)
 	after, _ := lookup(smaller, "documents").(bson.A)
@@ -162,7 +162,7 @@ func sameIDs(cmd, smaller bson.D) bool {
 	})
 }
 
-// simpler returns smaller variants of a value, the boldest first.
+// simpler returns smaller variants of a value, the smallest first.
 func simpler(v any) []any {
 	switch v := v.(type) {
 	case bson.D:
@@ -187,7 +187,8 @@ func simpler(v any) []any {
 	return []any{int32(1), "a"}
 }
 
-// simplerFields leaves out or simplifies each field from the given one on.
+// simplerFields returns variants of a document in which one field is removed or simplified. It
+// begins at the field with index from.
 func simplerFields(d bson.D, from int) []any {
 	var out []any
 	for size := (len(d) - from) / 2; size > 1; size /= 2 {
@@ -200,7 +201,7 @@ func simplerFields(d bson.D, from int) []any {
 	}
 	for i := from; i < len(d); i++ {
 		if len(d) == 1 && from == 0 {
-			out = append(out, inside(d[i].Value)...) // a level less
+			out = append(out, inside(d[i].Value)...) // removes one level
 		}
 		for _, s := range simpler(d[i].Value) {
 			c := slices.Clone(d)
@@ -211,7 +212,7 @@ func simplerFields(d bson.D, from int) []any {
 	return out
 }
 
-// inside returns what an operator is applied to.
+// inside returns the operands of an operator.
 func inside(v any) []any {
 	var out []any
 	switch v := v.(type) {

@@ -9,10 +9,10 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// hasLastDigits reports whether replies are equal but for the last digits of what transcendental
-// functions compute: the manual promises no number of digits. A covariance multiplies such a rest,
-// up to 2^-52 of a value near 1, with a deviation, up to about 30 of the values here, which a sum
-// of 0 shows.
+// hasLastDigits reports whether the replies differ only in the last digits of the results of
+// transcendental functions. The manual does not promise a number of digits. In a covariance, such
+// an error of up to 2^-52 near 1 is multiplied by a deviation, which is up to about 30 for the
+// values generated here. If the covariance is about 0, the product is visible.
 func hasLastDigits(cmd bson.D, d *difference) bool {
 	if !slices.ContainsFunc(transcendental, func(name string) bool { return mentionsKey(cmd, name) }) {
 		return false
@@ -22,21 +22,21 @@ func hasLastDigits(cmd bson.D, d *difference) bool {
 		nearly = nearlyEqual(-14)
 	}
 	a, b := d.A, d.B
-	if mentionsKey(cmd, "$addToSet") { // which has no order
+	if mentionsKey(cmd, "$addToSet") { // the order of $addToSet is open
 		a, b = sortArrays(a).(bson.D), sortArrays(b).(bson.D)
 	}
 	return equalReplyBy(a, b, nearly)
 }
 
-// transcendental are the operators whose decimal results are not exact.
+// transcendental lists the operators whose decimal results are not exact.
 var transcendental = []string{
 	"$exp", "$ln", "$log", "$log10", "$pow", "$sqrt", "$sin", "$cos", "$tan", "$asin", "$acos", "$atan",
 	"$atan2", "$sinh", "$cosh", "$tanh",
 	"$asinh", "$acosh", "$atanh", "$degreesToRadians", "$radiansToDegrees", "$stdDevPop", "$stdDevSamp",
 }
 
-// nearlyEqual returns equalValue but for the last digits of decimals: they may differ by 1e-30 of
-// the first, and where an exponent is given, by ten to that.
+// nearlyEqual returns a function like equalValue that lets decimals differ by 1e-30 of the first
+// one. If exponent is negative, all numbers may also differ by 10^exponent.
 func nearlyEqual(exponent int64) func(a, b any) bool {
 	absolute := new(big.Rat)
 	if exponent < 0 {
@@ -80,7 +80,7 @@ func nearDecimals(x, y primitive.Decimal128, absolute *big.Rat) bool {
 	return gap.Abs(gap).Cmp(limit) <= 0
 }
 
-// numberRat returns a finite decimal's value.
+// numberRat returns the value of a decimal. It fails for NaN and infinities.
 func numberRat(d primitive.Decimal128) (*big.Rat, bool) {
 	text, _ := numberText(d)
 	return new(big.Rat).SetString(text)

@@ -4,13 +4,13 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// modifier makes the argument of one update operator on one path.
+// modifier generates the argument of an update operator for one path.
 type modifier struct {
 	name string
 	make func(g *generator) any
 }
 
-// modifiers is the table of update operators.
+// modifiers lists the update operators with their weights.
 var modifiers = []modifier{
 	{"$set", func(g *generator) any { return g.value(2) }},
 	{"$set", func(g *generator) any { return g.value(2) }},
@@ -49,7 +49,7 @@ var modifiers = []modifier{
 	}},
 }
 
-// amount is mostly a number.
+// amount returns a value that is mostly a number.
 func (g *generator) amount() any {
 	if g.chance(15) {
 		return g.scalar()
@@ -80,7 +80,7 @@ func (g *generator) push() any {
 	return p
 }
 
-// target is a path to change: sometimes into arrays, sometimes with $[] or $[e].
+// target returns a path to update. Some paths lead into arrays, some contain $[] or $[e].
 func (g *generator) target(filters *bson.A) string {
 	p := pick(g, []string{"a", "b", "c", "d"})
 	for g.chance(3) {
@@ -106,7 +106,7 @@ func (g *generator) arrayFilter() bson.D {
 	return bson.D{guarded("e."+pick(g, fieldNames), g.predicate(1))}
 }
 
-// operators returns an update document of operators, and its array filters.
+// operators returns an update document with operators, and its array filters.
 func (g *generator) operators() (bson.D, bson.A) {
 	u := bson.D{}
 	var filters bson.A
@@ -116,7 +116,8 @@ func (g *generator) operators() (bson.D, bson.A) {
 			continue
 		}
 		target := func() string {
-			// a sort by times that one statement gave several documents would show in which order
+			// $currentDate gets fields that no sort uses. The times would show in which order a
+			// multi-update has updated its documents.
 			if m.name == "$currentDate" {
 				return pick(g, []string{"at", "at", "at.a", "at.b"})
 			}
@@ -134,8 +135,8 @@ func (g *generator) operators() (bson.D, bson.A) {
 	return u, filters
 }
 
-// update returns a statement's u with its array filters. A replacement cannot be applied to several
-// documents.
+// update returns the field u of a statement, and its array filters. It returns no replacement for a
+// multi-update, where replacements are invalid.
 func (g *generator) update(multi bool) (any, bson.A) {
 	switch {
 	case g.chance(40):
@@ -155,13 +156,13 @@ func (g *generator) update(multi bool) (any, bson.A) {
 	return g.operators()
 }
 
-// positional returns a filter on an array and an update of the element that it found.
+// positional returns a filter on an array, and an update of the array element that it matched.
 func (g *generator) positional() (bson.D, bson.D) {
 	path := pick(g, []string{"a", "b", "a.b"})
 	f := bson.D{{"_id", g.anyID()}}
 	scalar := func() any {
 		v := g.scalar()
-		for isNullish(v) && path == "a.b" { // see guarded
+		for isNullish(v) && path == "a.b" { // null after a dot, see guarded
 			v = g.scalar()
 		}
 		return v

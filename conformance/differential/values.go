@@ -9,19 +9,19 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// generator makes random documents and commands. Two generators with equal sources make the same
-// ones.
+// generator generates random documents and commands. Two generators with the same source generate
+// the same ones.
 type generator struct {
 	rnd        *rand.Rand
 	scanB      bool
-	ids        []any // the _id values of the documents that were made
+	ids        []any // the _id values of the generated documents
 	predicates []predicate
 	families   families
 	calls      []operator
 	stages     []stageMaker
 	scope      []string // the variables that an expression may use
-	indexed    bool     // the group's collections have indexes, so that what is found has the order of one
-	repeated   bool     // several documents may have one _id where the pipeline stands
+	indexed    bool     // the collections have indexes, which determine the order of the documents found
+	repeated   bool     // at this point of the pipeline several documents may have the same _id
 }
 
 func newGenerator(rnd *rand.Rand, scanB bool, f families) *generator {
@@ -39,12 +39,13 @@ func newGenerator(rnd *rand.Rand, scanB bool, f families) *generator {
 	return g
 }
 
-// chance is true in one of n calls.
+// chance returns true in one of n calls, on average.
 func (g *generator) chance(n int) bool { return g.rnd.IntN(n) == 0 }
 
 func pick[T any](g *generator, list []T) T { return list[g.rnd.IntN(len(list))] }
 
-// idPrefix begins every ObjectId that a generator makes, so that those of a server are told apart.
+// idPrefix is the beginning of all generated ObjectIds. It distinguishes them from ObjectIds of a
+// server.
 var idPrefix = [8]byte{0x5f, 0xd1, 0xff, 0xff, 0xd1, 0xff, 0xff, 0x00}
 
 func generatorID(n byte) primitive.ObjectID {
@@ -59,18 +60,18 @@ func isGeneratorID(id primitive.ObjectID) bool { return [8]byte(id[:8]) == idPre
 func decimal(text string) primitive.Decimal128 {
 	d, err := primitive.ParseDecimal128(text)
 	if err != nil {
-		panic(err) // a literal of this file
+		panic(err) // cannot happen: s is a constant in this file
 	}
 	return d
 }
 
-// plainNumbers are met often, so that values collide across types.
+// plainNumbers are generated often, so that equal numbers of different types occur.
 var plainNumbers = []any{
 	int32(0), int32(1), int32(2), int32(3), int32(5), int32(-1), int64(1), int64(2), int64(5), 1.0, 2.0, 1.5, -1.0, 0.0,
 	decimal("1"), decimal("2"), decimal("1.5"),
 }
 
-// edgeNumbers are the ends of the number types and the places where they meet.
+// edgeNumbers are the limits of the number types, and values where the types overlap.
 var edgeNumbers = []any{
 	math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 0.1, -2.5, 1e300, 5e-324, math.MaxFloat64,
 	float64(1 << 53), float64(1<<53) + 2, int64(1<<53 + 1), int64(math.MaxInt64), int64(math.MinInt64),
@@ -89,7 +90,7 @@ var texts = []string{
 	"x y", "abcabc", "a\nb", "日本", "z",
 }
 
-// rareScalars are the types that applications seldom store.
+// rareScalars have types that applications seldom store.
 var rareScalars = []any{
 	primitive.MinKey{},
 	primitive.MaxKey{},
@@ -143,7 +144,7 @@ func (g *generator) value(depth int) any {
 
 func (g *generator) array(depth int) bson.A {
 	a := bson.A{}
-	objects := g.chance(3) // arrays of documents are what $elemMatch and dotted paths are for
+	objects := g.chance(3) // $elemMatch and dotted paths need arrays of documents
 	for range g.rnd.IntN(5) {
 		if objects && depth > 0 {
 			a = append(a, g.subdocument(depth-1))
@@ -172,7 +173,7 @@ func (g *generator) names(n int) []string {
 	return names
 }
 
-// document returns a document to store, with an _id that no earlier one has.
+// document returns a document to insert. Its _id is new.
 func (g *generator) document() bson.D {
 	id := g.freshID()
 	g.ids = append(g.ids, id)
@@ -202,7 +203,7 @@ func (g *generator) freshID() any {
 	return int32(n)
 }
 
-// anyID returns the _id of a document, or seldom one that no document has.
+// anyID returns the _id of an existing document or, seldom, one that does not exist.
 func (g *generator) anyID() any {
 	if len(g.ids) == 0 || g.chance(10) {
 		return int32(1000 + g.rnd.IntN(10))
@@ -210,7 +211,7 @@ func (g *generator) anyID() any {
 	return pick(g, g.ids)
 }
 
-// path returns a dotted path that documents are likely to have.
+// path returns a dotted path that the documents are likely to have.
 func (g *generator) path() string {
 	p := pick(g, []string{"a", "a", "a", "b", "b", "c"})
 	for g.chance(3) {
@@ -219,7 +220,7 @@ func (g *generator) path() string {
 	return p
 }
 
-// numberText writes a number so that equal numbers of all types have equal texts.
+// numberText formats a number. Equal numbers of different types have the same text.
 func numberText(v any) (string, bool) {
 	switch v := v.(type) {
 	case int32:
@@ -238,7 +239,7 @@ func numberText(v any) (string, bool) {
 		return new(big.Rat).SetFloat64(v).RatString(), true
 	case primitive.Decimal128:
 		n, exp, err := v.BigInt()
-		if err != nil { // NaN or an infinity
+		if err != nil { // NaN and infinities
 			return v.String(), true
 		}
 		r := new(big.Rat).SetInt(n)

@@ -7,15 +7,15 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// newerCodes are codes of the 9.0 engine and what 8.0 answers.
+// newerCodes maps error codes of the 9.0 engine to the codes of 8.0.
 var newerCodes = map[int32]int32{
 	10503902: 51744, 10503903: 51745, 10503904: 51746, // $replaceOne, $replaceAll: replacement, find, input
-	9711600: 40096, 9711601: 40097, // $indexOfArray: the start's type, its sign
-	12109300: 40105, // $graphLookup without what it needs
+	9711600: 40096, 9711601: 40097, // $indexOfArray: the type and the sign of the start
+	12109300: 40105, // $graphLookup: a missing argument
 	8745900:  40400, // $mergeObjects in $bucketAuto
 }
 
-// olderCode returns the code of 8.0 for one of the 9.0 engine.
+// olderCode translates an error code of the 9.0 engine to the code of 8.0.
 func olderCode(code any) any {
 	n, _ := code.(int32)
 	if older, isNew := newerCodes[n]; isNew {
@@ -24,11 +24,11 @@ func olderCode(code any) any {
 	return code
 }
 
-// engineFault is the code of an internal error of the 9.0 alpha engine: a comparison with a symbol
-// on an indexed field. It is no answer that another server could give.
+// engineFault is the code of an internal error of the 9.0 alpha engine. It occurs for a comparison
+// with a symbol on an indexed field. No other server can be expected to return it.
 const engineFault = 4457011
 
-// newConversions are the types that only the 9.0 engine converts, by the target's name.
+// newConversions lists the types that only the 9.0 engine converts, by the name of the target type.
 var newConversions = map[any][]any{
 	"string": {
 		"object", "array", "regex", "javascript", "javascriptWithScope", "symbol", "timestamp",
@@ -43,7 +43,7 @@ func refuseConversion(name string, arg any) any {
 			arg = list[0]
 		}
 		if isNew, known := isNewConstant(arg); known && isNew {
-			return op("$toInt", "no number") // refused where the constant is computed, which is before any document
+			return op("$toInt", "no number") // a constant is computed, and so rejected, before any document is read
 		} else if known {
 			return nil
 		}
@@ -68,8 +68,8 @@ func refuseConversion(name string, arg any) any {
 	return cond(typeIn(lookup(spec, "input"), newConversions[text]...), otherwise, op(name, arg))
 }
 
-// isNewConstant reports whether a value is a constant, and one of those that 8.0 does not convert
-// to text.
+// isNewConstant reports whether a value is an array or a document, neither of which 8.0 converts to
+// a string. known reports whether the value is certainly a constant.
 func isNewConstant(v any) (isNew, known bool) {
 	switch v := v.(type) {
 	case bson.A:
@@ -83,7 +83,8 @@ func isNewConstant(v any) (isNew, known bool) {
 	return false, false
 }
 
-// failingConversion is refused (241) where it is computed, and not before.
+// failingConversion returns an expression that fails with code 241 when it is evaluated, but not
+// when it is parsed.
 func failingConversion() bson.D {
 	return op("$toInt", op("$concat", bson.A{"no number: ", op("$type", "$$ROOT")}))
 }

@@ -7,9 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// writesOneByOne reports whether a statement that updates several documents, and fails on both
-// servers, has one outcome for each document, and both servers' collections and errors are made of
-// these outcomes.
+// writesOneByOne explains different outcomes of an update of several documents that fails on both
+// servers. It repeats the update for each document separately. It reports whether the servers then
+// agree, and the different collections and errors are made of these outcomes.
 func (p *pair) writesOneByOne(ctx context.Context, c *asked) bool {
 	if !isMulti(c.cmd) || !c.Failed && (!hasErrors(c.A) || !hasErrors(c.B)) {
 		return false
@@ -32,8 +32,8 @@ func (p *pair) writesOneByOne(ctx context.Context, c *asked) bool {
 	return !wrote && isMixture(left.A, before.A, after.A) && isMixture(left.B, before.A, after.A)
 }
 
-// updateEach applies an update to one document after another, and returns the codes of its errors.
-// It is false where the servers differ.
+// updateEach applies an update to one document after the other and returns the error codes. It
+// returns false if the servers differ.
 func (p *pair) updateEach(ctx context.Context, cmd bson.D, documents bson.D) ([]int32, bool) {
 	var codes []int32
 	rows, _ := lookup(documents, "rows").(bson.A)
@@ -59,7 +59,8 @@ func (p *pair) updateEach(ctx context.Context, cmd bson.D, documents bson.D) ([]
 	return codes, true
 }
 
-// isMixture reports whether each document of a collection is as it was before or after.
+// isMixture reports whether each document of a collection is equal to one from before or after the
+// update.
 func isMixture(left, before, after bson.D) bool {
 	rows, _ := lookup(left, "rows").(bson.A)
 	was, _ := lookup(before, "rows").(bson.A)
@@ -70,8 +71,9 @@ func isMixture(left, before, after bson.D) bool {
 	})
 }
 
-// refusesOneByOne reports whether an index that cannot be made, or a sort that cannot be done, is
-// refused for one reason by both servers for each document alone, and their errors are among these.
+// refusesOneByOne explains different errors of a createIndexes, find or findAndModify. It repeats
+// the command on each document separately. It reports whether the servers then agree, and both
+// original errors are among the errors found.
 func (p *pair) refusesOneByOne(ctx context.Context, c *asked) bool {
 	a, b := errorCode(c.A), errorCode(c.B)
 	if a == 0 || b == 0 || c.cmd[0].Key != "createIndexes" && c.cmd[0].Key != "find" &&
@@ -94,10 +96,10 @@ func (p *pair) refusesOneByOne(ctx context.Context, c *asked) bool {
 	return slices.Contains(codes, a) && slices.Contains(codes, b)
 }
 
-// aloneCollection holds one document.
+// aloneCollection is a collection with a single document.
 const aloneCollection = "alone"
 
-// refuseAlone sends a command on a collection that has one document alone.
+// refuseAlone runs a command on a collection that contains only the given document.
 func (p *pair) refuseAlone(ctx context.Context, cmd, document bson.D) (*difference, error) {
 	insert := insertCommand(document)
 	insert[0].Value = aloneCollection
@@ -113,8 +115,8 @@ func (p *pair) refuseAlone(ctx context.Context, cmd, document bson.D) (*differen
 	return d, nil
 }
 
-// upsertsAlike reports whether replies, or collections, differ in the order of the fields of one
-// document alone: the one that an upsert made.
+// upsertsAlike reports whether the replies or collections differ in a single document, and there
+// only in the order of the fields. This is the upserted document.
 func upsertsAlike(_ *pair, _ context.Context, c *asked) bool {
 	if !isUpsert(c.cmd) || len(c.A) != len(c.B) {
 		return false
@@ -149,8 +151,8 @@ func upsertsAlike(_ *pair, _ context.Context, c *asked) bool {
 	return made == 1
 }
 
-// mergesAlike reports whether the collection that a $merge wrote differs in documents whose fields
-// have the order of their names.
+// mergesAlike reports whether the collections after a $merge are equal, if server B's documents
+// that differ are sorted by field name.
 func mergesAlike(_ *pair, _ context.Context, c *asked) bool {
 	return c.After && mentionsKey(c.cmd, "$merge") &&
 		equalMultiset(lookup(c.A, "rows"), lookup(c.B, "rows"), func(a, b any) bool {

@@ -1,8 +1,8 @@
-// Package driver runs the official Go driver's own tests against a Sheaf server: the unified
-// specification tests that the module go.mongodb.org/mongo-driver ships, through the runner that
-// the module exports.
+// Package driver runs the tests of the official Go driver, version 1, against a Sheaf server. These
+// are the unified specification tests in the module go.mongodb.org/mongo-driver. The module exports
+// a runner for them.
 //
-// The server comes from package target. A test that cannot pass yet, or never will, stands in
-// exclusions.go with its reason; SHEAF_ALL=1 runs those too. The last lines of a run count what
-// passed and list what was left out.
+// Package target finds the server. Tests that cannot pass yet, or never will, are listed in
+// exclusions.go with a reason. SHEAF_ALL=1 runs them too. At the end, a run prints how many tests
+// passed and which ones were left out.
 package driver

@@ -25,9 +25,9 @@ import (
 
 const driverModule = "go.mongodb.org/mongo-driver"
 
-// areas are the folders of the driver's testdata whose unified tests are run. Those of
-// client-side-operations-timeout pass where nothing else runs: their timeouts leave a server ten
-// milliseconds.
+// areas lists the folders of the driver's testdata whose unified tests are run. The folder
+// client-side-operations-timeout is not among them. Its tests give a server ten milliseconds, so
+// they fail on a busy machine.
 var areas = []string{
 	"crud/unified",
 	"collection-management",
@@ -47,7 +47,7 @@ var areas = []string{
 	"server-discovery-and-monitoring/unified",
 }
 
-// uri is the server under test; empty if there is none.
+// uri is the URI of the server under test. It is empty if no server was found.
 var uri string
 
 func TestMain(m *testing.M) {
@@ -57,16 +57,16 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) int {
 	found, stop, err := target.Find()
 	if errors.Is(err, target.ErrNone) {
-		return m.Run() // every test skips itself
+		return m.Run() // without a server every test skips itself
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer stop()
-	// What the tests expect of a replica set they do not expect of a direct connection to its
-	// member. With the set's name, the driver's set-up knows what it connects to before it has the
-	// server's first answer, for which it does not wait.
+	// The tests expect a replica set, and some fail with a direct connection to a member. The name
+	// of the set in the URI also helps the driver's setup: it does not wait for the server's first
+	// answer to learn what it is connected to.
 	uri = strings.Replace(found, "directConnection=true", "replicaSet=rs0", 1)
 	if err := mtest.Setup(mtest.NewSetupOptions().SetURI(uri)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -87,7 +87,7 @@ func needServer(t *testing.T) {
 	}
 }
 
-// testdata returns the folder of the driver's module that holds its tests.
+// testdata returns the folder of tests in the driver's module.
 func testdata(t *testing.T) string {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", driverModule).Output()
@@ -100,11 +100,11 @@ func testdata(t *testing.T) string {
 // tally counts the tests of an area by outcome.
 type tally struct {
 	passed, failed int
-	notForUs       []string // why the test files or the driver's runner left tests out, once for each test
-	left           []string // the excluded ones, with their reasons
+	notForUs       []string // why the test files or the driver's runner skipped tests, one entry per test
+	left           []string // the excluded tests with their reasons
 }
 
-// add counts a test. reason is that of exclusions.go, or "".
+// add counts a test. The reason comes from exclusions.go. It is empty if the test is not excluded.
 func (c *tally) add(t *testing.T, test *unified.TestCase, name, reason string) {
 	switch {
 	case reason != "":
@@ -164,7 +164,7 @@ func runFile(t *testing.T, c *tally, area, file string) {
 	}
 	name := path.Join(area, filepath.Base(file))
 	requirements, cases := unified.ParseTestFile(t, content, false, unified.NewOptions().SetRunKillAllSessions(false))
-	// A file whose requirements name another server is skipped as a whole: count what is in it.
+	// If a file requires another server, the runner skips the whole file. Its tests still count.
 	defer func() {
 		if t.Skipped() {
 			c.notForUs = append(c.notForUs, slices.Repeat([]string{unmet(requirements)}, len(cases))...)
@@ -186,7 +186,7 @@ func runFile(t *testing.T, c *tally, area, file string) {
 	}
 }
 
-// skipReason returns why the driver's runner skipped a test.
+// skipReason returns the reason why the driver's runner skipped a test.
 func skipReason(test *unified.TestCase) string {
 	if test.SkipReason != nil {
 		return "the test file: " + *test.SkipReason
@@ -197,8 +197,8 @@ func skipReason(test *unified.TestCase) string {
 	return "the driver's runner skips it: " + test.Description
 }
 
-// unmet describes the requirements of a test, or of a file, that this server may not meet; "" if it
-// has none.
+// unmet describes the requirements of a test or a file that this server may not meet. It returns ""
+// if there are no requirements.
 func unmet(requirements []mtest.RunOnBlock) string {
 	var blocks []string
 	for _, r := range requirements {
@@ -224,8 +224,8 @@ func unmet(requirements []mtest.RunOnBlock) string {
 	return "needs " + strings.Join(slices.Compact(blocks), "; or ")
 }
 
-// runCase runs one test. The runner panics where a document lacks what it looks for: that is a
-// failure of the test.
+// runCase runs one test. The runner panics if a document lacks an expected field. This counts as a
+// failed test.
 func runCase(t *testing.T, test *unified.TestCase) {
 	mt := mtest.New(t, mtest.NewOptions().RunOn(test.RunOnRequirements...).CreateClient(false))
 	defer func() {
@@ -238,8 +238,8 @@ func runCase(t *testing.T, test *unified.TestCase) {
 	}
 }
 
-// programs are the driver's own test programs, for tests of an older form and those in prose. What
-// skip names is left out, for the reason that follows.
+// programs lists the driver's own test functions for prose tests and for tests in older formats.
+// skip is a pattern of tests to leave out, and reason the reason for it.
 var programs = []struct{ pkg, test, skip, reason string }{
 	{"/mongo/integration", "TestUnifiedSpecs/read-write-concern", "", ""},
 	{"/mongo", "TestReadWriteConcernSpec", "", ""},
@@ -263,7 +263,7 @@ var programs = []struct{ pkg, test, skip, reason string }{
 	{"/mongo/integration", "TestChangeStream_ReplicaSet", "", ""},
 }
 
-// TestPrograms runs the driver's own test programs.
+// TestPrograms runs the driver's own test functions.
 func TestPrograms(t *testing.T) {
 	needServer(t)
 	for _, r := range programs {
@@ -289,8 +289,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// emptyServer drops all databases of users: a program expects to be the first one. Its tests drop
-// their collections behind them, not before, and the names recur in others.
+// emptyServer drops all databases of users. The driver's tests drop their collections only at the
+// end, so leftovers with the same names would disturb them.
 func emptyServer(ctx context.Context, t *testing.T) {
 	t.Helper()
 	client, err := mongo.Connect(ctx, options.Client().ApplyURI(uri))

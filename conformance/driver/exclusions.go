@@ -2,8 +2,8 @@ package driver
 
 import "path"
 
-// exclusion names tests that are left out. File and Test are patterns as of path.Match; an empty
-// Test is all of a file.
+// exclusion excludes tests. File and Test are patterns for path.Match. An empty Test excludes all
+// tests of a file.
 type exclusion struct {
 	File   string // area/file.json
 	Test   string
@@ -12,14 +12,14 @@ type exclusion struct {
 
 const threeMembers = "they wait for the events of a set of three members (issue 11)"
 
-// exclusions is the whole list.
+// exclusions lists all excluded tests.
 var exclusions = []exclusion{
 	{"server-discovery-and-monitoring/unified/logging-replicaset.json", "Topology lifecycle", threeMembers},
 	{"server-discovery-and-monitoring/unified/logging-replicaset.json", "Successful heartbeat", threeMembers},
 	{"server-selection/logging/replica-set.json", "", threeMembers},
 }
 
-// excluded returns why a test is left out, or "".
+// excluded returns the reason why a test is excluded, or "".
 func excluded(file, test string) string {
 	for _, e := range exclusions {
 		if matches(e.File, file) && (e.Test == "" || matches(e.Test, test)) {

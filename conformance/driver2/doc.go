@@ -1,10 +1,9 @@
-// Package driver2 runs the own test suites of the official Go driver, version 2, against the
-// server: its unified specification tests, its integration tests and those of its packages that
-// need a server.
+// Package driver2 runs the test suites of the official Go driver, version 2, against the server.
+// These are its unified specification tests, its integration tests, and the tests of the packages
+// that need a server.
 //
-// The specification files are those of the last driver module that carries them.
-// SHEAF_SPECIFICATIONS names a checkout of the repository mongodb/specifications to use in their
-// place, which is newer.
+// The specification files come from the last driver module that contains them. SHEAF_SPECIFICATIONS
+// can name a checkout of the repository mongodb/specifications, whose files are newer.
 //
-// What is left out stands in exclusions.go, each with its reason.
+// exclusions.go lists the tests that are left out, with the reasons.
 package driver2

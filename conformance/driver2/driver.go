@@ -14,23 +14,23 @@ import (
 
 const (
 	driverModule = "go.mongodb.org/mongo-driver/v2"
-	// driverVersion is the version whose suites are run.
+	// driverVersion is the driver version whose suites are run.
 	driverVersion = "v2.10.0"
 )
 
-// records is the file that answers DNS look-ups in the tests of the package integration.
+// records is a Go file that answers DNS lookups in the tests of the package integration.
 //
 //go:embed testdata/records_test.go
 var records []byte
 
 const recordsFile = "internal/integration/sheaf_records_test.go"
 
-// change is made to a file of the driver's copy. It takes out what depends on the machine.
+// change edits a file of the driver's copy. The changes remove dependencies on the machine.
 type change struct{ file, old, new string }
 
 func changes() []change {
 	return []change{
-		// The driver names the container in its handshake, and its tests expect no such field.
+		// In a container the driver adds a field to its handshake, which its tests do not expect.
 		{
 			"internal/handshake/operation/hello.go", `const dockerEnvPath = "/.dockerenv"`,
 			`const dockerEnvPath = "/no/container"`,
@@ -71,7 +71,8 @@ func copyDriver(dir string) error {
 	return nil
 }
 
-// environment returns this process's environment without what tells the driver of a container.
+// environment returns the environment of this process without the variable by which the driver
+// recognises a container.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(),
 		func(v string) bool { return strings.HasPrefix(v, "KUBERNETES_SERVICE_HOST=") })

@@ -19,10 +19,10 @@ import (
 	"github.com/sheafdb/sheaf/conformance/internal/target"
 )
 
-// packages are those of the driver whose tests need a server.
+// packages lists the driver's packages whose tests need a server.
 var packages = []string{"internal/integration/unified", "internal/integration", "internal/docexamples", "mongo"}
 
-// patience is how long the tests of a package may take.
+// patience limits the time of a package's tests.
 const patience = 15 * time.Minute
 
 func TestDriverSuites(t *testing.T) {
@@ -34,7 +34,7 @@ func TestDriverSuites(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	// The tests of a replica set do not expect a direct connection to its member.
+	// The tests expect a replica set, and some fail with a direct connection to a member.
 	uri := strings.Replace(found, "directConnection=true", "replicaSet=rs0", 1)
 	driver := t.TempDir()
 	if err := copyDriver(driver); err != nil {
@@ -44,8 +44,8 @@ func TestDriverSuites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The folders come first: the pattern of a test in a folder, before the folder's own, makes go
-	// test enter it.
+	// Folders come first in the pattern. If a test in a folder came before the folder, go test
+	// would enter the folder.
 	var left []string
 	for _, spec := range missing {
 		left = append(left, "TestUnifiedSpec/"+spec, "TestUnifiedSpecs/"+spec)
@@ -89,11 +89,11 @@ func TestDriverSuites(t *testing.T) {
 	}
 }
 
-// quick is the value of SHEAF_DRIVER2 that leaves out the tests of slow.
+// quick is a value of the environment variable SHEAF_DRIVER2. It leaves out the slow tests.
 const quick = "quick"
 
-// pattern turns names of tests into the pattern of `go test -run` and -skip, whose parts between
-// slashes are matched one by one.
+// pattern returns a pattern for the flags -run and -skip of `go test`. go test matches the parts
+// between slashes separately.
 func pattern(names ...string) string {
 	var patterns []string
 	for _, name := range names {
@@ -106,15 +106,15 @@ func pattern(names ...string) string {
 	return strings.Join(patterns, "|")
 }
 
-// report is what a package's tests did. Only tests without subtests are counted.
+// report holds the results of a package's tests. It counts only tests without subtests.
 type report struct {
 	passed, skipped int
 	failed          []string
 	output          map[string]string
-	skipReasons     map[string]int // how many tests were skipped for which reason
+	skipReasons     map[string]int // the number of skipped tests per reason
 }
 
-// add counts the tests of another run, too.
+// add adds the results of another run.
 func (r *report) add(other report) {
 	r.passed += other.passed
 	r.skipped += other.skipped
@@ -126,15 +126,15 @@ func (r *report) add(other report) {
 }
 
 const (
-	// maxRetries is how many failed tests of a package are run again. More failures are no
-	// accident.
+	// maxRetries is the largest number of failed tests of a package that are retried. More failures
+	// cannot be coincidences.
 	maxRetries = 5
-	// tries is how often a failed test is run again until it passes.
+	// tries is how often a failed test is retried until it passes.
 	tries = 2
 )
 
-// retry runs each failed test again, alone: many depend on time and fail where the machine is busy.
-// It prints every failure and how the test ended.
+// retry runs each failed test again, alone. Many tests depend on time and fail on a busy machine.
+// retry prints every failure and the result of the retry.
 func (r *report) retry(run func(name string) report) {
 	if len(r.failed) > maxRetries {
 		return
@@ -152,7 +152,7 @@ func (r *report) retry(run func(name string) report) {
 	r.failed = failed
 }
 
-// passesAgain reports whether a test passes in one of its further tries.
+// passesAgain reports whether a failed test passes in one of its retries.
 func passesAgain(name string, run func(name string) report) bool {
 	for range tries {
 		if again := run(name); len(again.failed) == 0 && again.passed > 0 {
@@ -162,11 +162,11 @@ func passesAgain(name string, run func(name string) report) bool {
 	return false
 }
 
-// compile compiles the tests of all packages and downloads what they need, so that an error of
-// either is not taken for a failed test.
+// compile downloads the dependencies of the tests and compiles them before the first run. So an
+// error in this step does not look like a failed test.
 func compile(t *testing.T, driver string) {
 	t.Helper()
-	args := []string{"test", "-exec", "true"} // true runs instead of the tests
+	args := []string{"test", "-exec", "true"} // the program true runs instead of the test binary
 	for _, pkg := range packages {
 		args = append(args, "./"+pkg)
 	}
@@ -175,18 +175,18 @@ func compile(t *testing.T, driver string) {
 	}
 }
 
-// goCommand returns a go command in the driver's own module, whose go.sum knows what its tests
-// need.
+// goCommand returns a go command that runs in the driver's module. Its go.sum covers the
+// dependencies of the tests.
 func goCommand(ctx context.Context, driver string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = driver
-	// -trimpath: the build cache serves other copies of the driver, too.
+	// With -trimpath, copies of the driver in other folders share the build cache.
 	cmd.Env = append(environment(), "GOWORK=off", "GOFLAGS=-mod=readonly -trimpath")
 	return cmd
 }
 
-// runPackage runs tests of a package. If the package fails, but no test in it, the failed test has
-// the package's name.
+// runPackage runs tests of a package. If the package fails without a failed test, the package's
+// name is reported as the failed test.
 func runPackage(t *testing.T, driver, pkg string, which, env []string) report {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -209,7 +209,7 @@ func runPackage(t *testing.T, driver, pkg string, which, env []string) report {
 	return r
 }
 
-// readEvents counts the events of `go test -json`.
+// readEvents counts the results in the output of `go test -json`.
 func readEvents(t *testing.T, out []byte) report {
 	t.Helper()
 	r := report{output: map[string]string{}, skipReasons: map[string]int{}}
@@ -230,7 +230,7 @@ func readEvents(t *testing.T, out []byte) report {
 			results[e.Test] = e.Action
 		}
 	}
-	delete(results, "") // the package itself
+	delete(results, "") // events of the package itself have no test name
 	for name, result := range results {
 		if hasSubtest(results, name, result) {
 			continue
@@ -249,8 +249,8 @@ func readEvents(t *testing.T, out []byte) report {
 	return r
 }
 
-// skipReason finds the reason in the output of a skipped test: what t.Skip printed, behind the
-// place of the call.
+// skipReason finds the reason in the output of a skipped test. It is the text of t.Skip, after the
+// file and line.
 func skipReason(output string) string {
 	reason := "not told"
 	for line := range strings.Lines(output) {
@@ -263,7 +263,8 @@ func skipReason(output string) string {
 	return reason
 }
 
-// hasSubtest reports whether a test is a group whose result follows from a test within it.
+// hasSubtest reports whether a test has a subtest with the given result, which then determines its
+// own.
 func hasSubtest(results map[string]string, name, result string) bool {
 	for other, its := range results {
 		if strings.HasPrefix(other, name+"/") && (result != "fail" || its == "fail") {
@@ -280,7 +281,8 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// TestReasons: what is left out needs what an issue builds, or what no free mongod has.
+// TestReasons checks that each exclusion has a known reason: an issue, or a feature that a free
+// mongod lacks too.
 func TestReasons(t *testing.T) {
 	for _, e := range exclusions() {
 		if !slices.Contains([]string{threeMembers, noSecondary, mongocryptd}, e.reason) {
@@ -289,8 +291,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestAmend: amendments change what the driver's requests look like, in the tests that they name
-// only.
+// TestAmend checks that amendments change the expected requests only in the files and tests that
+// they name.
 func TestAmend(t *testing.T) {
 	t.Setenv("SHEAF_SPECIFICATIONS", "")
 	for _, c := range []struct{ file, in, want string }{

@@ -1,20 +1,20 @@
 package driver2
 
-// exclusion names a test of the driver that is left out. Parts of its name stand between slashes,
-// as `go test -v` prints them.
+// exclusion is a test of the driver that is left out. The name has the form that `go test -v`
+// prints, with slashes between its parts.
 type exclusion struct {
 	test   string
 	reason string
 }
 
-// The reasons. Those with a number name the issue that builds what the test needs.
+// The reasons for exclusions. A number is the issue that will make the test pass.
 const (
 	threeMembers = "needs a replica set of three members (issue 11)"
 	noSecondary  = "selects a secondary, which a set of one member does not have (issue 11)"
 	mongocryptd  = "needs mongocryptd, which the free server does not come with"
 )
 
-// exclusions is the whole list.
+// exclusions lists all excluded tests.
 func exclusions() []exclusion {
 	unified := "TestUnifiedSpec/"
 	return []exclusion{
@@ -32,14 +32,14 @@ func exclusions() []exclusion {
 	}
 }
 
-// slow are the tests that the quick part of the suites leaves out.
+// slow lists the tests that the quick run leaves out.
 func slow() []exclusion {
 	return []exclusion{{"TestClientStress", "loads the server for a minute"}}
 }
 
-// waiting are tests of waitingPackage that wait for the driver's heartbeat again and again, which
-// comes every 10 s. They are run by themselves, with a shorter one: other tests count what a
-// heartbeat sends.
+// waiting lists tests of waitingPackage that wait for the driver's heartbeat many times. By
+// default, a heartbeat comes every 10 s. These tests run separately with a shorter heartbeat
+// interval, because other tests count the heartbeat's messages.
 func waiting() []string {
 	return []string{
 		"TestErrorPropagationAfterEncounteringMultipleErrors", "TestRetryableReadsProse",

@@ -9,18 +9,18 @@ import (
 	"regexp"
 )
 
-// specsVersion is the last version of the driver whose module has specification files.
+// specsVersion is the last driver version whose module contains specification files.
 const specsVersion = "v2.2.0"
 
-// folder says where a folder of specification tests stands in the driver's old module.
+// folder maps a folder of specification tests to its place in the driver's old module.
 type folder struct {
-	spec string // in mongodb/specifications, below source
-	old  string // below testdata
-	// anyFormat takes files of every format; else only those of the unified format.
+	spec string // the folder in mongodb/specifications, relative to source
+	old  string // the folder relative to testdata; empty if the old module does not have it
+	// anyFormat accepts test files of every format. Otherwise only the unified format is accepted.
 	anyFormat bool
 }
 
-// folders is what the driver's suites read.
+// folders lists the folders of test files that the driver's suites read.
 func folders() []folder {
 	return []folder{
 		{spec: "unified-test-format/tests/valid-pass", old: "unified-test-format/valid-pass"},
@@ -61,8 +61,8 @@ func folders() []folder {
 	}
 }
 
-// layOut puts the specification files where the tests of the driver in dir find them, and returns
-// the spec folders that have none.
+// layOut puts the specification files where the tests of the driver in dir look for them. It
+// returns the specification folders without files.
 func layOut(dir string) (missing []string, err error) {
 	root := filepath.Join(dir, "testdata", "specifications", "source")
 	if given := os.Getenv("SHEAF_SPECIFICATIONS"); given != "" {
@@ -84,7 +84,7 @@ func layOut(dir string) (missing []string, err error) {
 	return missing, nil
 }
 
-// linkTree puts every test file of a checkout below root.
+// linkTree links every test file of a checkout into root.
 func linkTree(from, root string) error {
 	from, err := filepath.Abs(from)
 	if err != nil {
@@ -106,8 +106,8 @@ func linkTree(from, root string) error {
 	})
 }
 
-// link puts the test files of a folder of the driver's old module below root, and returns how many
-// there are.
+// link links the test files of one folder of the driver's old module into root. It returns their
+// number.
 func link(f folder, testdata, root string) (n int, err error) {
 	if err := os.MkdirAll(filepath.Join(root, f.spec), 0o755); err != nil {
 		return 0, err
@@ -135,7 +135,8 @@ func link(f folder, testdata, root string) (n int, err error) {
 	return n, nil
 }
 
-// put links a test file below root, or writes what an amendment makes of it.
+// put links a test file into root. If an amendment changes the file, it writes the changed file
+// instead.
 func put(root, name, file string, content []byte) error {
 	to := filepath.Join(root, name)
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
@@ -149,24 +150,24 @@ func put(root, name, file string, content []byte) error {
 	return os.WriteFile(to, amended, 0o600)
 }
 
-// amendment brings a test file up to what the driver sends since it was written. What a request
-// looks like is no matter of the server.
+// amendment changes the requests that a test file expects. The driver has changed since the file
+// was written. Only the driver determines these requests, so the server is still tested.
 type amendment struct {
-	file string // below source
+	file string // the file, relative to source
 	old  *regexp.Regexp
 	new  string
-	// before is set if the files of specsVersion are behind, and newer ones are not.
+	// before is true if only the files of specsVersion need the change, and newer ones do not.
 	before bool
 }
 
 func amendments() []amendment {
-	// The driver asks for a file's document with {_id: {$eq: id}}.
+	// The driver looks up a GridFS file with {_id: {$eq: id}}.
 	byID := regexp.MustCompile(`("filter": \{\s*"_id": )(\{\s*"\$oid": "[0-9a-f]{24}"\s*\})`)
 	return []amendment{
 		{file: "retryable-reads/tests/unified/gridfs-download.json", old: byID, new: `$1{"$$eq": $2}`},
 		{file: "retryable-reads/tests/unified/gridfs-download-serverErrors.json", old: byID, new: `$1{"$$eq": $2}`},
 		{
-			// The getMore of a cursor that is not tailable has no maxTimeMS.
+			// The driver sends no maxTimeMS with the getMore of a cursor that is not tailable.
 			file: "client-side-operations-timeout/tests/runCursorCommand.json", before: true,
 			old: regexp.MustCompile(`(?s)("Non-tailable cursor lifetime remaining timeoutMS applied to getMore if timeoutMode is unset".*?` +
 				`"getMore": .*?"maxTimeMS": \{\s*"\$\$exists": )true`), new: "${1}false",

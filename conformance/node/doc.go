@@ -1,6 +1,5 @@
-// Package node runs scripts of mongosh 2 and Mongoose 9 against a Sheaf server, as their users
-// would.
+// Package node runs scripts of mongosh 2 and Mongoose 9 against a Sheaf server.
 //
-// Each script is a list of checks; it prints a line for each and ends with the count. The npm
-// packages come from package npm. Without npm the tests are skipped.
+// Each script is a list of checks. It prints a line for each check, and at the end their number.
+// The npm packages come from package npm. If npm is not installed, the tests are skipped.
 package node

@@ -17,7 +17,7 @@ import (
 
 const scriptTimeout = 3 * time.Minute
 
-// uri is the server under test; empty if there is none.
+// uri is the URI of the server under test. It is empty if no server was found.
 var uri string
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// output runs a program and returns what it printed; the test fails with that if the program does.
+// output runs a program and returns its output. If the program fails, the test fails and shows the
+// output.
 func output(t *testing.T, limit time.Duration, dir, name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -54,7 +55,8 @@ func output(t *testing.T, limit time.Duration, dir, name string, args ...string)
 
 var closing = regexp.MustCompile(`(?m)^(\d+) checks passed$`)
 
-// runScript copies a script beside the packages, runs it and expects its closing line.
+// runScript copies a script into the folder of the npm packages and runs it. The script must print
+// its closing line.
 func runScript(t *testing.T, script string, command func(dir, script string) (name string, args []string)) {
 	if uri == "" {
 		t.Skip(target.ErrNone)
@@ -64,7 +66,7 @@ func runScript(t *testing.T, script string, command func(dir, script string) (na
 	if err != nil {
 		t.Fatal(err)
 	}
-	work, err := os.MkdirTemp(dir, "run-*") // inside dir, so that imports find node_modules
+	work, err := os.MkdirTemp(dir, "run-*") // a folder inside dir, where imports find node_modules
 	if err != nil {
 		t.Fatal(err)
 	}

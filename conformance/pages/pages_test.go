@@ -25,11 +25,11 @@ const (
 
 var update = flag.Bool("update", false, "write the answers of this run into the page")
 
-// block is a fenced block of the page: commands, each with its answer, or text.
+// block is a fenced block of a page. It contains commands with their answers, or text.
 type block struct {
-	kind  string // console, server or mongosh; js or text are not run
+	kind  string // console, server or mongosh; js and text are not run
 	steps []step
-	body  string // of what is not run
+	body  string // of a block that is not run
 }
 
 type step struct {
@@ -37,16 +37,17 @@ type step struct {
 	answer  string
 }
 
-// prompts begin the commands of each kind of block, and continued their further lines.
+// prompts are the beginnings of commands, by kind of block. continued begins the further lines of a
+// command.
 var prompts = map[string]string{"console": "$ ", "server": "$ ", "mongosh": "> "}
 
 const continued = "| "
 
-// shown are the kinds of blocks that are not run: commands for machines that are not here.
+// shown lists the kinds of blocks that are not run, because their commands are for other machines.
 var shown = map[string]bool{"js": true, "text": true}
 
-// parse splits the page into text and blocks: text[i] stands before blocks[i], the last text at the
-// end.
+// parse splits a page into text and blocks. text[i] precedes blocks[i], and the last text follows
+// the last block.
 func parse(t *testing.T, content string) (text []string, blocks []block) {
 	t.Helper()
 	parts := strings.Split(content, "```")
@@ -101,7 +102,7 @@ func format(text []string, blocks []block) string {
 	return out.String() + text[len(blocks)]
 }
 
-// guide runs a page in a directory of its own.
+// guide runs the commands of a page in a temporary directory.
 type guide struct {
 	t      *testing.T
 	dir    string
@@ -116,7 +117,7 @@ func TestPages(t *testing.T) {
 	if bin == "" {
 		t.Skip("set SHEAF_BIN to the sheaf program")
 	}
-	npm.Packages(t) // the pages need mongosh, and the tour npm for its data
+	npm.Packages(t) // the pages use mongosh, and the tour uses npm to load its data
 	pages, err := filepath.Glob(filepath.Join(docs, "operations", "*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages of operations: %v", err)
@@ -157,7 +158,7 @@ func runPage(t *testing.T, bin, page string) {
 	}
 }
 
-// newGuide makes a directory that looks like the repository to the commands of a page.
+// newGuide creates a directory that looks like the repository to the commands of a page.
 func newGuide(t *testing.T, bin string) *guide {
 	t.Helper()
 	g := &guide{t: t, dir: t.TempDir()}
@@ -176,7 +177,7 @@ func newGuide(t *testing.T, bin string) *guide {
 	return g
 }
 
-// run executes one command and returns what a person would see of it.
+// run executes one command and returns its output as a terminal would show it.
 func (g *guide) run(kind, command string) string {
 	switch kind {
 	case "server":
@@ -189,12 +190,12 @@ func (g *guide) run(kind, command string) string {
 		command = strings.ReplaceAll(command, "127.0.0.1:27017", "127.0.0.1:"+g.port)
 		answer := g.mo.ask(strings.ReplaceAll(command, "\n", " "))
 		if strings.Contains(command, "shutdownServer") {
-			_ = g.server.Wait() // what follows finds its directory free
+			_ = g.server.Wait() // wait until the server has released its directory
 		}
 		return answer
 	}
 	if strings.HasPrefix(command, "go build ") {
-		return "" // the program is there already
+		return "" // the program is already built
 	}
 	if strings.HasPrefix(command, "bin/sheaf ") && !strings.Contains(command, " --dir ") {
 		command += " --uri 'mongodb://127.0.0.1:" + g.port + "/?directConnection=true'"
@@ -216,7 +217,7 @@ func (g *guide) run(kind, command string) string {
 	return withoutWarnings(string(out))
 }
 
-// withoutWarnings leaves out what npm says about the user's settings.
+// withoutWarnings removes npm's messages about the user's settings.
 func withoutWarnings(out string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(out) {
@@ -227,8 +228,8 @@ func withoutWarnings(out string) string {
 	return kept.String()
 }
 
-// serve starts a server on a free port and waits until it is ready. The commands that follow go to
-// it, and no more to the one before.
+// serve starts a server on a free port and waits until it is ready. From now on commands go to this
+// server.
 func (g *guide) serve(command string) {
 	g.mo = nil
 	args := append(strings.Fields(command)[1:], "--port", "0", "--ready-json")
@@ -262,7 +263,7 @@ var changing = []*regexp.Regexp{
 	regexp.MustCompile(`[0-9a-f]{24}`),
 }
 
-// comparable replaces what differs from run to run.
+// comparable replaces the parts of an answer that differ from run to run.
 func comparable(text string) string {
 	for _, r := range changing {
 		text = r.ReplaceAllString(text, "…")
@@ -270,7 +271,7 @@ func comparable(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// shell is a running mongosh.
+// shell is a running mongosh process.
 type shell struct {
 	t     *testing.T
 	lines *bufio.Scanner
@@ -282,7 +283,7 @@ func mongosh(t *testing.T) string {
 	return filepath.Join(npm.Packages(t), "node_modules", ".bin", "mongosh")
 }
 
-// endMark is printed after every answer.
+// endMark is a line that the shell prints after every answer.
 const endMark = "--end-of-answer--"
 
 func startShell(t *testing.T, dir, uri string) *shell {
@@ -311,10 +312,11 @@ func startShell(t *testing.T, dir, uri string) *shell {
 
 var prompt = regexp.MustCompile(`^(?:(?:rs0 \[direct: primary\] )?[a-z]+> ?)+`)
 
-// times are what a replica set adds to every reply, with the time of the run in it.
+// times matches the fields with times that a replica set adds to every reply.
 var times = regexp.MustCompile(`(?s),\s+'\$clusterTime': \{.*?\n  \},\s+operationTime: Timestamp\(\{[^}]*\}\)`)
 
-// withoutTimes leaves the times out, and puts a short rest on one line as mongosh does.
+// withoutTimes removes these fields. If the rest is short, it is joined into one line, as mongosh
+// does.
 func withoutTimes(answer string) string {
 	rest := times.ReplaceAllString(answer, "")
 	if line := strings.Join(strings.Fields(rest), " ") + "\n"; rest != answer && len(line) <= 73 {
@@ -323,7 +325,7 @@ func withoutTimes(answer string) string {
 	return rest
 }
 
-// ask sends one line and returns the answer.
+// ask sends one line to the shell and returns the answer.
 func (s *shell) ask(command string) string {
 	s.send(command)
 	s.send("print('" + endMark + "')")

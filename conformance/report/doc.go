@@ -1,7 +1,8 @@
-// Package report opens the simulator's HTML reports in Chromium, in light and dark, wide and
-// narrow: charts are drawn and in their place, nothing is fetched, nothing is complained of.
+// Package report opens the simulator's HTML reports in Chromium, in a light and a dark colour
+// scheme and in two widths. It checks that charts are drawn and nothing overlaps, that the page
+// loads nothing, and that the browser reports no errors.
 //
-// The reports are those of the tests of sim/report, which it runs. SHEAF_SCREENSHOTS names a folder
-// that gets pictures of them. Without Chromium there is nothing to test; SHEAF_CHROMIUM names it
-// where it is not on the path.
+// It gets the reports from the tests of sim/report, which it runs. SHEAF_SCREENSHOTS can name a
+// folder for screenshots. SHEAF_CHROMIUM names the browser if it is not in the PATH. Without
+// Chromium the tests are skipped.
 package report

@@ -21,7 +21,7 @@ import (
 
 const limit = 3 * time.Minute
 
-// chromium finds the browser.
+// chromium returns the path of the browser. It skips the test if there is no browser.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{
@@ -36,7 +36,7 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// reports writes the reports of sim/report's tests.
+// reports runs the tests of sim/report and returns the reports that they write.
 func reports(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func reports(t *testing.T) []string {
 	return files
 }
 
-// browser starts Chromium on an empty profile.
+// browser starts Chromium with an empty profile.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
@@ -70,7 +70,7 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// heard is what a page has asked for and complained of.
+// heard records the requests and the error messages of a page.
 type heard struct {
 	mu       sync.Mutex
 	requests []string
@@ -100,7 +100,7 @@ func listen(t *testing.T, ctx context.Context) *heard {
 	return h
 }
 
-// picture is what the page says of its charts.
+// picture holds the script inspect's findings about the charts of a page.
 type picture struct {
 	Charts     int      `json:"charts"`
 	Faults     []string `json:"faults"`
@@ -109,8 +109,8 @@ type picture struct {
 	Overflow   float64  `json:"overflow"`
 }
 
-// inspect finds charts without paths, paths and words outside of their charts, and words on top of
-// each other.
+// inspect is a script that finds charts without paths, paths and words outside of their chart, and
+// overlapping words.
 const inspect = `(() => {
   const faults = [], svgs = [...document.querySelectorAll(".chart svg")];
   svgs.forEach((svg) => {
@@ -135,11 +135,11 @@ const inspect = `(() => {
   };
 })()`
 
-// TestReports opens each report in each scheme and width.
+// TestReports opens each report in each colour scheme and width.
 func TestReports(t *testing.T) {
 	ctx := browser(t)
-	// How many charts each has: 4 of each scenario that has latencies, one of its steps, an
-	// overview of several, 3 of a server, 3 of each compared pair.
+	// The number of charts per report: 4 for each scenario with latencies, 1 for its steps, 1
+	// overview of several scenarios, 3 for a server and 3 for each compared pair.
 	charts := map[string]int{"one": 14, "two": 34, "designs": 17, "long": 14, "spoilt": 14, "resident": 6, "empty": 0}
 	for _, file := range reports(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".html")
@@ -167,7 +167,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// open opens a report in a tab of its own and inspects it.
+// open opens a report in a new tab and inspects it.
 func open(t *testing.T, parent context.Context, file, scheme string, width int64) (p picture) {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(parent)
@@ -225,7 +225,7 @@ func open(t *testing.T, parent context.Context, file, scheme string, width int64
 	return p
 }
 
-// readOut holds the pointer over a chart, which must show the numbers of the nearest line.
+// readOut moves the pointer over a chart. The chart must show the numbers of the nearest line.
 func readOut(t *testing.T, ctx context.Context) {
 	t.Helper()
 	shown, err := chromedp.Run(ctx, chromedp.Evaluate[string](`(() => {

@@ -20,8 +20,8 @@ const installTimeout = 6 * time.Minute
 //go:embed package.json
 var list []byte
 
-// Packages returns a folder whose node_modules holds the packages of package.json. It skips the
-// test where npm is missing.
+// Packages installs the packages of package.json, and returns the folder that contains
+// node_modules. It skips the test if npm is not installed.
 func Packages(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
@@ -31,8 +31,8 @@ func Packages(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A folder for each version of package.json, renamed into place when it is complete: tests of
-	// several packages may install at once.
+	// Each version of package.json has its own folder. It is renamed into place when it is
+	// complete, because tests of several packages may install at the same time.
 	dir := filepath.Join(cache, "sheaf-conformance", fmt.Sprintf("%x", sha256.Sum256(list))[:16])
 	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
 		return dir

@@ -1,7 +1,8 @@
 // Package target finds the server that the conformance tests run against.
 //
-// SHEAF_URI names a running server. Without it, SHEAF_BIN names the sheaf program, which is started
-// on an empty temporary directory and stopped at the end. Without either, there is nothing to test.
+// SHEAF_URI is the URI of a running server. If it is not set, SHEAF_BIN is the path of the sheaf
+// program. The tests start it on an empty temporary directory and stop it at the end. If neither is
+// set, there is no server and the tests skip themselves.
 package target
 
 import (
@@ -24,7 +25,8 @@ const (
 // ErrNone means that neither SHEAF_URI nor SHEAF_BIN is set.
 var ErrNone = errors.New("set SHEAF_URI to a server's URI, or SHEAF_BIN to the sheaf program")
 
-// Find returns the server's URI, and a function that stops the server if Find has started it.
+// Find returns the URI of the server. The caller must call stop, which stops the server if Find has
+// started it.
 func Find() (uri string, stop func(), err error) {
 	if uri := os.Getenv("SHEAF_URI"); uri != "" {
 		return uri, func() {}, nil
@@ -35,8 +37,8 @@ func Find() (uri string, stop func(), err error) {
 	return "", nil, ErrNone
 }
 
-// Own starts a server for the caller alone if SHEAF_BIN names the program, and otherwise returns
-// Find's server. Tests that set fail points use it, because fail points concern every client.
+// Own starts a server for the caller alone if SHEAF_BIN is set. Otherwise it returns the server of
+// Find. Tests that set fail points use it, because fail points affect all clients of a server.
 func Own() (uri string, stop func(), err error) {
 	if bin := os.Getenv("SHEAF_BIN"); bin != "" {
 		return start(bin)
@@ -44,8 +46,8 @@ func Own() (uri string, stop func(), err error) {
 	return Find()
 }
 
-// start runs the program on a free port and an empty directory, and waits for the line that names
-// its URI.
+// start runs the program on a free port and an empty directory. It waits for the line that contains
+// the URI.
 func start(bin string) (string, func(), error) {
 	dir, err := os.MkdirTemp("", "sheaf-conformance-*")
 	if err != nil {
