@@ -20,7 +20,8 @@ func read(t *testing.T, path string) string {
 
 var repositoryPath = regexp.MustCompile(`\b(?:internal|cmd|docs|conformance|bench|tools|sheaftest)(?:/[a-zA-Z0-9_.-]*[a-zA-Z0-9])*`)
 
-// TestArchitecturePathsExist: every path that architecture.md and the decisions name exists.
+// TestArchitecturePathsExist checks that the paths named in architecture.md and in the decisions
+// exist.
 func TestArchitecturePathsExist(t *testing.T) {
 	pages, err := filepath.Glob("decisions/*.md")
 	if err != nil {
@@ -43,7 +44,7 @@ func TestArchitecturePathsExist(t *testing.T) {
 	}
 }
 
-// TestArchitectureNamesEveryPackage: architecture.md names each package of internal/.
+// TestArchitectureNamesEveryPackage checks that architecture.md names each package of internal/.
 func TestArchitectureNamesEveryPackage(t *testing.T) {
 	text := read(t, "architecture.md")
 	packages, err := filepath.Glob("../internal/*")
@@ -59,7 +60,7 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 
 var link = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 
-// TestLinksLead: every relative link of the documents leads to a file.
+// TestLinksLead checks that every relative link of the documents leads to a file.
 func TestLinksLead(t *testing.T) {
 	var pages []string
 	for _, pattern := range []string{
@@ -81,8 +82,8 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// TestOperationsAreListed: the index of the operations links each page, and each page has all
-// parts.
+// TestOperationsAreListed checks that the index of the operations links each page, and that each
+// page has all parts.
 func TestOperationsAreListed(t *testing.T) {
 	index := read(t, "operations/README.md")
 	pages, err := filepath.Glob("operations/*.md")
@@ -118,8 +119,8 @@ var (
 	testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 )
 
-// TestNamedTestsExist: every test that guarantees.md and invariants.md name exists. If they link a
-// test, it is in the linked file.
+// TestNamedTestsExist checks that every test named in guarantees.md and invariants.md exists. If a
+// link leads from the test's name to a file, the test must be in that file.
 func TestNamedTestsExist(t *testing.T) {
 	inFile, all := map[string]map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
@@ -156,8 +157,8 @@ var (
 	ruleName     = regexp.MustCompile("`(\\w+\\.[Rr]ule\\w+)`")
 )
 
-// rules returns the text of each rule of the packages of patterns by its name, such as
-// "ledger.RuleSum", and the source of the tests by package.
+// rules returns two maps. texts maps the name of each rule of the patterns' packages, such as
+// "ledger.RuleSum", to its text. tests maps each package to the source of its tests.
 func rules(t *testing.T) (texts, tests map[string]string) {
 	t.Helper()
 	texts, tests = map[string]string{}, map[string]string{}
@@ -178,7 +179,7 @@ func rules(t *testing.T) (texts, tests map[string]string) {
 	return texts, tests
 }
 
-// TestNamedRulesExist: every rule that invariants.md names is a constant of a pattern.
+// TestNamedRulesExist checks that every rule named in invariants.md is a constant of a pattern.
 func TestNamedRulesExist(t *testing.T) {
 	texts, _ := rules(t)
 	for _, m := range ruleName.FindAllStringSubmatch(read(t, "invariants.md"), -1) {
@@ -188,8 +189,8 @@ func TestNamedRulesExist(t *testing.T) {
 	}
 }
 
-// TestEachRuleIsBroken: for every rule that a Check of the patterns can report, a test of its
-// package names the rule.
+// TestEachRuleIsBroken checks that each rule that a Check of the patterns can report is named in a
+// test of its package.
 func TestEachRuleIsBroken(t *testing.T) {
 	texts, tests := rules(t)
 	for name, text := range texts {
@@ -205,8 +206,8 @@ func TestEachRuleIsBroken(t *testing.T) {
 
 var heading = regexp.MustCompile(`(?m)^## (.+)$`)
 
-// TestEachPromiseIsExplained: the table of guarantees.md links a section for each promise. The
-// section names the limit and the attacking tests.
+// TestEachPromiseIsExplained checks that the table of guarantees.md links a section for each
+// promise. The section must name the promise's limit and the tests that attack it.
 func TestEachPromiseIsExplained(t *testing.T) {
 	text := read(t, "guarantees.md")
 	sections := heading.FindAllStringSubmatchIndex(text, -1)

@@ -9,13 +9,14 @@ import (
 )
 
 var (
-	// ruleFiles finds a depguard rule's files, and what it denies: the module for an allow list.
+	// ruleFiles matches a depguard rule that denies all imports of the module. Its group is the
+	// list of files that the rule is for.
 	ruleFiles  = regexp.MustCompile(`(?m)^ {10}files: \[(.*)\]\n {10}deny: [*&]module$`)
 	quotedGlob = regexp.MustCompile(`"\*\*/(internal/[^"]*)"`)
 )
 
-// TestPackagesHaveAllowLists: each package under internal/ is in an allow list of imports, and has
-// a doc.go.
+// TestPackagesHaveAllowLists checks that each package under internal/ has an allow list of imports
+// and a doc.go.
 func TestPackagesHaveAllowLists(t *testing.T) {
 	t.Parallel()
 	var globs []string
@@ -40,10 +41,11 @@ func TestPackagesHaveAllowLists(t *testing.T) {
 	}
 }
 
-// programs are described in their main.go.
+// programs lists programs, which are described in main.go and need no doc.go.
 var programs = map[string]bool{"internal/compat/gen": true}
 
-// within reports whether a folder is another one or below it. The other one may end with a star.
+// within reports whether a folder is equal to another one, or below it. The other one may end with
+// a star.
 func within(folder, other string) bool {
 	for ; folder != "."; folder = filepath.Dir(folder) {
 		if ok, _ := filepath.Match(other, folder); ok {
@@ -53,7 +55,7 @@ func within(folder, other string) bool {
 	return false
 }
 
-// packages returns the folders of the packages under internal/.
+// packages returns the folders of all packages under internal/.
 func packages(t *testing.T) (folders []string) {
 	t.Helper()
 	seen := map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// locksOf returns the fields of a file that are mutexes, as "Type.field".
+// locksOf returns the mutex fields in a file, as "Type.field".
 func locksOf(t *testing.T, path string) (locks []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -53,7 +53,7 @@ func isMutex(e ast.Expr) bool {
 
 var lockRow = regexp.MustCompile("(?m)^\\|(?: \\d \\|)? (internal/[a-z/]+) \\| `([A-Za-z]+\\.[A-Za-z]+)` \\|")
 
-// TestLocksPage: locks.md names each mutex of the code, and no other.
+// TestLocksPage checks that locks.md names each mutex of the code, and no other one.
 func TestLocksPage(t *testing.T) {
 	page := map[string]bool{}
 	for _, m := range lockRow.FindAllStringSubmatch(read(t, "locks.md"), -1) {

@@ -125,8 +125,8 @@ writes it from the registries that the server itself reads.
 - **supported**: Sheaf answers like MongoDB. If you find a difference, it is a bug.
 - **refused**: a MongoDB server of the same kind (the only member of a replica set, not in a sharded
   cluster, without users) answers every call with an error, and so does Sheaf.
-- **known**: MongoDB has it, but Sheaf does not have it yet. Using it returns an error, never silence
-  or a wrong result.
+- **known**: MongoDB has it, but Sheaf does not have it yet. Using it returns an error,
+  never silence or a wrong result.
 - **absent**: only other kinds of MongoDB servers have it (sharded clusters, Atlas). Sheaf answers
   like a standalone mongod.
 `
