@@ -51,10 +51,6 @@ var fileKinds = []fileKind{
 		name: "options that are written", prefix: "temporary.", suffix: ".dbtmp", harmless: true,
 		left: "temporary.000099.dbtmp",
 	},
-	{
-		name: "table that is ingested", prefix: "sheaf-ingest-", suffix: ".tmp",
-		harmless: true, left: "sheaf-ingest-7.tmp",
-	},
 }
 
 // A damage is a change to a file. It reports whether it changed anything.
@@ -265,8 +261,8 @@ type damageable struct {
 	needsLog bool
 }
 
-// newDamageable creates a store with several tables, an ingested index, dropped data, and a
-// collection with changed documents.
+// newDamageable creates a store with several tables, an index, dropped data, and a collection with
+// changed documents.
 func newDamageable(t *testing.T, rng *rand.Rand) *damageable {
 	t.Helper()
 	d := &damageable{dir: t.TempDir(), docs: map[string]uint32{}}

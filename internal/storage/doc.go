@@ -27,7 +27,7 @@
 //  4. An engine copies the keys and values that it is given before the call returns. Keys and
 //     values that it returns are borrowed: they are valid until the next call on the same
 //     iterator, or until the Closer of a Get is closed.
-//  5. If Commit, DeleteRange or Ingest returns an error, none of its changes becomes visible.
+//  5. If Commit or DeleteRange returns an error, none of its changes becomes visible.
 //     ErrFailed is the exception: the changes may or may not have happened.
 //  6. Damage is an error that names the file, and for which IsCorruption reports true. It is never
 //     a wrong or a missing value.

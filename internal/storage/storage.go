@@ -20,8 +20,6 @@ var (
 	ErrEnded = errors.New("storage: transaction has ended")
 	// ErrScratch means that Commit was called for a scratch transaction.
 	ErrScratch = errors.New("storage: a scratch transaction cannot be committed")
-	// ErrUnsorted means that pairs given to Ingest were not in ascending order of distinct keys.
-	ErrUnsorted = errors.New("storage: ingested keys are not in ascending order")
 	// ErrFailed means that a write to the disk failed. Reads continue, but the engine takes no more
 	// writes until it is opened again. Only opening it again shows whether a commit that returned
 	// ErrFailed took effect.
@@ -62,10 +60,6 @@ type Engine interface {
 	// DeleteRange removes all keys in [start, end), durably. It is for data that no one reads any
 	// more, such as a dropped collection. It takes no locks.
 	DeleteRange(start, end []byte) error
-	// Ingest writes new key-value pairs, sorted by key, into a range that no one else writes. It is
-	// faster than transactions, and used for index builds. The pairs become visible together, and
-	// are durable. next returns io.EOF at the end.
-	Ingest(ctx context.Context, next func() (key, value []byte, err error)) error
 	// Order returns the order of stamps. A closed engine does not keep it: after opening, a reader
 	// of stamped keys must advance the order past them.
 	Order() *Order

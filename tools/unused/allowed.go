@@ -10,7 +10,6 @@ var allowed = map[string]string{
 	"demo.Test":                "the test of each example calls it",
 	"keyspace.Spaces":          "tests compare the table with docs/keys.md and with the code",
 	"pipeline/parsing.Rules":   "tests run pipelines with each rule of the optimizer alone",
-	"storage.Engine.Ingest":    "the fast way to write sorted data, kept by the tests of both engines",
 	"table.Store.Interleave":   "tests of several packages run something between two steps of a DDL command",
 	"wire.AppendSequence":      "tests of five packages speak the client's half of the protocol",
 	"wire.Parse":               "the client's half of the protocol",

@@ -2,7 +2,6 @@ package mem
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -165,36 +164,6 @@ func (e *Engine) DeleteRange(start, end []byte) error {
 	for _, it := range keys {
 		e.tree.Delete(it)
 		e.stats.DataBytes -= it.memory()
-	}
-	return nil
-}
-
-// Ingest implements storage.Engine.
-func (e *Engine) Ingest(ctx context.Context, next func() (key, value []byte, err error)) error {
-	var items []item
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		key, value, err := next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if n := len(items); n > 0 && bytes.Compare(items[n-1].key, key) >= 0 {
-			return storage.ErrUnsorted
-		}
-		items = append(items, item{key: bytes.Clone(key), value: cloneValue(value)})
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return storage.ErrClosed
-	}
-	for _, it := range items {
-		e.stats.DataBytes += set(e.tree, it)
 	}
 	return nil
 }

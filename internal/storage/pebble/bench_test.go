@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"sync/atomic"
 	"syscall"
@@ -263,26 +262,4 @@ func BenchmarkLargeStore(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Logf("%d MB on disk", size.Total()>>20)
-}
-
-func BenchmarkIngest(b *testing.B) {
-	e := open(b, b.TempDir(), Options{})
-	var at uint64
-	b.ReportAllocs()
-	for b.Loop() {
-		i := 0
-		var buf [16]byte
-		err := e.Ingest(context.Background(), func() ([]byte, []byte, error) {
-			if i == 100_000 {
-				return nil, nil, io.EOF
-			}
-			i++
-			at++
-			return binary.BigEndian.AppendUint64(buf[:0], at), benchValue[:32], nil
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(100_000*float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
 }

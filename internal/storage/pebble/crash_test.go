@@ -2,10 +2,8 @@ package pebble
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -258,7 +256,7 @@ func checkNumbers(t *testing.T, disk vfs.FS, durable, last int) {
 }
 
 // TestPowerLossConcurrent takes a copy of the disk while many goroutines commit durably, also after
-// ingestions and deletions.
+// a large commit.
 func TestPowerLossConcurrent(t *testing.T) {
 	t.Parallel()
 	disk := crashdisk.New()
@@ -272,15 +270,15 @@ func TestPowerLossConcurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ingested := 0
-	err = e.Ingest(context.Background(), func() ([]byte, []byte, error) {
-		if ingested == 5000 {
-			return nil, nil, io.EOF
+	txn := e.Begin()
+	defer txn.Rollback()
+	for n := range 5000 {
+		key := fmt.Appendf(nil, "x%08d", n+1)
+		if err := errors.Join(txn.Lock(t.Context(), key), txn.Put(key, benchValue)); err != nil {
+			t.Fatal(err)
 		}
-		ingested++
-		return fmt.Appendf(nil, "x%08d", ingested), benchValue, nil
-	})
-	if err != nil {
+	}
+	if err := txn.Commit(storage.Durable); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
@@ -330,7 +328,7 @@ func TestPowerLossConcurrent(t *testing.T) {
 		for _, n := range []int{1, 2500, 5000} {
 			_, closer, err := again.Get(fmt.Appendf(nil, "x%08d", n))
 			if err != nil {
-				t.Fatalf("ingested pair %d: %v", n, err)
+				t.Fatalf("pair %d of the large commit: %v", n, err)
 			}
 			_ = closer.Close()
 		}

@@ -37,8 +37,6 @@ type Engine struct {
 	longKeys   longKeys
 	background *compactor
 	pins       pins
-	// ingests numbers the temporary files of Ingest.
-	ingests atomic.Int64
 
 	states sync.Pool
 	// state numbers the states that can be read. It grows when a change is visible, before the

@@ -172,17 +172,6 @@ func (g *gaps) cut(key []byte) {
 	g.evict()
 }
 
-// cutRange removes all gaps that overlap the keys from first to last.
-func (g *gaps) cutRange(first, last []byte) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.list = slices.DeleteFunc(g.list, func(p *gap) bool {
-		return bytes.Compare(p.from, last) <= 0 && bytes.Compare(first, p.to) < 0
-	})
-	g.candidate = nil
-	g.count()
-}
-
 // count updates active. The caller holds the lock.
 func (g *gaps) count() {
 	n := len(g.list)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -115,11 +114,6 @@ func TestGaps(t *testing.T) {
 	putAndDelete(t, e, nil, numbers(400, 600))
 	look("empty", "", "", 2000)
 	look("known to be empty", "", "", 4)
-	err := e.Ingest(t.Context(), pairs([]byte("key000050"), []byte("key000060")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	look("ingested", "key000050", "key000060", 4000)
 }
 
 // TestGapsOfBefore checks that a view from before the last survey still leaps over the gaps known
@@ -144,17 +138,6 @@ func TestGapsOfBefore(t *testing.T) {
 	}
 	if n := len(e.gaps.list); n > settled+2 {
 		t.Errorf("%d gaps where one would do", n)
-	}
-}
-
-// pairs returns an Ingest source of keys.
-func pairs(keys ...[]byte) func() (key, value []byte, err error) {
-	return func() (key, value []byte, err error) {
-		if len(keys) == 0 {
-			return nil, nil, io.EOF
-		}
-		key, keys = keys[0], keys[1:]
-		return key, []byte("v"), nil
 	}
 }
 

@@ -88,9 +88,6 @@ func (e *Engine) open(format int) (err error) {
 			return err
 		}
 	}
-	if err := removeLeftovers(e.fs, e.dir); err != nil {
-		return e.wrap(err)
-	}
 	seals, _, _, err := readSeals(fs, e.dir)
 	if err != nil {
 		return fmt.Errorf("storage/pebble: %w", err)

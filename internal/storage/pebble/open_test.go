@@ -1,7 +1,6 @@
 package pebble
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -183,35 +182,6 @@ func TestCloseReportsLeaks(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatal(err)
 		}
-	}
-}
-
-func TestIngestLeavesNothing(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	e := open(t, dir, Options{})
-	broken := errors.New("broken")
-	n := 0
-	err := e.Ingest(context.Background(), func() ([]byte, []byte, error) {
-		if n++; n > 5000 {
-			return nil, nil, broken
-		}
-		return fmt.Appendf(nil, "%08d", n), benchValue, nil
-	})
-	if !errors.Is(err, broken) {
-		t.Fatal(err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(dir, ingestPrefix+"*")); len(left) > 0 {
-		t.Fatalf("files are left: %v", left)
-	}
-	_ = e.Close()
-	leftover := filepath.Join(dir, ingestPrefix+"7.tmp")
-	if err := os.WriteFile(leftover, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	open(t, dir, Options{})
-	if _, err := os.Stat(leftover); !os.IsNotExist(err) {
-		t.Fatal("a leftover of an interrupted ingestion is still there")
 	}
 }
 

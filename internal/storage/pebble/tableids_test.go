@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,38 +13,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// twins are the ways to get tables whose keys have no sequence numbers. Each writes all keys with a
-// value.
-var twins = map[string]func(e *Engine, value string) error{
-	"compacted": func(e *Engine, value string) error {
-		for range 2 { // a single table would be moved, with its sequence numbers
-			txn := e.Begin()
-			defer txn.Rollback()
-			for n := range twinKeys {
-				if err := errors.Join(txn.Lock(context.Background(), twinKey(n)),
-					txn.Put(twinKey(n), []byte(value))); err != nil {
-					return err
-				}
-			}
-			if err := errors.Join(txn.Commit(storage.Buffered), e.db.Flush()); err != nil {
+// writeKeys makes one table of all keys with a value. Its keys have no sequence numbers.
+func writeKeys(e *Engine, value string) error {
+	for range 2 { // a single table would be moved, with its sequence numbers
+		txn := e.Begin()
+		defer txn.Rollback()
+		for n := range twinKeys {
+			if err := errors.Join(txn.Lock(context.Background(), twinKey(n)),
+				txn.Put(twinKey(n), []byte(value))); err != nil {
 				return err
 			}
 		}
-		return e.db.Compact(context.Background(), []byte("a"), []byte("z"), false)
-	},
-	"ingested": func(e *Engine, value string) error {
-		if err := e.DeleteRange([]byte("a"), []byte("z")); err != nil {
+		if err := errors.Join(txn.Commit(storage.Buffered), e.db.Flush()); err != nil {
 			return err
 		}
-		n := -1
-		err := e.Ingest(context.Background(), func() (key, v []byte, err error) {
-			if n++; n == twinKeys {
-				return nil, nil, io.EOF
-			}
-			return twinKey(n), []byte(value), nil
-		})
-		return errors.Join(err, e.db.Compact(context.Background(), []byte("a"), []byte("z"), false))
-	},
+	}
+	return e.db.Compact(context.Background(), []byte("a"), []byte("z"), false)
 }
 
 const twinKeys = 400
@@ -54,12 +37,10 @@ func twinKey(n int) []byte { return fmt.Appendf(nil, "key%05d", n) }
 
 // writeTwin writes a table, in a new store or in place of the existing table. It returns the path
 // and content.
-func writeTwin(t *testing.T, disk vfs.FS, write func(e *Engine, value string) error,
-	value string,
-) (path string, content []byte) {
+func writeTwin(t *testing.T, disk vfs.FS, value string) (path string, content []byte) {
 	t.Helper()
 	e := open(t, "store", Options{FS: disk, NoCompression: true})
-	if err := write(e, strings.Repeat(value, 1000)); err != nil {
+	if err := writeKeys(e, strings.Repeat(value, 1000)); err != nil {
 		t.Fatal(err)
 	}
 	levels, err := e.db.SSTables()
@@ -98,34 +79,32 @@ func answer(t *testing.T, disk vfs.FS) (string, error) {
 // even if the file of the ids was lost and learned again.
 func TestTwinTables(t *testing.T) {
 	t.Parallel()
-	for name, write := range twins {
-		for _, lost := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, lost %v", name, lost), func(t *testing.T) {
-				t.Parallel()
-				disk := vfs.NewMem()
-				_, older := writeTwin(t, disk, write, "1")
-				path, newer := writeTwin(t, disk, write, "2")
-				if len(newer) != len(older) {
-					t.Fatalf("the tables have %d and %d bytes", len(older), len(newer))
+	for _, lost := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lost %v", lost), func(t *testing.T) {
+			t.Parallel()
+			disk := vfs.NewMem()
+			_, older := writeTwin(t, disk, "1")
+			path, newer := writeTwin(t, disk, "2")
+			if len(newer) != len(older) {
+				t.Fatalf("the tables have %d and %d bytes", len(older), len(newer))
+			}
+			if lost {
+				if err := disk.Remove("store/" + tableIDsFile); err != nil {
+					t.Fatal(err)
 				}
-				if lost {
-					if err := disk.Remove("store/" + tableIDsFile); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if got, err := answer(t, disk); got != "2" || err != nil {
-					t.Fatalf("%s %v", got, err)
-				}
-				writeFile(t, disk, path, older)
-				if got, err := answer(t, disk); !errors.Is(err, storage.ErrCorrupt) ||
-					!strings.Contains(err.Error(), filepath.Base(path)) {
-					t.Errorf("from another table: %s %v", got, err)
-				}
-				writeFile(t, disk, path, newer)
-				if got, err := answer(t, disk); got != "2" || err != nil {
-					t.Errorf("from the table: %s %v", got, err)
-				}
-			})
-		}
+			}
+			if got, err := answer(t, disk); got != "2" || err != nil {
+				t.Fatalf("%s %v", got, err)
+			}
+			writeFile(t, disk, path, older)
+			if got, err := answer(t, disk); !errors.Is(err, storage.ErrCorrupt) ||
+				!strings.Contains(err.Error(), filepath.Base(path)) {
+				t.Errorf("from another table: %s %v", got, err)
+			}
+			writeFile(t, disk, path, newer)
+			if got, err := answer(t, disk); got != "2" || err != nil {
+				t.Errorf("from the table: %s %v", got, err)
+			}
+		})
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"sync"
 	"sync/atomic"
-
-	"github.com/cockroachdb/pebble/v2"
 )
 
 const (
@@ -175,17 +173,5 @@ func (s *txnState) countUnflushed() {
 	}
 	for i := range s.counters {
 		m.add(s.counters[i].entry.key, len(s.encoded))
-	}
-}
-
-// countBatch counts the entries of a batch.
-func (u *unflushed) countBatch(batch *pebble.Batch) {
-	m := u.newest()
-	for reader := batch.Reader(); ; {
-		_, key, value, ok, err := reader.Next()
-		if err != nil || !ok {
-			return
-		}
-		m.add(key, len(value))
 	}
 }

@@ -3,7 +3,6 @@ package storagetest
 import (
 	"context"
 	"errors"
-	"io"
 	"testing"
 	"time"
 
@@ -19,78 +18,6 @@ func testDeleteRange(t *testing.T, e storage.Engine) {
 	noError(t, e.DeleteRange([]byte("x"), []byte("z")))
 	noError(t, e.DeleteRange([]byte("a"), []byte("z")))
 	wantScan(t, reader{e}, "", "")
-}
-
-// pairsUpTo returns an Ingest source of n pairs that reuses its buffers.
-func pairsUpTo(n int, valueSize int) func() ([]byte, []byte, error) {
-	i, key, v := 0, make([]byte, 0, 16), make([]byte, valueSize)
-	return func() ([]byte, []byte, error) {
-		if i == n {
-			return nil, nil, io.EOF
-		}
-		key = append(key[:0], number(i)...)
-		for j := range v {
-			v[j] = byte('a' + (i+j)%26)
-		}
-		i++
-		return key, v, nil
-	}
-}
-
-func testIngest(t *testing.T, e storage.Engine) {
-	for _, n := range []int{0, 1, 20, 20_000} {
-		put(t, e, pair{"zz", "before"})
-		s := e.NewSnapshot()
-		noError(t, e.Ingest(context.Background(), pairsUpTo(n, 100)))
-		wantScan(t, s, "0", "1")
-		noError(t, s.Close())
-		if got := len(scan(t, reader{e}, "0", "1")); got != n {
-			t.Fatalf("%d pairs instead of %d", got, n)
-		}
-		if n > 0 {
-			v, _ := value(t, reader{e}, number(n-1))
-			if len(v) != 100 || v[0] != byte('a'+(n-1)%26) {
-				t.Fatalf("the last value is %q", v)
-			}
-			put(t, e, pair{number(0), "changed"})
-			wantValue(t, reader{e}, number(0), "changed")
-		}
-		wantValue(t, reader{e}, "zz", "before")
-		noError(t, e.DeleteRange([]byte("0"), []byte("1")))
-	}
-}
-
-func testIngestErrors(t *testing.T, e storage.Engine) {
-	broken := errors.New("broken")
-	for _, n := range []int{2, 20_000} {
-		source := pairsUpTo(n, 100)
-		err := e.Ingest(context.Background(), func() ([]byte, []byte, error) {
-			key, v, err := source()
-			if errors.Is(err, io.EOF) {
-				err = broken
-			}
-			return key, v, err
-		})
-		wantError(t, err, broken)
-		wantScan(t, reader{e}, "", "")
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		wantError(t, e.Ingest(ctx, pairsUpTo(n, 100)), context.Canceled)
-		wantScan(t, reader{e}, "", "")
-		for _, last := range []string{number(n - 1), number(0)} {
-			source, ended := pairsUpTo(n, 100), false
-			err = e.Ingest(context.Background(), func() ([]byte, []byte, error) {
-				key, v, err := source()
-				if errors.Is(err, io.EOF) && !ended {
-					ended = true
-					return []byte(last), nil, nil
-				}
-				return key, v, err
-			})
-			wantError(t, err, storage.ErrUnsorted)
-			wantScan(t, reader{e}, "", "")
-		}
-	}
 }
 
 func testCheckpoint(t *testing.T, e storage.Engine) {
@@ -138,7 +65,6 @@ func testClose(t *testing.T, e storage.Engine) {
 		"Get":         second(e.Get([]byte("a"))),
 		"Counter":     first(e.Counter([]byte("a"))),
 		"DeleteRange": e.DeleteRange([]byte("a"), []byte("b")),
-		"Ingest":      e.Ingest(context.Background(), pairsUpTo(1, 1)),
 		"Checkpoint":  e.Checkpoint(""),
 		"DiskUsage":   first(e.DiskUsage([]byte("a"), []byte("b"))),
 		"Contents":    first(e.Contents([]byte("a"), []byte("b"))),

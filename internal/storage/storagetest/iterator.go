@@ -1,7 +1,6 @@
 package storagetest
 
 import (
-	"context"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -263,7 +262,7 @@ func testIteratorsReadNewest(t *testing.T, e storage.Engine) {
 	wantScan(t, txn, "c", "i", "d=2", "e=new", "g=own", "h=4")
 	noError(t, e.DeleteRange([]byte("d"), []byte("e")))
 	wantScan(t, txn, "c", "i", "e=new", "g=own", "h=4")
-	noError(t, e.Ingest(context.Background(), pairsUpTo(2, 1)))
+	put(t, e, pair{number(0), "a"}, pair{number(1), "b"})
 	wantScan(t, txn, "", "c", number(0)+"=a", number(1)+"=b", "b=1")
 	wantScan(t, txn, "c", "i", "e=new", "g=own", "h=4")
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"testing"
 
@@ -39,7 +38,6 @@ func Model(t *testing.T, open Open, disturb func(e storage.Engine) error) {
 			"walk":        m.walk,
 			"snapshot":    m.snapshot,
 			"deleteRange": m.deleteRange,
-			"ingest":      m.ingest,
 		}
 		if disturb != nil {
 			actions["disturb"] = func(rt *rapid.T) {
@@ -63,7 +61,6 @@ type model struct {
 	engines   twin[storage.Engine]
 	txns      [modelSlots]*twin[storage.Txn]
 	snapshots [modelSlots]*twin[storage.Snapshot]
-	ingested  int
 }
 
 var (
@@ -310,25 +307,6 @@ func (m *model) deleteRange(rt *rapid.T) {
 	}
 	errs := twin[error]{m.engines[0].DeleteRange(start, end), m.engines[1].DeleteRange(start, end)}
 	_ = agree(rt, "DeleteRange", errs)
-}
-
-// ingest adds pairs of a range of their own.
-func (m *model) ingest(rt *rapid.T) {
-	n := rapid.SampledFrom([]int{1, 5, 3000}).Draw(rt, "pairs")
-	size := rapid.SampledFrom([]int{1, 200}).Draw(rt, "size")
-	m.ingested++
-	var errs twin[error]
-	for i, e := range m.engines {
-		source := pairsUpTo(n, size)
-		errs[i] = e.Ingest(context.Background(), func() ([]byte, []byte, error) {
-			key, v, err := source()
-			if err != nil {
-				return nil, nil, io.EOF
-			}
-			return []byte(fmt.Sprintf("z%03d%s", m.ingested, key)), v, nil
-		})
-	}
-	_ = agree(rt, "Ingest", errs)
 }
 
 // check compares the counters and everything that is committed.

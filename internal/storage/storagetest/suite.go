@@ -65,8 +65,6 @@ func Run(t *testing.T, open Open) {
 		{"CountersConcurrent", testCountersConcurrent},
 		{"CountersEnd", testCountersEnd},
 		{"DeleteRange", testDeleteRange},
-		{"Ingest", testIngest},
-		{"IngestErrors", testIngestErrors},
 		{"LargeTransaction", testLargeTransaction},
 		{"Checkpoint", testCheckpoint},
 		{"Stats", testStats},
