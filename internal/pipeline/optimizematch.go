@@ -177,7 +177,7 @@ func (p *predicate) read(root filter.Node) {
 		case filter.Leaf:
 			p.compares = false
 			p.paths = append(p.paths, n.FieldPath().String())
-		default:
+		case *filter.JSONSchema, *filter.SampleRate, *filter.Text, *filter.Where:
 			p.fixed = true
 		}
 		return false

@@ -414,9 +414,11 @@ func checkPartialNode(n filter.Node, depth int) error {
 		return nil
 	case *filter.Compare, *filter.TypeOf, *filter.Exists, *filter.In, *filter.Geo:
 		return nil
-	default:
-		return cannotCreate("Expression not supported in partial index: %s", describe.Filter(n))
+	case *filter.AlwaysFalse, *filter.AlwaysTrue, *filter.Bits, *filter.ElemMatchObject, *filter.ElemMatchValue,
+		*filter.Expr, *filter.GeoNear, *filter.JSONSchema, *filter.Mod, *filter.Nor, *filter.Not, *filter.Regex,
+		*filter.SampleRate, *filter.Size, *filter.Text, *filter.Where:
 	}
+	return cannotCreate("Expression not supported in partial index: %s", describe.Filter(n))
 }
 
 // collationIn returns the collation that the index has in a collection with that default; missing for none. Where there is
