@@ -113,12 +113,9 @@ func (s *schema) rejectsMissing() bool {
 // aboutMissing reports whether a rule is also reported for an absent value. This applies to rules
 // that combine schemas.
 func aboutMissing(rule schemaRule) bool {
-	switch rule.(type) {
-	case *notRule, *combinedRule:
-		return true
-	default:
-		return false
-	}
+	_, negates := rule.(*notRule)
+	_, combines := rule.(*combinedRule)
+	return negates || combines
 }
 
 // annotate appends title and description, the schema's own documentation.

@@ -152,9 +152,8 @@ func describeLeaf(path string, n filter.Leaf) string {
 		return name + ": " + expr.Show(written.Value)
 	case *filter.Compare:
 		return name + " " + bsonx.FormatShell(n.Value)
-	default:
-		return name + " " + bsonx.FormatShell(written.Value)
 	}
+	return name + " " + bsonx.FormatShell(written.Value)
 }
 
 func describeIn(path string, n *filter.In) string {
