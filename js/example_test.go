@@ -23,11 +23,11 @@ func Example() {
 	}()
 	ctx := context.Background()
 	people := db.Client().Database("app").Collection("people")
-	if _, err := people.InsertOne(ctx, bson.D{{Key: "name", Value: "Ada"}}); err != nil {
+	if _, err := people.InsertOne(ctx, bson.D{{"name", "Ada"}}); err != nil {
 		log.Fatal(err)
 	}
 	var found struct{ Name string }
-	filter := bson.D{{Key: "$where", Value: "this.name.length == 3"}}
+	filter := bson.D{{"$where", "this.name.length == 3"}}
 	if err := people.FindOne(ctx, filter).Decode(&found); err != nil {
 		log.Fatal(err)
 	}

@@ -35,11 +35,11 @@ type aborter struct {
 
 // message is a command in a session.
 func (a *aborter) message(session [16]byte, cmd bson.D) []byte {
-	cmd = append(cmd, bson.E{Key: "$db", Value: "d"})
+	cmd = append(cmd, bson.E{"$db", "d"})
 	if session != [16]byte{} {
 		cmd = append(cmd, bson.E{
-			Key:   "lsid",
-			Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: session[:]}}},
+			"lsid",
+			bson.D{{"id", bson.Binary{Subtype: 4, Data: session[:]}}},
 		})
 	}
 	raw, err := bson.Marshal(cmd)
@@ -82,33 +82,33 @@ func abortable(i int) bson.D {
 	coll := "c"
 	stages := func(stages ...any) bson.D {
 		return bson.D{
-			{Key: "aggregate", Value: coll},
-			{Key: "cursor", Value: bson.D{}},
-			{Key: "pipeline", Value: bson.A(stages)},
+			{"aggregate", coll},
+			{"cursor", bson.D{}},
+			{"pipeline", bson.A(stages)},
 		}
 	}
-	long := bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: bson.D{{Key: "$map", Value: bson.D{
-		{Key: "input", Value: bson.D{{Key: "$range", Value: bson.A{0, 20_000}}}},
-		{Key: "in", Value: bson.D{{Key: "$range", Value: bson.A{0, 20}}}},
+	long := bson.D{{"$set", bson.D{{"x", bson.D{{"$map", bson.D{
+		{"input", bson.D{{"$range", bson.A{0, 20_000}}}},
+		{"in", bson.D{{"$range", bson.A{0, 20}}}},
 	}}}}}}}
 	all := []bson.D{
-		stages(long, bson.D{{Key: "$sort", Value: bson.D{{Key: "x", Value: 1}}}}),
-		stages(long, bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$x"}}}}),
-		{{Key: "find", Value: coll}, {Key: "batchSize", Value: 1}, {Key: "singleBatch", Value: true}},
+		stages(long, bson.D{{"$sort", bson.D{{"x", 1}}}}),
+		stages(long, bson.D{{"$group", bson.D{{"_id", "$x"}}}}),
+		{{"find", coll}, {"batchSize", 1}, {"singleBatch", true}},
 		{
-			{Key: "find", Value: coll},
-			{Key: "filter", Value: bson.D{{Key: "$where", Value: "for (;;) {}"}}},
-			{Key: "singleBatch", Value: true},
+			{"find", coll},
+			{"filter", bson.D{{"$where", "for (;;) {}"}}},
+			{"singleBatch", true},
 		},
 		{
-			{Key: "update", Value: coll},
-			{Key: "updates", Value: bson.A{bson.D{
-				{Key: "q", Value: bson.D{}},
-				{Key: "u", Value: bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}}},
-				{Key: "multi", Value: true},
+			{"update", coll},
+			{"updates", bson.A{bson.D{
+				{"q", bson.D{}},
+				{"u", bson.D{{"$inc", bson.D{{"n", 1}}}}},
+				{"multi", true},
 			}}},
 		},
-		{{Key: "distinct", Value: coll}, {Key: "key", Value: "n"}},
+		{{"distinct", coll}, {"key", "n"}},
 	}
 	return all[i%len(all)]
 }
@@ -129,7 +129,7 @@ func (a *aborter) abort(i int) {
 		_, _ = conn.Write(a.message([16]byte{}, cmd))
 		time.Sleep(time.Duration(a.rng.IntN(5)) * time.Millisecond)
 	case 2: // out of time
-		a.ask(conn, a.message([16]byte{}, append(cmd, bson.E{Key: "maxTimeMS", Value: 1 + a.rng.IntN(5)})))
+		a.ask(conn, a.message([16]byte{}, append(cmd, bson.E{"maxTimeMS", 1 + a.rng.IntN(5)})))
 	default:
 		a.transaction(conn)
 	}
@@ -143,24 +143,24 @@ func (a *aborter) transaction(conn net.Conn) {
 	}
 	session[6], session[8] = session[6]&0x0F|0x40, session[8]&0x3F|0x80
 	of := func(cmd bson.D) bson.D {
-		return append(cmd, bson.E{Key: "txnNumber", Value: int64(1)}, bson.E{Key: "autocommit", Value: false})
+		return append(cmd, bson.E{"txnNumber", int64(1)}, bson.E{"autocommit", false})
 	}
-	insert := bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{{Key: "n", Value: 1}}}}}
-	a.ask(conn, a.message(session, append(of(insert), bson.E{Key: "startTransaction", Value: true})))
-	cursor := bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}}
+	insert := bson.D{{"insert", "c"}, {"documents", bson.A{bson.D{{"n", 1}}}}}
+	a.ask(conn, a.message(session, append(of(insert), bson.E{"startTransaction", true})))
+	cursor := bson.D{{"find", "c"}, {"batchSize", 1}}
 	a.ask(conn, a.message(session, of(cursor)))
 	switch a.rng.IntN(3) {
 	case 0:
 		a.ask(conn, a.message(session,
-			append(of(bson.D{{Key: "abortTransaction", Value: 1}}), bson.E{Key: "$db", Value: "admin"})[:3]))
+			append(of(bson.D{{"abortTransaction", 1}}), bson.E{"$db", "admin"})[:3]))
 		fallthrough // a command on the wrong database is an error, too
 	case 1:
 		a.ask(conn, a.message(session,
-			of(bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}}}}})))
+			of(bson.D{{"insert", "c"}, {"documents", bson.A{bson.D{{"_id", 1}}}}})))
 		fallthrough
 	default:
-		id := bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: session[:]}}}
-		a.ask(conn, a.message([16]byte{}, bson.D{{Key: "endSessions", Value: bson.A{id}}}))
+		id := bson.D{{"id", bson.Binary{Subtype: 4, Data: session[:]}}}
+		a.ask(conn, a.message([16]byte{}, bson.D{{"endSessions", bson.A{id}}}))
 	}
 }
 
@@ -177,7 +177,7 @@ func look(t *testing.T, db *mongo.Database) traces {
 		t.Fatal(err)
 	}
 	raw, err := db.Client().Database("admin").
-		RunCommand(context.Background(), bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+		RunCommand(context.Background(), bson.D{{"serverStatus", 1}}).Raw()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestAbortedCommandsLeaveNothing(t *testing.T) {
 	db := client.Database("d")
 	docs := make([]any, 200)
 	for i := range docs {
-		docs[i] = bson.D{{Key: "_id", Value: i}, {Key: "n", Value: i}}
+		docs[i] = bson.D{{"_id", i}, {"n", i}}
 	}
 	if _, err := db.Collection("c").InsertMany(t.Context(), docs); err != nil {
 		t.Fatal(err)
@@ -258,7 +258,7 @@ func TestAbortedCommandsLeaveNothing(t *testing.T) {
 func addressOf(t *testing.T, db *mongo.Database) string {
 	t.Helper()
 	var hello struct{ Me string }
-	if err := db.RunCommand(t.Context(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
+	if err := db.RunCommand(t.Context(), bson.D{{"hello", 1}}).Decode(&hello); err != nil {
 		t.Fatal(err)
 	}
 	return hello.Me
@@ -279,10 +279,10 @@ func killRunning(db *mongo.Database) (stop func()) {
 					NS   string `bson:"ns"`
 				} `bson:"inprog"`
 			}
-			_ = admin.RunCommand(ctx, bson.D{{Key: "currentOp", Value: 1}}).Decode(&ops)
+			_ = admin.RunCommand(ctx, bson.D{{"currentOp", 1}}).Decode(&ops)
 			for _, op := range ops.InProg {
 				if op.NS == "d.c" {
-					_ = admin.RunCommand(ctx, bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: op.OpID}}).Err()
+					_ = admin.RunCommand(ctx, bson.D{{"killOp", 1}, {"op", op.OpID}}).Err()
 				}
 			}
 			time.Sleep(30 * time.Millisecond)

@@ -252,7 +252,7 @@ func attackAll(t *testing.T, family string) {
 	watchMemory(t, 3<<30)
 	all := attacks()[family]()
 	onEachConnection(t, func(t *testing.T, db *mongo.Database) {
-		if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
+		if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{"_id", 1}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, a := range all {

@@ -67,7 +67,7 @@ func (c *container) warm(t *testing.T, n int) {
 	w := &workload{size: 10_000}
 	w.fill(t, coll, n/w.size)
 	for range 2 {
-		if _, err := coll.CountDocuments(t.Context(), bson.D{{Key: "field9", Value: ""}}); err != nil {
+		if _, err := coll.CountDocuments(t.Context(), bson.D{{"field9", ""}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,7 +75,7 @@ func (c *container) warm(t *testing.T, n int) {
 		Storage struct{ Cache struct{ Bytes int64 } }
 	}
 	if err := c.client(t).Database("admin").
-		RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status); err != nil {
+		RunCommand(t.Context(), bson.D{{"serverStatus", 1}}).Decode(&status); err != nil {
 		t.Fatal(err)
 	}
 	if got := status.Storage.Cache.Bytes; got < warmBytes {
@@ -231,7 +231,7 @@ func (c *container) watchPings(t *testing.T) (stop func()) {
 	go func() {
 		for {
 			start := time.Now()
-			err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Err()
+			err := client.Database("admin").RunCommand(ctx, bson.D{{"ping", 1}}).Err()
 			if ctx.Err() != nil {
 				done <- nil
 				return

@@ -65,7 +65,7 @@ func TestCursorOverStoredDocuments(t *testing.T) {
 	for i := 0; i < documents; i += batch {
 		docs := make([]any, batch)
 		for j := range docs {
-			docs[j] = bson.D{{Key: "_id", Value: i + j}, {Key: "s", Value: "some text"}}
+			docs[j] = bson.D{{"_id", i + j}, {"s", "some text"}}
 		}
 		if _, err := db.Collection("many").
 			InsertMany(t.Context(), docs, options.InsertMany().SetOrdered(false)); err != nil {

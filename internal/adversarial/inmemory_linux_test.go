@@ -41,15 +41,15 @@ func TestMemoryOfAStoreInMemory(t *testing.T) {
 				before = 0
 			}
 			explode := bson.D{
-				{Key: "aggregate", Value: "c"},
-				{Key: "cursor", Value: bson.D{}},
-				{Key: "pipeline", Value: bson.A{
-					bson.D{{Key: "$limit", Value: 1}},
-					bson.D{{Key: "$project", Value: bson.M{"x": bson.M{"$map": bson.D{
-						{Key: "input", Value: bson.M{"$range": bson.A{0, 2_000_000}}},
-						{Key: "in", Value: bson.M{"a": "$$this", "b": bson.A{"$$this"}}},
+				{"aggregate", "c"},
+				{"cursor", bson.D{}},
+				{"pipeline", bson.A{
+					bson.D{{"$limit", 1}},
+					bson.D{{"$project", bson.M{"x": bson.M{"$map": bson.D{
+						{"input", bson.M{"$range": bson.A{0, 2_000_000}}},
+						{"in", bson.M{"a": "$$this", "b": bson.A{"$$this"}}},
 					}}}}},
-					bson.D{{Key: "$project", Value: bson.M{"n": bson.M{"$size": "$x"}}}},
+					bson.D{{"$project", bson.M{"n": bson.M{"$size": "$x"}}}},
 				}},
 			}
 			raw, err := bson.Marshal(explode)
@@ -75,7 +75,7 @@ func fill(t *testing.T, coll *mongo.Collection, n int) {
 	for i := 0; i < n; i += 1000 {
 		batch := make([]bson.D, 1000)
 		for k := range batch {
-			batch[k] = bson.D{{Key: "_id", Value: i + k}, {Key: "w", Value: k % 8}, {Key: "pad", Value: pad}}
+			batch[k] = bson.D{{"_id", i + k}, {"w", k % 8}, {"pad", pad}}
 		}
 		if _, err := coll.InsertMany(t.Context(), batch); err != nil {
 			t.Fatal(err)
@@ -87,8 +87,8 @@ func fill(t *testing.T, coll *mongo.Collection, n int) {
 func ordinary(t *testing.T, coll *mongo.Collection) {
 	t.Helper()
 	group := bson.D{{
-		Key:   "$group",
-		Value: bson.D{{Key: "_id", Value: "$w"}, {Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}}},
+		"$group",
+		bson.D{{"_id", "$w"}, {"n", bson.D{{"$sum", 1}}}},
 	}}
 	cursor, err := coll.Aggregate(t.Context(), mongo.Pipeline{group})
 	if err != nil {
@@ -99,7 +99,7 @@ func ordinary(t *testing.T, coll *mongo.Collection) {
 		t.Errorf("%d groups: %v", len(groups), err)
 	}
 	if _, err := coll.InsertOne(t.Context(),
-		bson.D{{Key: "w", Value: -1}, {Key: "large", Value: strings.Repeat("y", 4<<20)}}); err != nil {
+		bson.D{{"w", -1}, {"large", strings.Repeat("y", 4<<20)}}); err != nil {
 		t.Error(err)
 	}
 }

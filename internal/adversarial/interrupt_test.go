@@ -176,8 +176,8 @@ func (m *measure) encoded(cmd bson.D, more ...bson.E) bson.Raw {
 func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be limited"
-	raw := m.encoded(cmd, bson.E{Key: "comment", Value: comment},
-		bson.E{Key: "maxTimeMS", Value: patience.Milliseconds()})
+	raw := m.encoded(cmd, bson.E{"comment", comment},
+		bson.E{"maxTimeMS", patience.Milliseconds()})
 	var limit atomic.Int64
 	var wg sync.WaitGroup
 	done := make(chan struct{})
@@ -209,7 +209,7 @@ func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be killed"
-	raw := m.encoded(cmd, bson.E{Key: "comment", Value: comment})
+	raw := m.encoded(cmd, bson.E{"comment", comment})
 	var limit atomic.Int64
 	var wg sync.WaitGroup
 	done := make(chan struct{})
@@ -221,7 +221,7 @@ func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 		limit.Store(int64(torture.ProcessorTime()))
 		for _, id := range ids {
 			_ = m.db.Client().Database("admin").
-				RunCommand(m.t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: id}}).Err()
+				RunCommand(m.t.Context(), bson.D{{"killOp", 1}, {"op", id}}).Err()
 		}
 	})
 	code, _ = m.run(raw)
@@ -251,7 +251,7 @@ func (m *measure) await(comment string, least time.Duration, done chan struct{})
 func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be left"
-	raw := m.encoded(cmd, bson.E{Key: "comment", Value: comment})
+	raw := m.encoded(cmd, bson.E{"comment", comment})
 	ctx, cancel := context.WithCancel(m.t.Context())
 	defer cancel()
 	done := make(chan struct{})
@@ -284,7 +284,7 @@ func (m *measure) restore(coll, kind string) {
 	if m.large == nil {
 		m.large = largeValues(usualScale())
 	}
-	doc := bson.D{{Key: "_id", Value: kind}, {Key: "v", Value: m.large[kind]}}
+	doc := bson.D{{"_id", kind}, {"v", m.large[kind]}}
 	if _, err := m.db.Collection(coll).
 		ReplaceOne(m.t.Context(), doc[:1], doc, options.Replace().SetUpsert(true)); err != nil {
 		m.t.Fatal(err)
@@ -354,10 +354,10 @@ func largeValues(size scale) map[string]any {
 	}
 	fields := make(bson.D, size.of(200_000))
 	for i := range fields {
-		fields[i] = bson.E{Key: fmt.Sprintf("f%d", (i*7919)%1_000_003), Value: int32(i)}
+		fields[i] = bson.E{fmt.Sprintf("f%d", (i*7919)%1_000_003), int32(i)}
 	}
 	for i := range docs {
-		docs[i] = bson.D{{Key: "k", Value: fmt.Sprint(i)}, {Key: "v", Value: int32(i * 7919 % 1_000_003)}}
+		docs[i] = bson.D{{"k", fmt.Sprint(i)}, {"v", int32(i * 7919 % 1_000_003)}}
 	}
 	for i := range words {
 		words[i] = fmt.Sprintf("word%d", i%50_000)
@@ -367,18 +367,18 @@ func largeValues(size scale) map[string]any {
 		"geometries": bson.A{
 			geometry("Polygon", bson.A{circle(size.of(40_000))}),
 			geometry("LineString", circle(size.of(40_000))),
-			bson.D{{Key: "p", Value: geometry("MultiPoint", circle(size.of(40_000)))}},
+			bson.D{{"p", geometry("MultiPoint", circle(size.of(40_000)))}},
 		},
 	}
 }
 
 // indexes are the indexes of the collection "indexed".
 var indexes = []bson.D{
-	{{Key: "v", Value: 1}},
-	{{Key: "v", Value: -1}, {Key: "x", Value: 1}},
-	{{Key: "v.k", Value: 1}, {Key: "v.v", Value: -1}},
-	{{Key: "$**", Value: 1}},
-	{{Key: "$**", Value: "text"}},
+	{{"v", 1}},
+	{{"v", -1}, {"x", 1}},
+	{{"v.k", 1}, {"v.v", -1}},
+	{{"$**", 1}},
+	{{"$**", "text"}},
 }
 
 // newLarge returns a database. Its collections large and indexed have a document for each large
@@ -402,7 +402,7 @@ func newLarge(t *testing.T, size scale) *mongo.Database {
 				continue
 			}
 			if _, err := db.Collection(coll).
-				InsertOne(t.Context(), bson.D{{Key: "_id", Value: name}, {Key: "v", Value: v}}); err != nil {
+				InsertOne(t.Context(), bson.D{{"_id", name}, {"v", v}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -410,14 +410,14 @@ func newLarge(t *testing.T, size scale) *mongo.Database {
 	points, words := make([]any, size.of(20_000)), make([]any, size.of(20_000))
 	for i := range points {
 		points[i] = bson.D{
-			{Key: "_id", Value: i},
-			{Key: "n", Value: i},
-			{Key: "next", Value: i + 1},
-			{Key: "p", Value: bson.A{float64(i%180) / 2, float64(i%80) / 2}},
+			{"_id", i},
+			{"n", i},
+			{"next", i + 1},
+			{"p", bson.A{float64(i%180) / 2, float64(i%80) / 2}},
 		}
 		words[i] = bson.D{
-			{Key: "_id", Value: i},
-			{Key: "v", Value: fmt.Sprintf("word1 word2 word%d word%d", i%100, i%1000)},
+			{"_id", i},
+			{"v", fmt.Sprintf("word1 word2 word%d word%d", i%100, i%1000)},
 		}
 	}
 	for coll, docs := range map[string][]any{"points": points, "words": words} {
@@ -425,9 +425,9 @@ func newLarge(t *testing.T, size scale) *mongo.Database {
 			t.Fatal(err)
 		}
 	}
-	index("points", bson.D{{Key: "p", Value: "2dsphere"}})
-	index("points", bson.D{{Key: "p", Value: "2d"}})
-	index("words", bson.D{{Key: "v", Value: "text"}})
+	index("points", bson.D{{"p", "2dsphere"}})
+	index("points", bson.D{{"p", "2d"}})
+	index("words", bson.D{{"v", "text"}})
 	return db
 }
 

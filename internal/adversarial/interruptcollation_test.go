@@ -24,83 +24,83 @@ func longTexts() map[string]string {
 func collatedPlaces(id string, other string) map[string]bson.D {
 	find := func(filter bson.D, more ...bson.E) bson.D {
 		return append(bson.D{
-			{Key: "find", Value: "texts"},
-			{Key: "filter", Value: append(is("_id", id), filter...)},
-			{Key: "projection", Value: is("_id", 1)},
+			{"find", "texts"},
+			{"filter", append(is("_id", id), filter...)},
+			{"projection", is("_id", 1)},
 		}, more...)
 	}
 	agg := func(stages ...any) bson.D {
 		all := append(bson.A{is("$match", is("_id", id))}, stages...)
 		return bson.D{
-			{Key: "aggregate", Value: "texts"},
-			{Key: "pipeline", Value: append(all, is("$project", is("n", "$n")))},
-			{Key: "cursor", Value: bson.D{}},
+			{"aggregate", "texts"},
+			{"pipeline", append(all, is("$project", is("n", "$n")))},
+			{"cursor", bson.D{}},
 		}
 	}
 	project := func(e any) bson.D { return agg(is("$set", is("n", e))) }
 	group := func(acc any) bson.D {
-		return agg(is("$unwind", bson.D{{Key: "path", Value: "$a"}}),
-			is("$group", bson.D{{Key: "_id", Value: 1}, {Key: "x", Value: acc}}))
+		return agg(is("$unwind", bson.D{{"path", "$a"}}),
+			is("$group", bson.D{{"_id", 1}, {"x", acc}}))
 	}
 	update := func(u any, more ...bson.E) bson.D {
-		statement := append(bson.D{{Key: "q", Value: is("_id", id)}, {Key: "u", Value: u}}, more...)
-		return bson.D{{Key: "update", Value: "texts"}, {Key: "updates", Value: bson.A{statement}}}
+		statement := append(bson.D{{"q", is("_id", id)}, {"u", u}}, more...)
+		return bson.D{{"update", "texts"}, {"updates", bson.A{statement}}}
 	}
 	sum := is("$concat", bson.A{"$s", "x"})
 	both := bson.A{"$s", sum}
 	out := map[string]bson.D{
 		"match": find(is("s", other)), "in": find(is("s", is("$in", bson.A{other, "x"}))),
 		"nin": find(is("s", is("$nin", bson.A{other}))), "range": find(is("s", is("$gt", other))),
-		"sort":             find(nil, bson.E{Key: "sort", Value: is("s", 1)}),
-		"sort of an array": find(nil, bson.E{Key: "sort", Value: is("a", -1)}),
+		"sort":             find(nil, bson.E{"sort", is("s", 1)}),
+		"sort of an array": find(nil, bson.E{"sort", is("a", -1)}),
 		"elemMatch":        find(is("a", is("$elemMatch", is("$eq", other)))),
 		"expr":             find(is("$expr", is("$gt", bson.A{"$s", other}))),
-		"distinct":         {{Key: "distinct", Value: "texts"}, {Key: "key", Value: "s"}, {Key: "query", Value: is("_id", id)}},
+		"distinct":         {{"distinct", "texts"}, {"key", "s"}, {"query", is("_id", id)}},
 		"sort by an index": {
-			{Key: "find", Value: "keyed"}, {Key: "filter", Value: is("s", is("$gt", other))},
+			{"find", "keyed"}, {"filter", is("s", is("$gt", other))},
 		},
-		"min": {{Key: "find", Value: "keyed"}, {Key: "min", Value: is("s", other)}, {Key: "hint", Value: is("s", 1)}},
+		"min": {{"find", "keyed"}, {"min", is("s", other)}, {"hint", is("s", 1)}},
 		"createIndexes": {
-			{Key: "createIndexes", Value: "texts"},
-			{Key: "indexes", Value: bson.A{bson.D{
-				{Key: "key", Value: is("s", 1)},
-				{Key: "name", Value: "s"},
-				{Key: "collation", Value: is("locale", "en")},
+			{"createIndexes", "texts"},
+			{"indexes", bson.A{bson.D{
+				{"key", is("s", 1)},
+				{"name", "s"},
+				{"collation", is("locale", "en")},
 			}}},
 		},
-		"insert":     {{Key: "insert", Value: "keyed"}, {Key: "documents", Value: bson.A{is("s", other)}}},
+		"insert":     {{"insert", "keyed"}, {"documents", bson.A{is("s", other)}}},
 		"group":      agg(is("$group", is("_id", "$s")), is("$set", is("n", 1))),
-		"bucketAuto": agg(is("$bucketAuto", bson.D{{Key: "groupBy", Value: "$s"}, {Key: "buckets", Value: 2}})),
+		"bucketAuto": agg(is("$bucketAuto", bson.D{{"groupBy", "$s"}, {"buckets", 2}})),
 		"bucket": agg(is("$bucket",
 			bson.D{
-				{Key: "groupBy", Value: "$s"},
-				{Key: "boundaries", Value: bson.A{"", other}},
-				{Key: "default", Value: "\U0010ffff"},
+				{"groupBy", "$s"},
+				{"boundaries", bson.A{"", other}},
+				{"default", "\U0010ffff"},
 			})),
 		"lookup": agg(is("$lookup",
 			bson.D{
-				{Key: "from", Value: "texts"},
-				{Key: "localField", Value: "s"},
-				{Key: "foreignField", Value: "s"},
-				{Key: "as", Value: "l"},
+				{"from", "texts"},
+				{"localField", "s"},
+				{"foreignField", "s"},
+				{"as", "l"},
 			})),
 		"graphLookup": agg(is("$graphLookup",
 			bson.D{
-				{Key: "from", Value: "texts"},
-				{Key: "startWith", Value: "$s"},
-				{Key: "connectFromField", Value: "s"},
-				{Key: "connectToField", Value: "s"},
-				{Key: "as", Value: "l"},
+				{"from", "texts"},
+				{"startWith", "$s"},
+				{"connectFromField", "s"},
+				{"connectToField", "s"},
+				{"as", "l"},
 			})),
 		"windows": agg(is("$unwind", "$a"),
 			is("$setWindowFields", bson.D{
-				{Key: "partitionBy", Value: "$a"},
-				{Key: "sortBy", Value: is("a", 1)},
-				{Key: "output", Value: is("m", is("$max", "$a"))},
+				{"partitionBy", "$a"},
+				{"sortBy", is("a", 1)},
+				{"output", is("m", is("$max", "$a"))},
 			})),
 		"sort stage": agg(is("$unwind", "$a"), is("$sort", is("a", 1))),
 		"array filter": update(is("$set", is("a.$[e]", 1)),
-			bson.E{Key: "arrayFilters", Value: bson.A{is("e", is("$lt", other))}}),
+			bson.E{"arrayFilters", bson.A{is("e", is("$lt", other))}}),
 		"$min update": update(is("$min", is("s", other))), "$pull": update(is("$pull", is("a", other))),
 		"$addToSet":      update(is("$addToSet", is("a", other))),
 		"update by $set": update(bson.A{is("$set", is("n", is("$gt", both)))}),
@@ -116,10 +116,10 @@ func collatedPlaces(id string, other string) map[string]bson.D {
 		out["group "+op] = group(is(op, "$a"))
 	}
 	for _, op := range []string{"$minN", "$maxN"} {
-		out["group "+op] = group(is(op, bson.D{{Key: "input", Value: "$a"}, {Key: "n", Value: 2}}))
+		out["group "+op] = group(is(op, bson.D{{"input", "$a"}, {"n", 2}}))
 	}
 	for _, op := range []string{"$top", "$bottom"} {
-		out["group "+op] = group(is(op, bson.D{{Key: "sortBy", Value: is("a", 1)}, {Key: "output", Value: "$_id"}}))
+		out["group "+op] = group(is(op, bson.D{{"sortBy", is("a", 1)}, {"output", "$_id"}}))
 	}
 	return out
 }
@@ -128,17 +128,17 @@ func collatedPlaces(id string, other string) map[string]bson.D {
 func interruptCollations(t *testing.T, db *mongo.Database) {
 	collations := []bson.D{
 		is("locale", "en"),
-		{{Key: "locale", Value: "en"}, {Key: "numericOrdering", Value: true}},
-		{{Key: "locale", Value: "fr_CA"}, {Key: "strength", Value: 5}, {Key: "normalization", Value: true}},
-		{{Key: "locale", Value: "cs"}},
-		{{Key: "locale", Value: "en"}, {Key: "alternate", Value: "shifted"}, {Key: "strength", Value: 4}},
+		{{"locale", "en"}, {"numericOrdering", true}},
+		{{"locale", "fr_CA"}, {"strength", 5}, {"normalization", true}},
+		{{"locale", "cs"}},
+		{{"locale", "en"}, {"alternate", "shifted"}, {"strength", 4}},
 	}
 	index := bson.D{
-		{Key: "createIndexes", Value: "keyed"},
-		{Key: "indexes", Value: bson.A{bson.D{
-			{Key: "key", Value: is("s", 1)},
-			{Key: "name", Value: "s"},
-			{Key: "collation", Value: is("locale", "en")},
+		{"createIndexes", "keyed"},
+		{"indexes", bson.A{bson.D{
+			{"key", is("s", 1)},
+			{"name", "s"},
+			{"collation", is("locale", "en")},
 		}}},
 	}
 	if err := db.RunCommand(t.Context(), index).Err(); err != nil {
@@ -150,9 +150,9 @@ func interruptCollations(t *testing.T, db *mongo.Database) {
 		half := text[:len(text)/2/len(unit)*len(unit)]
 		if _, err := db.Collection("texts").
 			InsertOne(t.Context(), bson.D{
-				{Key: "_id", Value: name},
-				{Key: "s", Value: text},
-				{Key: "a", Value: bson.A{half, half + "a", "b"}},
+				{"_id", name},
+				{"s", text},
+				{"a", bson.A{half, half + "a", "b"}},
 			}); err != nil {
 			t.Fatal(err)
 		}
@@ -175,13 +175,13 @@ func interruptCollations(t *testing.T, db *mongo.Database) {
 
 // withCollation returns a command with a collation, if the command supports one.
 func withCollation(cmd, collation bson.D) bson.D {
-	with := bson.E{Key: "collation", Value: collation}
+	with := bson.E{"collation", collation}
 	switch cmd[0].Key {
 	case "insert", "createIndexes":
 		return cmd
 	case "update":
 		statement := cmd[1].Value.(bson.A)[0].(bson.D)
-		return bson.D{cmd[0], {Key: "updates", Value: bson.A{append(statement[:len(statement):len(statement)], with)}}}
+		return bson.D{cmd[0], {"updates", bson.A{append(statement[:len(statement):len(statement)], with)}}}
 	}
 	return append(cmd[:len(cmd):len(cmd)], with)
 }

@@ -17,7 +17,7 @@ import (
 func cmd(pairs ...any) bson.D {
 	var out bson.D
 	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, bson.E{Key: pairs[i].(string), Value: pairs[i+1]})
+		out = append(out, bson.E{pairs[i].(string), pairs[i+1]})
 	}
 	return out
 }
@@ -42,8 +42,8 @@ func eachOf(cmds ...bson.D) []commandAttack {
 var slowFilter = is("$expr",
 	is("$eq", bson.A{is("$sum",
 		is("$map", bson.D{
-			{Key: "input", Value: is("$range", bson.A{0, 5000})},
-			{Key: "in", Value: "$n"},
+			{"input", is("$range", bson.A{0, 5000})},
+			{"in", "$n"},
 		})), int32(-1)}))
 
 // commandAttacks returns the attacks by command.
@@ -86,7 +86,7 @@ func commandAttacks() map[string][]commandAttack {
 	for i := range indexNames {
 		indexNames[i] = fmt.Sprint("built", i)
 		indexSpecs[i] = cmd("key",
-			bson.D{{Key: "n", Value: 1}, {Key: fmt.Sprint("f", i), Value: 1}}, "name", indexNames[i])
+			bson.D{{"n", 1}, {fmt.Sprint("f", i), 1}}, "name", indexNames[i])
 		sparseSpecs[i] = cmd("key", cmd(fmt.Sprint("x", i), 1, fmt.Sprint("y", i), 1), "name",
 			indexNames[i], "sparse", true)
 	}
@@ -148,7 +148,7 @@ func commandAttacks() map[string][]commandAttack {
 		},
 		"createIndexes": {
 			index("large", is("v", 1)),
-			index("large", bson.D{{Key: "v.k", Value: 1}, {Key: "v.v", Value: -1}}), index("large", is("$**", 1)),
+			index("large", bson.D{{"v.k", 1}, {"v.v", -1}}), index("large", is("$**", 1)),
 			index("large", is("$**", "text")), index("points", is("p.0", 1)),
 			{
 				cmd:   cmd("createIndexes", "points", "indexes", indexSpecs),
@@ -322,7 +322,7 @@ func newCommands(t *testing.T, db *mongo.Database) {
 			t.Fatal(err)
 		}
 	}
-	broad := append(bson.D{{Key: "_id", Value: 0}}, manyFields(1000, func(int) any { return int32(1) })...)
+	broad := append(bson.D{{"_id", 0}}, manyFields(1000, func(int) any { return int32(1) })...)
 	for i := range scaled(5000) {
 		broad[0].Value = i
 		if _, err := db.Collection("broad").InsertOne(t.Context(), broad); err != nil {

@@ -26,13 +26,13 @@ func many(n int, value func(i int) any) bson.A {
 func manyFields(n int, value func(i int) any) bson.D {
 	out := make(bson.D, n)
 	for i := range out {
-		out[i] = bson.E{Key: fmt.Sprintf("f%d", i), Value: value(i)}
+		out[i] = bson.E{fmt.Sprintf("f%d", i), value(i)}
 	}
 	return out
 }
 
 // is returns a document with one field.
-func is(key string, v any) bson.D { return bson.D{{Key: key, Value: v}} }
+func is(key string, v any) bson.D { return bson.D{{key, v}} }
 
 // on is a predicate on the field with the large value.
 func on(op string, arg any) bson.D { return is("v", is(op, arg)) }
@@ -50,7 +50,7 @@ func newLists() lists {
 		lookaheads: many(scaled(5_000),
 			func(i int) any { return bson.Regex{Pattern: fmt.Sprintf("(?=(t|e)*%d$)x", i)} }),
 		docs: many(scaled(20_000),
-			func(i int) any { return bson.D{{Key: "k", Value: int32(i)}, {Key: "v", Value: int32(i)}} }),
+			func(i int) any { return bson.D{{"k", int32(i)}, {"v", int32(i)}} }),
 	}
 }
 
@@ -78,7 +78,7 @@ func triangles(n int) bson.A {
 }
 
 func geometry(kind string, coordinates any) bson.D {
-	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
+	return bson.D{{"type", kind}, {"coordinates", coordinates}}
 }
 
 // filterAttacks returns, by operator, filters that take long over large values. nil stands for an
@@ -143,8 +143,8 @@ func filterAttacks() map[string][]bson.D {
 			schema(is("dependencies", manyFields(scaled(20_000), func(int) any { return bson.A{"a", "b"} }))),
 			schema(is("additionalProperties", is("enum", l.numbers))),
 			schema(bson.D{
-				{Key: "properties", Value: manyFields(scaled(20_000), func(int) any { return bson.D{} })},
-				{Key: "additionalProperties", Value: false},
+				{"properties", manyFields(scaled(20_000), func(int) any { return bson.D{} })},
+				{"additionalProperties", false},
 			}),
 		},
 		"$mod": {is("$or", conditions(scaled(20_000),
@@ -154,7 +154,7 @@ func filterAttacks() map[string][]bson.D {
 			on("$regex", "(t|e|x)+(?<!q)9{3}$"), on("$regex", `(.*a){25}\1$`),
 			is("v.k", is("$regex", "^(.*7){25}$")),
 		},
-		"$options": {is("v", bson.D{{Key: "$regex", Value: "(.*W){25}$"}, {Key: "$options", Value: "i"}})},
+		"$options": {is("v", bson.D{{"$regex", "(.*W){25}$"}, {"$options", "i"}})},
 		"$text":    text(is("$search", strings.TrimSpace(strings.Repeat("word1 word2 -word3 ", scaled(200_000))))),
 		"$where": {
 			is("$where", "for (;;) {}"), is("$where", "JSON.stringify(this).length == 0"),
@@ -192,10 +192,10 @@ func filterAttacks() map[string][]bson.D {
 		"$geoNear":    {is("p", is("$geoNear", is("$geometry", geometry("Point", bson.A{1, 1}))))},
 
 		"$alwaysFalse": nil, "$alwaysTrue": nil, "$sampleRate": nil,
-		"$comment": {bson.D{{Key: "$comment", Value: l.docs}, {Key: "v.nosuch", Value: 1}}},
-		"$db":      {is("v", bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: l.docs}, {Key: "$db", Value: "d"}})},
-		"$id":      {is("v", bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: l.numbers}})},
-		"$ref":     {is("v", bson.D{{Key: "$ref", Value: strings.Repeat("x", 1<<20)}, {Key: "$id", Value: 1}})},
+		"$comment": {bson.D{{"$comment", l.docs}, {"v.nosuch", 1}}},
+		"$db":      {is("v", bson.D{{"$ref", "c"}, {"$id", l.docs}, {"$db", "d"}})},
+		"$id":      {is("v", bson.D{{"$ref", "c"}, {"$id", l.numbers}})},
+		"$ref":     {is("v", bson.D{{"$ref", strings.Repeat("x", 1<<20)}, {"$id", 1}})},
 	}
 }
 
@@ -204,14 +204,14 @@ func filterAttacks() map[string][]bson.D {
 func filterCommands(op, kind string, f bson.D) bson.D {
 	switch op {
 	case "$text":
-		return bson.D{{Key: "find", Value: "words"}, {Key: "filter", Value: append(f[:1:1], is("nosuch", 1)...)}}
+		return bson.D{{"find", "words"}, {"filter", append(f[:1:1], is("nosuch", 1)...)}}
 	case "$near", "$nearSphere", "$geoNear":
-		return bson.D{{Key: "find", Value: "points"}, {Key: "filter", Value: append(f[:1:1], is("nosuch", 1)...)}}
+		return bson.D{{"find", "points"}, {"filter", append(f[:1:1], is("nosuch", 1)...)}}
 	}
 	return bson.D{
-		{Key: "find", Value: "large"},
-		{Key: "filter", Value: append(is("_id", kind), f...)},
-		{Key: "projection", Value: is("_id", 1)},
+		{"find", "large"},
+		{"filter", append(is("_id", kind), f...)},
+		{"projection", is("_id", 1)},
 	}
 }
 

@@ -106,8 +106,8 @@ func reaches(t *testing.T, db *mongo.Database, stage, cmd string) string {
 	}
 	err := db.RunCommand(t.Context(),
 		bson.D{
-			{Key: "explain", Value: bsonxtest.ParseD(t, cmd)},
-			{Key: "verbosity", Value: "executionStats"},
+			{"explain", bsonxtest.ParseD(t, cmd)},
+			{"verbosity", "executionStats"},
 		}).Decode(&reply)
 	if err != nil {
 		return err.Error()

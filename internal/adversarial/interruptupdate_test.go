@@ -31,7 +31,7 @@ func updateAttacks() map[string][]updateAttack {
 	push := func(more ...bson.E) updateAttack {
 		return field("$push", append(is("$each", l.numbers), more...))
 	}
-	e := func(k string, v any) bson.E { return bson.E{Key: k, Value: v} }
+	e := func(k string, v any) bson.E { return bson.E{k, v} }
 	numeric := func(op string) []updateAttack {
 		return []updateAttack{
 			fields(op, one), inside(op, one),
@@ -92,7 +92,7 @@ func updateAttacks() map[string][]updateAttack {
 		"$slice":    {push(e("$slice", 5)), push(e("$slice", -500_000))},
 		"$sort": {
 			push(e("$sort", 1)), push(e("$sort", -1), e("$slice", 10)), push(e("$sort", is("k", 1))),
-			push(e("$sort", bson.D{{Key: "v", Value: 1}, {Key: "k", Value: -1}})),
+			push(e("$sort", bson.D{{"v", 1}, {"k", -1}})),
 		},
 		"$": positional, "$[]": {
 			{u: is("$set", is("v.$[]", 1))},
@@ -102,15 +102,15 @@ func updateAttacks() map[string][]updateAttack {
 		"replacement": {{u: manyFields(scaled(200_000), one)}, {u: is("x", l.docs)}},
 		"pipeline": {
 			{u: bson.A{is("$set", is("v",
-				is("$sortArray", bson.D{{Key: "input", Value: "$v"}, {Key: "sortBy", Value: 1}})))}},
+				is("$sortArray", bson.D{{"input", "$v"}, {"sortBy", 1}})))}},
 			{u: bson.A{is("$set", manyFields(scaled(50_000), one))}},
 			{u: many(900, func(i int) any { return is("$set", is(fmt.Sprintf("v.f%d", i), 1)) })},
 			{u: bson.A{is("$replaceWith",
 				is("$mergeObjects", bson.A{
 					"$$ROOT",
 					is("v", is("$map", bson.D{
-						{Key: "input", Value: "$v"},
-						{Key: "in", Value: is("$concat", bson.A{is("$toString", "$$this"), "x"})},
+						{"input", "$v"},
+						{"in", is("$concat", bson.A{is("$toString", "$$this"), "x"})},
 					})),
 				}))}},
 		},
@@ -127,7 +127,7 @@ func (a updateAttack) with(op string, arg bson.D) updateAttack {
 func manyPaths(n int, path string, value func(i int) any) bson.D {
 	out := make(bson.D, n)
 	for i := range out {
-		out[i] = bson.E{Key: fmt.Sprintf(path, i), Value: value(i)}
+		out[i] = bson.E{fmt.Sprintf(path, i), value(i)}
 	}
 	return out
 }
@@ -156,12 +156,12 @@ func interruptUpdates(t *testing.T, db *mongo.Database) {
 					if !*long && (i+k+n+c)%16 != 0 {
 						continue
 					}
-					st := bson.D{{Key: "q", Value: append(is("_id", kind), a.q...)}, {Key: "u", Value: a.u}}
+					st := bson.D{{"q", append(is("_id", kind), a.q...)}, {"u", a.u}}
 					if a.filters != nil {
-						st = append(st, bson.E{Key: "arrayFilters", Value: a.filters})
+						st = append(st, bson.E{"arrayFilters", a.filters})
 					}
 					if m.check(fmt.Sprintf("%s %d of %s in %s", name, i, kind, coll),
-						bson.D{{Key: "update", Value: coll}, {Key: "updates", Value: bson.A{st}}}) == 0 {
+						bson.D{{"update", coll}, {"updates", bson.A{st}}}) == 0 {
 						m.restore(coll, kind)
 					}
 				}

@@ -104,14 +104,14 @@ func fillKept(t *testing.T, db *mongo.Database) {
 			numbers[n] = int64(n)
 		}
 		doc := bson.D{
-			{Key: "_id", Value: i},
-			{Key: "i", Value: i},
-			{Key: "a", Value: i + 1},
-			{Key: "next", Value: i + 1},
-			{Key: "t", Value: "word"},
-			{Key: "g", Value: bson.D{{Key: "type", Value: "Point"}, {Key: "coordinates", Value: bson.A{1, 1}}}},
-			{Key: "v", Value: numbers},
-			{Key: "p", Value: large},
+			{"_id", i},
+			{"i", i},
+			{"a", i + 1},
+			{"next", i + 1},
+			{"t", "word"},
+			{"g", bson.D{{"type", "Point"}, {"coordinates", bson.A{1, 1}}}},
+			{"v", numbers},
+			{"p", large},
 		}
 		if _, err := db.Collection("c").InsertOne(t.Context(), doc); err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ type keptMeter struct {
 
 func (m *keptMeter) used() int64 {
 	raw, err := m.db.Client().Database("admin").
-		RunCommand(context.Background(), bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+		RunCommand(context.Background(), bson.D{{"serverStatus", 1}}).Raw()
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func (m *keptMeter) open(n int, cmd bson.D) (ids bson.A, err error) {
 
 func (m *keptMeter) kill(ids bson.A) {
 	if len(ids) > 0 {
-		_ = m.db.RunCommand(m.t.Context(), bson.D{{Key: "killCursors", Value: "c"}, {Key: "cursors", Value: ids}}).Err()
+		_ = m.db.RunCommand(m.t.Context(), bson.D{{"killCursors", "c"}, {"cursors", ids}}).Err()
 	}
 }
 
@@ -232,7 +232,7 @@ func TestCursorsAreCounted(t *testing.T) {
 	needsServer(t)
 	db := served(t, sheaftest.Open(t, nil)).Database("d")
 	var hello bson.M
-	if err := db.RunCommand(t.Context(), bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
+	if err := db.RunCommand(t.Context(), bson.D{{"hello", 1}}).Decode(&hello); err != nil {
 		t.Fatal(err)
 	}
 	start := hello["operationTime"].(bson.Timestamp)

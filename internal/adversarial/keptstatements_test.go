@@ -113,7 +113,7 @@ func TestStatementsAreCounted(t *testing.T) {
 	db := served(t, sheaftest.Open(t, nil)).Database("d")
 	var docs []any
 	for i := range 8 {
-		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i}})
+		docs = append(docs, bson.D{{"_id", i}, {"a", i}})
 	}
 	if _, err := db.Collection("c").InsertMany(t.Context(), docs); err != nil {
 		t.Fatal(err)

@@ -27,10 +27,10 @@ const largeLimit = 20_000 // maxTimeMS, which no command reaches
 
 func aggregation(stages ...bson.D) bson.D {
 	return bson.D{
-		{Key: "aggregate", Value: "c"},
-		{Key: "pipeline", Value: stages},
-		{Key: "cursor", Value: bson.D{}},
-		{Key: "maxTimeMS", Value: largeLimit},
+		{"aggregate", "c"},
+		{"pipeline", stages},
+		{"cursor", bson.D{}},
+		{"maxTimeMS", largeLimit},
 	}
 }
 
@@ -38,21 +38,21 @@ func aggregation(stages ...bson.D) bson.D {
 func numbers(n int) bson.D { return is("$range", bson.A{"$zero", n}) }
 
 func mapping(input, in any) bson.D {
-	return is("$map", bson.D{{Key: "input", Value: input}, {Key: "in", Value: in}})
+	return is("$map", bson.D{{"input", input}, {"in", in}})
 }
 
 // sizeOf returns an aggregate that makes an array and returns its length.
 func sizeOf(array bson.D) bson.D { return aggregation(is("$project", is("n", is("$size", array)))) }
 
 func finding(key string, v any) bson.D {
-	return bson.D{{Key: "find", Value: "c"}, {Key: key, Value: v}, {Key: "maxTimeMS", Value: largeLimit}}
+	return bson.D{{"find", "c"}, {key, v}, {"maxTimeMS", largeLimit}}
 }
 
 func updating(u any) bson.D {
 	return bson.D{
-		{Key: "update", Value: "c"},
-		{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: is("_id", 0)}, {Key: "u", Value: u}}}},
-		{Key: "maxTimeMS", Value: largeLimit},
+		{"update", "c"},
+		{"updates", bson.A{bson.D{{"q", is("_id", 0)}, {"u", u}}}},
+		{"maxTimeMS", largeLimit},
 	}
 }
 
@@ -72,10 +72,10 @@ func largeCommandLists() []largeCommands {
 				t.Helper()
 				docs := many(20_000, func(i int) any {
 					return bson.D{
-						{Key: "_id", Value: i},
-						{Key: "a", Value: i % 1000},
-						{Key: "b", Value: bson.Binary{Data: make([]byte, 20)}},
-						{Key: "x", Value: strings.Repeat("x", 100)},
+						{"_id", i},
+						{"a", i % 1000},
+						{"b", bson.Binary{Data: make([]byte, 20)}},
+						{"x", strings.Repeat("x", 100)},
 					}
 				})
 				if _, err := coll.InsertMany(t.Context(), docs); err != nil {
@@ -86,24 +86,24 @@ func largeCommandLists() []largeCommands {
 				"mask": bits(mask),
 				"lookup": aggregation(is("$limit", 200),
 					is("$lookup", bson.D{
-						{Key: "from", Value: "c"},
-						{Key: "pipeline", Value: bson.A{}},
-						{Key: "as", Value: "x"},
+						{"from", "c"},
+						{"pipeline", bson.A{}},
+						{"as", "x"},
 					}),
-					is("$group", bson.D{{Key: "_id", Value: nil}, {Key: "x", Value: push("$x")}})),
+					is("$group", bson.D{{"_id", nil}, {"x", push("$x")}})),
 				"update":     updating(is("$set", same(int32(1)))),
 				"projection": finding("projection", same(int32(1))),
 			},
 			rest: map[string]bson.D{
 				"positions": bits(positions),
 				"explained mask": {
-					{Key: "explain", Value: bits(mask)[:2]},
-					{Key: "verbosity", Value: "allPlansExecution"},
+					{"explain", bits(mask)[:2]},
+					{"verbosity", "allPlansExecution"},
 				},
 				"bucketAuto": aggregation(union, union, union, is("$bucketAuto", bson.D{
-					{Key: "groupBy", Value: "$a"},
-					{Key: "buckets", Value: 5},
-					{Key: "output", Value: is("x", push("$$ROOT"))},
+					{"groupBy", "$a"},
+					{"buckets", 5},
+					{"output", is("x", push("$$ROOT"))},
 				})),
 				"set stage":       aggregation(is("$set", same("$a"))),
 				"project stage":   aggregation(is("$project", same(int32(1)))),
@@ -119,7 +119,7 @@ func largeCommandLists() []largeCommands {
 			load: func(t *testing.T, coll *mongo.Collection) {
 				t.Helper()
 				if _, err := coll.InsertOne(t.Context(),
-					bson.D{{Key: "_id", Value: 0}, {Key: "zero", Value: 0}}); err != nil {
+					bson.D{{"_id", 0}, {"zero", 0}}); err != nil {
 					t.Fatal(err)
 				}
 			},
@@ -130,10 +130,10 @@ func largeCommandLists() []largeCommands {
 			},
 			rest: map[string]bson.D{
 				"map": sizeOf(mapping(numbers(2_000_000),
-					bson.D{{Key: "a", Value: "$$this"}, {Key: "b", Value: bson.A{"$$this"}}})),
+					bson.D{{"a", "$$this"}, {"b", bson.A{"$$this"}}})),
 				"object": aggregation(is("$project",
 					is("n", is("$bsonSize",
-						bson.D{{Key: "a", Value: numbers(2_000_000)}, {Key: "b", Value: numbers(2_000_000)}})))),
+						bson.D{{"a", numbers(2_000_000)}, {"b", numbers(2_000_000)}})))),
 				"concat": sizeOf(is("$concatArrays",
 					bson.A{numbers(1_000_000), numbers(1_000_001), numbers(1_000_002), numbers(1_000_003)})),
 			},
@@ -147,69 +147,69 @@ func largeCommandLists() []largeCommands {
 				for i := range 4 {
 					text := strings.Repeat([]string{"aa", "xa"}[i%2], 15<<19)
 					if _, err := coll.InsertOne(t.Context(),
-						bson.D{{Key: "_id", Value: i}, {Key: "s", Value: text}}); err != nil {
+						bson.D{{"_id", i}, {"s", text}}); err != nil {
 						t.Fatal(err)
 					}
 				}
 			},
 			short: map[string]bson.D{
 				"collated sort": append(aggregation(is("$sort", is("s", 1)), is("$project", is("s", 0))),
-					bson.E{Key: "collation", Value: is("locale", "en")}),
+					bson.E{"collation", is("locale", "en")}),
 				"split": aggregation(is("$project", is("n", is("$size", is("$split", bson.A{"$s", "a"}))))),
 				"regex": finding("filter", is("s", is("$regex", `(a*)*\1b`))),
 			},
 			rest: map[string]bson.D{
 				"collated groups": append(aggregation(is("$group", is("_id", "$s")), is("$count", "n")),
-					bson.E{Key: "collation", Value: is("locale", "en")}),
-				"collated numbers": append(finding("sort", is("s", 1)), bson.E{Key: "projection", Value: is("_id", 1)},
+					bson.E{"collation", is("locale", "en")}),
+				"collated numbers": append(finding("sort", is("s", 1)), bson.E{"projection", is("_id", 1)},
 					bson.E{
-						Key:   "collation",
-						Value: bson.D{{Key: "locale", Value: "en"}, {Key: "numericOrdering", Value: true}},
+						"collation",
+						bson.D{{"locale", "en"}, {"numericOrdering", true}},
 					}),
 				"collated distinct": {
-					{Key: "distinct", Value: "c"},
-					{Key: "key", Value: "s"},
-					{Key: "collation", Value: is("locale", "en")},
+					{"distinct", "c"},
+					{"key", "s"},
+					{"collation", is("locale", "en")},
 				},
 				"toUpper":      aggregation(is("$project", is("n", is("$strLenBytes", is("$toUpper", "$s"))))),
 				"small change": updating(is("$inc", is("n", 1))),
 				"many changes": {
-					{Key: "update", Value: "c"},
-					{Key: "updates", Value: bson.A{bson.D{
-						{Key: "q", Value: bson.D{}},
-						{Key: "u", Value: is("$inc", is("n", 1))},
-						{Key: "multi", Value: true},
+					{"update", "c"},
+					{"updates", bson.A{bson.D{
+						{"q", bson.D{}},
+						{"u", is("$inc", is("n", 1))},
+						{"multi", true},
 					}}},
 				},
 				"findAndModify": {
-					{Key: "findAndModify", Value: "c"},
-					{Key: "query", Value: is("_id", 0)},
-					{Key: "update", Value: is("$inc", is("n", 1))},
-					{Key: "new", Value: true},
+					{"findAndModify", "c"},
+					{"query", is("_id", 0)},
+					{"update", is("$inc", is("n", 1))},
+					{"new", true},
 				},
 				"pipeline": {
-					{Key: "findAndModify", Value: "c"},
-					{Key: "query", Value: is("_id", 1)},
-					{Key: "update", Value: bson.A{is("$set", is("n", "$_id"))}},
+					{"findAndModify", "c"},
+					{"query", is("_id", 1)},
+					{"update", bson.A{is("$set", is("n", "$_id"))}},
 				},
 				"graphLookup": aggregation(is("$graphLookup",
 					bson.D{
-						{Key: "from", Value: "c"},
-						{Key: "startWith", Value: "$_id"},
-						{Key: "connectFromField", Value: "_id"},
-						{Key: "connectToField", Value: "_id"},
-						{Key: "as", Value: "r"},
+						{"from", "c"},
+						{"startWith", "$_id"},
+						{"connectFromField", "_id"},
+						{"connectToField", "_id"},
+						{"as", "r"},
 					}), is("$project", is("n", is("$size", "$r")))),
 				"windows": aggregation(is("$setWindowFields",
-					bson.D{{Key: "sortBy", Value: is("_id", 1)}, {Key: "output", Value: is("r", is("$first", "$s"))}}),
+					bson.D{{"sortBy", is("_id", 1)}, {"output", is("r", is("$first", "$s"))}}),
 					is("$project", is("n", is("$strLenBytes", "$r")))),
 				"facet": aggregation(is("$facet",
 					bson.D{
-						{Key: "a", Value: bson.A{
+						{"a", bson.A{
 							is("$sort", is("s", 1)), is("$limit", 1),
 							is("$project", is("s", 0)),
 						}},
-						{Key: "b", Value: bson.A{
+						{"b", bson.A{
 							is("$sort", is("s", -1)), is("$limit", 1),
 							is("$project", is("s", 0)),
 						}},
@@ -220,9 +220,9 @@ func largeCommandLists() []largeCommands {
 				"function": aggregation(is("$project",
 					is("n", is("$function",
 						bson.D{
-							{Key: "body", Value: "function(s) { return s.length }"},
-							{Key: "args", Value: bson.A{"$s"}},
-							{Key: "lang", Value: "js"},
+							{"body", "function(s) { return s.length }"},
+							{"args", bson.A{"$s"}},
+							{"lang", "js"},
 						})))),
 			},
 		},

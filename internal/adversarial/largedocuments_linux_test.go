@@ -39,7 +39,7 @@ func TestMemoryOfLargeDocuments(t *testing.T) {
 				docs := many(3, func(i int) any {
 					x := make([]byte, 15<<20)
 					_, _ = random.Read(x)
-					return bson.D{{Key: "_id", Value: n*3 + i}, {Key: "x", Value: x}}
+					return bson.D{{"_id", n*3 + i}, {"x", x}}
 				})
 				if _, err := coll.InsertMany(t.Context(), docs); err != nil {
 					t.Errorf("message %d: %v", n, err)

@@ -87,7 +87,7 @@ func run(t *testing.T, db *mongo.Database, cmd bson.D) (code int32, message stri
 	for err == nil && reply.Cursor.ID != 0 {
 		name := reply.Cursor.NS[len(db.Name())+1:]
 		err = db.RunCommand(ctx,
-			bson.D{{Key: "getMore", Value: reply.Cursor.ID}, {Key: "collection", Value: name}}).Decode(&reply)
+			bson.D{{"getMore", reply.Cursor.ID}, {"collection", name}}).Decode(&reply)
 	}
 	var failure mongo.CommandError
 	switch {

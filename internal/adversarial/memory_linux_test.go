@@ -120,7 +120,7 @@ func stalled(t *testing.T, c *container, _ *mongo.Collection) {
 }
 
 func fetchLarge(t *testing.T, _ *container, coll *mongo.Collection) {
-	doc := bson.D{{Key: "p", Value: strings.Repeat("x", 1_000_000)}}
+	doc := bson.D{{"p", strings.Repeat("x", 1_000_000)}}
 	for range 20 {
 		if _, err := coll.InsertOne(t.Context(), doc); err != nil {
 			t.Fatal(err)
@@ -140,12 +140,12 @@ func fetchLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 
 func commandEach(cmds ...string) func(*testing.T, *container, *mongo.Collection) {
 	return func(t *testing.T, _ *container, coll *mongo.Collection) {
-		if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "a", Value: 1}}); err != nil {
+		if _, err := coll.InsertOne(t.Context(), bson.D{{"a", 1}}); err != nil {
 			t.Fatal(err)
 		}
 		together(attackers, func(i int) {
 			cmd := bsonxtest.ParseD(t, strings.ReplaceAll(cmds[i%len(cmds)], "COLL", coll.Name()))
-			_ = coll.Database().RunCommand(t.Context(), append(cmd, bson.E{Key: "maxTimeMS", Value: 20_000})).Err()
+			_ = coll.Database().RunCommand(t.Context(), append(cmd, bson.E{"maxTimeMS", 20_000})).Err()
 		})
 	}
 }
@@ -155,14 +155,14 @@ func manyKeys(t *testing.T, _ *container, coll *mongo.Collection) {
 	for i := range elements {
 		elements[i] = int32(i)
 	}
-	raw, err := bson.Marshal(bson.D{{Key: "a", Value: elements}})
+	raw, err := bson.Marshal(bson.D{{"a", elements}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = coll.Indexes().CreateMany(t.Context(), []mongo.IndexModel{
-		{Keys: bson.D{{Key: "a", Value: 1}}},
-		{Keys: bson.D{{Key: "a", Value: -1}}},
-		{Keys: bson.D{{Key: "a", Value: 1}, {Key: "b", Value: 1}}},
+		{Keys: bson.D{{"a", 1}}},
+		{Keys: bson.D{{"a", -1}}},
+		{Keys: bson.D{{"a", 1}, {"b", 1}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -172,13 +172,13 @@ func manyKeys(t *testing.T, _ *container, coll *mongo.Collection) {
 
 func nestedUnions(t *testing.T, _ *container, coll *mongo.Collection) {
 	db := coll.Database()
-	if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "a", Value: 1}}); err != nil {
+	if _, err := coll.InsertOne(t.Context(), bson.D{{"a", 1}}); err != nil {
 		t.Fatal(err)
 	}
 	below := coll.Name()
 	for i := range 18 {
 		name := fmt.Sprintf("union%d", i)
-		union := mongo.Pipeline{{{Key: "$unionWith", Value: below}}}
+		union := mongo.Pipeline{{{"$unionWith", below}}}
 		if err := db.CreateView(t.Context(), name, below, union); err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func nestedUnions(t *testing.T, _ *container, coll *mongo.Collection) {
 	}
 	together(attackers, func(int) {
 		cur, err := db.Collection(below).
-			Find(t.Context(), bson.D{}, options.Find().SetSort(bson.D{{Key: "a", Value: 1}}))
+			Find(t.Context(), bson.D{}, options.Find().SetSort(bson.D{{"a", 1}}))
 		if err == nil {
 			_ = cur.Close(t.Context())
 		}
@@ -197,7 +197,7 @@ func manyStreams(t *testing.T, _ *container, coll *mongo.Collection) {
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
 	go func() {
-		doc := bson.D{{Key: "p", Value: strings.Repeat("x", 1_000_000)}}
+		doc := bson.D{{"p", strings.Repeat("x", 1_000_000)}}
 		for range 40 {
 			_, _ = coll.InsertOne(ctx, doc)
 		}
@@ -222,9 +222,9 @@ func manyCursors(t *testing.T, _ *container, coll *mongo.Collection) {
 	together(attackers, func(int) {
 		for range 50_000 / attackers {
 			cmd := bson.D{
-				{Key: "find", Value: coll.Name()},
-				{Key: "batchSize", Value: 1},
-				{Key: "noCursorTimeout", Value: true},
+				{"find", coll.Name()},
+				{"batchSize", 1},
+				{"noCursorTimeout", true},
 			}
 			if coll.Database().RunCommand(t.Context(), cmd).Err() != nil {
 				return
@@ -242,7 +242,7 @@ func largeTransactions(t *testing.T, c *container, coll *mongo.Collection) {
 	if err := coll.Database().CreateCollection(t.Context(), coll.Name()); err != nil {
 		t.Fatal(err)
 	}
-	doc := bson.D{{Key: "p", Value: strings.Repeat("x", 1_000_000)}}
+	doc := bson.D{{"p", strings.Repeat("x", 1_000_000)}}
 	together(attackers, func(int) {
 		session, err := coll.Database().Client().StartSession()
 		if err != nil {
@@ -266,7 +266,7 @@ func largeTransactions(t *testing.T, c *container, coll *mongo.Collection) {
 func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 	var indexes []mongo.IndexModel
 	for _, name := range []string{"b", "c", "d", "e"} {
-		indexes = append(indexes, mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}, {Key: name, Value: 1}}})
+		indexes = append(indexes, mongo.IndexModel{Keys: bson.D{{"a", 1}, {name, 1}}})
 	}
 	if _, err := coll.Indexes().CreateMany(t.Context(), indexes); err != nil {
 		t.Fatal(err)
@@ -276,10 +276,10 @@ func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 		values[i] = fmt.Sprintf("value %012d", i)
 	}
 	find := bson.D{
-		{Key: "find", Value: coll.Name()},
-		{Key: "filter", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$in", Value: values}}}}},
+		{"find", coll.Name()},
+		{"filter", bson.D{{"a", bson.D{{"$in", values}}}}},
 	}
-	cmd, err := bson.Marshal(bson.D{{Key: "explain", Value: find}, {Key: "verbosity", Value: "allPlansExecution"}})
+	cmd, err := bson.Marshal(bson.D{{"explain", find}, {"verbosity", "allPlansExecution"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,11 +302,11 @@ func filterEach(filters ...bson.D) func(*testing.T, *container, *mongo.Collectio
 	return func(t *testing.T, _ *container, coll *mongo.Collection) {
 		var indexes []mongo.IndexModel
 		for _, name := range []string{"b", "c", "d"} {
-			indexes = append(indexes, mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}, {Key: name, Value: 1}}},
+			indexes = append(indexes, mongo.IndexModel{Keys: bson.D{{"a", 1}, {name, 1}}},
 				mongo.IndexModel{Keys: bson.D{
-					{Key: "a", Value: 1},
-					{Key: name, Value: 1},
-					{Key: "p", Value: "2dsphere"},
+					{"a", 1},
+					{name, 1},
+					{"p", "2dsphere"},
 				}})
 		}
 		if _, err := coll.Indexes().CreateMany(t.Context(), indexes); err != nil {
@@ -315,16 +315,16 @@ func filterEach(filters ...bson.D) func(*testing.T, *container, *mongo.Collectio
 		point := geometry("Point", bson.A{1, 1})
 		for i := range 200 {
 			if _, err := coll.InsertOne(t.Context(),
-				bson.D{{Key: "a", Value: i}, {Key: "b", Value: i}, {Key: "p", Value: point}}); err != nil {
+				bson.D{{"a", i}, {"b", i}, {"p", point}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for i, f := range filters {
 			cmd, err := bson.Marshal(bson.D{
-				{Key: "find", Value: coll.Name()},
-				{Key: "filter", Value: f},
-				{Key: "batchSize", Value: 1},
-				{Key: "maxTimeMS", Value: 20_000},
+				{"find", coll.Name()},
+				{"filter", f},
+				{"batchSize", 1},
+				{"maxTimeMS", 20_000},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -341,7 +341,7 @@ func wideFilters() []bson.D {
 	return []bson.D{
 		or(500_000, func(i int) any { return is("a", i) }),
 		or(300_000, func(i int) any { return is("a", is("$gt", i)) }),
-		or(200_000, func(i int) any { return bson.D{{Key: "a", Value: i}, {Key: "b", Value: is("$lt", i)}} }),
+		or(200_000, func(i int) any { return bson.D{{"a", i}, {"b", is("$lt", i)}} }),
 		or(300_000, func(i int) any { return is(fmt.Sprint("f", i), is("$exists", true)) }),
 		is("$and", many(300_000, func(i int) any { return is("a", is("$ne", i)) })),
 		is("$and", many(300_000, func(i int) any { return is(fmt.Sprint("f", i), is("$gt", i)) })),
@@ -355,13 +355,13 @@ func wideFilters() []bson.D {
 
 // nearFilters returns searches by distance with many values of another field of the index.
 func nearFilters() []bson.D {
-	near := bson.E{Key: "p", Value: is("$nearSphere", is("$geometry", geometry("Point", bson.A{1, 1})))}
+	near := bson.E{"p", is("$nearSphere", is("$geometry", geometry("Point", bson.A{1, 1})))}
 	values := many(900_000, func(i int) any { return int32(i) })
 	texts := many(300_000, func(i int) any { return fmt.Sprintf("value %022d", i) })
 	return []bson.D{
-		{{Key: "a", Value: is("$in", values)}, near},
-		{{Key: "a", Value: is("$in", texts)}, near},
-		{{Key: "a", Value: is("$in", values[:400_000])}, {Key: "b", Value: is("$in", values[400_000:])}, near},
+		{{"a", is("$in", values)}, near},
+		{{"a", is("$in", texts)}, near},
+		{{"a", is("$in", values[:400_000])}, {"b", is("$in", values[400_000:])}, near},
 	}
 }
 
@@ -410,7 +410,7 @@ func TestMemoryOfAttacks(t *testing.T) {
 			if peak > containerBytes {
 				t.Errorf("the server took %d MiB", peak>>20)
 			}
-			if _, err := coll.InsertOne(t.Context(), bson.D{{Key: "after", Value: true}}); err != nil {
+			if _, err := coll.InsertOne(t.Context(), bson.D{{"after", true}}); err != nil {
 				t.Errorf("after the attack: %v", err)
 			}
 		})

@@ -36,7 +36,7 @@ func stall(t *testing.T, db *mongo.Database) {
 			RequestMemory struct{ UsedBytes, Waiting int64 }
 		}
 		if err := db.Client().Database("admin").
-			RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status); err != nil {
+			RunCommand(t.Context(), bson.D{{"serverStatus", 1}}).Decode(&status); err != nil {
 			t.Fatal(err)
 		}
 		if status.RequestMemory.Waiting == attackers-1 {
@@ -54,7 +54,7 @@ func TestExemptCommands(t *testing.T) {
 	client := served(t, sheaftest.Open(t, &sheaf.Options{RequestMemory: stalledMemory}))
 	db, admin := client.Database("d"), client.Database("admin")
 	if _, err := db.Collection("c").
-		InsertMany(t.Context(), []any{bson.D{{Key: "x", Value: 1}}, bson.D{{Key: "x", Value: 2}}}); err != nil {
+		InsertMany(t.Context(), []any{bson.D{{"x", 1}}, bson.D{{"x", 2}}}); err != nil {
 		t.Fatal(err)
 	}
 	var sessions []*mongo.Session
@@ -66,14 +66,14 @@ func TestExemptCommands(t *testing.T) {
 		defer s.EndSession(context.Background())
 		_ = s.StartTransaction()
 		if _, err := db.Collection("c").
-			InsertOne(mongo.NewSessionContext(t.Context(), s), bson.D{{Key: "x", Value: 3}}); err != nil {
+			InsertOne(mongo.NewSessionContext(t.Context(), s), bson.D{{"x", 3}}); err != nil {
 			t.Fatal(err)
 		}
 		sessions = append(sessions, s)
 	}
 	var found struct{ Cursor struct{ ID int64 } }
 	if err := db.RunCommand(t.Context(),
-		bson.D{{Key: "find", Value: "c"}, {Key: "batchSize", Value: 1}}).Decode(&found); err != nil {
+		bson.D{{"find", "c"}, {"batchSize", 1}}).Decode(&found); err != nil {
 		t.Fatal(err)
 	}
 	stall(t, db)
@@ -81,18 +81,18 @@ func TestExemptCommands(t *testing.T) {
 	defer time.AfterFunc(hang, cancel).Stop()
 	defer cancel()
 	run := func(db *mongo.Database, name string, value any, more ...bson.E) func() error {
-		return func() error { return db.RunCommand(ctx, append(bson.D{{Key: name, Value: value}}, more...)).Err() }
+		return func() error { return db.RunCommand(ctx, append(bson.D{{name, value}}, more...)).Err() }
 	}
 	commands := map[string]func() error{
 		"ping": run(admin, "ping", 1), "hello": run(admin, "hello", 1),
-		"killOp":    run(admin, "killOp", 1, bson.E{Key: "op", Value: 1_000_000}),
+		"killOp":    run(admin, "killOp", 1, bson.E{"op", 1_000_000}),
 		"currentOp": run(admin, "currentOp", 1), "serverStatus": run(admin, "serverStatus", 1),
-		"killCursors":       run(db, "killCursors", "c", bson.E{Key: "cursors", Value: bson.A{found.Cursor.ID}}),
+		"killCursors":       run(db, "killCursors", "c", bson.E{"cursors", bson.A{found.Cursor.ID}}),
 		"commitTransaction": func() error { return sessions[0].CommitTransaction(ctx) },
 		"abortTransaction":  func() error { return sessions[1].AbortTransaction(ctx) },
 		"find":              run(db, "find", "c"),
 		"insert": run(db, "insert", "c",
-			bson.E{Key: "documents", Value: bson.A{bson.D{{Key: "p", Value: make([]byte, 20_000)}}}}),
+			bson.E{"documents", bson.A{bson.D{{"p", make([]byte, 20_000)}}}}),
 	}
 	for name, fn := range commands {
 		start := time.Now()

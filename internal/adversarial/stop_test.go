@@ -92,10 +92,10 @@ func newSmall(t *testing.T) *mongo.Database {
 	for i := range 5 {
 		if _, err := db.Collection("c").
 			InsertOne(t.Context(), bson.D{
-				{Key: "_id", Value: i},
-				{Key: "x", Value: i},
-				{Key: "next", Value: i + 1},
-				{Key: "s", Value: "aaaa!"},
+				{"_id", i},
+				{"x", i},
+				{"next", i + 1},
+				{"s", "aaaa!"},
 			}); err != nil {
 			t.Fatal(err)
 		}
@@ -109,7 +109,7 @@ func TestDeadlineStopsStages(t *testing.T) {
 	for name, stages := range blocking {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			code, message := run(t, db, append(blockingCommand(t, stages), bson.E{Key: "maxTimeMS", Value: 50}))
+			code, message := run(t, db, append(blockingCommand(t, stages), bson.E{"maxTimeMS", 50}))
 			if code != 50 {
 				t.Errorf("code %d: %s", code, message)
 			}
@@ -128,7 +128,7 @@ func running(t *testing.T, db *mongo.Database, comment string) []int64 {
 	}
 	err := db.Client().Database("admin").
 		RunCommand(t.Context(),
-			bson.D{{Key: "currentOp", Value: 1}, {Key: "command.comment", Value: comment}}).Decode(&ops)
+			bson.D{{"currentOp", 1}, {"command.comment", comment}}).Decode(&ops)
 	if err != nil {
 		t.Error(err)
 	}
@@ -159,7 +159,7 @@ func TestKillOpStopsStages(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				code, message := run(t, db,
-					append(blockingCommand(t, blocking[name]), bson.E{Key: "comment", Value: name}))
+					append(blockingCommand(t, blocking[name]), bson.E{"comment", name}))
 				if code != 11601 {
 					t.Errorf("code %d: %s", code, message)
 				}
@@ -168,7 +168,7 @@ func TestKillOpStopsStages(t *testing.T) {
 			for _, id := range running(t, db, name) {
 				if err := db.Client().Database("admin").
 					RunCommand(t.Context(),
-						bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: id}}).Err(); err != nil {
+						bson.D{{"killOp", 1}, {"op", id}}).Err(); err != nil {
 					t.Error(err)
 				}
 			}
@@ -180,7 +180,7 @@ func TestKillOpStopsStages(t *testing.T) {
 // TestDisconnectStopsStages cancels the driver's context, which closes its connection.
 func TestDisconnectStopsStages(t *testing.T) {
 	onEachConnection(t, func(t *testing.T, db *mongo.Database) {
-		if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
+		if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{"_id", 1}}); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"group", "sort", "map in map", "function"} {
@@ -188,7 +188,7 @@ func TestDisconnectStopsStages(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				if err := db.RunCommand(ctx,
-					append(blockingCommand(t, blocking[name]), bson.E{Key: "comment", Value: name})).
+					append(blockingCommand(t, blocking[name]), bson.E{"comment", name})).
 					Err(); !errors.Is(err, context.Canceled) {
 					t.Errorf("%s: %v", name, err)
 				}

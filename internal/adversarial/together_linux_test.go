@@ -32,13 +32,13 @@ func TestAttacksTogether(t *testing.T) {
 			c := startContainer(t)
 			db := c.client(t).Database("d")
 			if _, err := db.Collection("c").
-				InsertMany(t.Context(), []any{bson.D{{Key: "x", Value: 1}}, bson.D{{Key: "x", Value: 2}}}); err != nil {
+				InsertMany(t.Context(), []any{bson.D{{"x", 1}}, bson.D{{"x", 2}}}); err != nil {
 				t.Fatal(err)
 			}
 			stop := c.watchPings(t)
 			before := int64(0)
 			for _, a := range families[family]() {
-				cmd := append(bsonxtest.ParseD(t, a.cmd), bson.E{Key: "maxTimeMS", Value: limit.Milliseconds()})
+				cmd := append(bsonxtest.ParseD(t, a.cmd), bson.E{"maxTimeMS", limit.Milliseconds()})
 				codes := attackTogether(t, db, a.name, cmd)
 				peak := c.status(t, "VmHWM")
 				if peak > before {

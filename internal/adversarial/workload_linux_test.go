@@ -43,11 +43,11 @@ type client struct {
 
 // document returns a document of a workload: it has ten fields, like the documents of YCSB.
 func (w *workload) document(id int64) bson.D {
-	doc := bson.D{{Key: "_id", Value: id}, {Key: "g", Value: id % 1000}}
+	doc := bson.D{{"_id", id}, {"g", id % 1000}}
 	for i := range 10 {
 		doc = append(doc, bson.E{
-			Key:   fmt.Sprintf("field%d", i),
-			Value: strings.Repeat(string(rune('a'+(int(id)+i)%26)), w.size/10),
+			fmt.Sprintf("field%d", i),
+			strings.Repeat(string(rune('a'+(int(id)+i)%26)), w.size/10),
 		})
 	}
 	return doc
@@ -62,8 +62,8 @@ func (c *client) insert() error {
 
 // scan reads up to n documents in the order of their _id.
 func (c *client) scan(n int64) error {
-	cur, err := c.coll.Find(c.ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: c.any()}}}},
-		options.Find().SetLimit(1+c.rng.Int64N(n)).SetSort(bson.D{{Key: "_id", Value: 1}}))
+	cur, err := c.coll.Find(c.ctx, bson.D{{"_id", bson.D{{"$gte", c.any()}}}},
+		options.Find().SetLimit(1+c.rng.Int64N(n)).SetSort(bson.D{{"_id", 1}}))
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func (c *client) scan(n int64) error {
 }
 
 func (c *client) update() error {
-	set := bson.D{{Key: "$set", Value: bson.D{{Key: "field3", Value: strings.Repeat("u", c.load.size/10)}}}}
-	_, err := c.coll.UpdateOne(c.ctx, bson.D{{Key: "_id", Value: c.any()}}, set)
+	set := bson.D{{"$set", bson.D{{"field3", strings.Repeat("u", c.load.size/10)}}}}
+	_, err := c.coll.UpdateOne(c.ctx, bson.D{{"_id", c.any()}}, set)
 	return err
 }
 
@@ -88,7 +88,7 @@ func (c *client) aggregate(stages ...bson.D) error {
 	return cur.Err()
 }
 
-func stage(name string, value any) bson.D { return bson.D{{Key: name, Value: value}} }
+func stage(name string, value any) bson.D { return bson.D{{name, value}} }
 
 func workloads() []workload {
 	return []workload{
@@ -120,10 +120,10 @@ func workloads() []workload {
 			switch c.rng.IntN(3) {
 			case 0:
 				return c.aggregate(stage("$group",
-					bson.D{{Key: "_id", Value: "$g"}, {Key: "n", Value: stage("$sum", 1)}}))
+					bson.D{{"_id", "$g"}, {"n", stage("$sum", 1)}}))
 			case 1:
 				return c.aggregate(stage("$sort",
-					bson.D{{Key: "field1", Value: -1}, {Key: "_id", Value: 1}}), stage("$limit", 20_000))
+					bson.D{{"field1", -1}, {"_id", 1}}), stage("$limit", 20_000))
 			default:
 				return c.aggregate(stage("$match", stage("_id", stage("$gte", c.any()))), stage("$limit", 10_000))
 			}

@@ -59,7 +59,7 @@ func plain(t *testing.T, event bson.Raw) string {
 		switch e.Key() {
 		case "_id", "clusterTime", "wallTime", "collectionUUID", "lsid", "txnNumber":
 		default:
-			text, err := bson.MarshalExtJSON(bson.D{{Key: e.Key(), Value: e.Value()}}, false, false)
+			text, err := bson.MarshalExtJSON(bson.D{{e.Key(), e.Value()}}, false, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ func withImages(t *testing.T, client *mongo.Client) *mongo.Collection {
 	t.Helper()
 	db := client.Database("d")
 	if err := db.CreateCollection(t.Context(), "c",
-		options.CreateCollection().SetChangeStreamPreAndPostImages(bson.D{{Key: "enabled", Value: true}})); err != nil {
+		options.CreateCollection().SetChangeStreamPreAndPostImages(bson.D{{"enabled", true}})); err != nil {
 		t.Fatal(err)
 	}
 	return db.Collection("c")
@@ -123,30 +123,30 @@ func TestDocumentEvents(t *testing.T) {
 	ctx := t.Context()
 	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx,
 		bson.D{
-			{Key: "_id", Value: 1},
-			{Key: "a", Value: 1},
-			{Key: "l", Value: bson.A{filler, filler, 3}},
-			{Key: "n", Value: bson.D{{Key: "x", Value: 1}, {Key: "f", Value: filler}}},
+			{"_id", 1},
+			{"a", 1},
+			{"l", bson.A{filler, filler, 3}},
+			{"n", bson.D{{"x", 1}, {"f", filler}}},
 		}))
 	must[*mongo.InsertOneResult](t)(client.Database("d").Collection("other").
-		InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
+		InsertOne(ctx, bson.D{{"_id", 1}}))
 	update := func(u any) {
 		t.Helper()
-		must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{{Key: "_id", Value: 1}}, u))
+		must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{{"_id", 1}}, u))
 	}
-	update(bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 2}, {Key: "n.x", Value: 2}, {Key: "new", Value: 1}}}})
-	update(bson.D{{Key: "$unset", Value: bson.D{{Key: "a", Value: 1}, {Key: "n.x", Value: 1}}}})
+	update(bson.D{{"$set", bson.D{{"a", 2}, {"n.x", 2}, {"new", 1}}}})
+	update(bson.D{{"$unset", bson.D{{"a", 1}, {"n.x", 1}}}})
 	update(bson.A{bson.D{{
-		Key:   "$set",
-		Value: bson.D{{Key: "l", Value: bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}}}},
+		"$set",
+		bson.D{{"l", bson.D{{"$slice", bson.A{"$l", 2}}}}},
 	}}})
-	update(bson.D{{Key: "$push", Value: bson.D{{Key: "l", Value: 5}}}})
-	update(bson.D{{Key: "$set", Value: bson.D{{Key: "small", Value: bson.D{{Key: "x", Value: bson.A{1, 2}}}}}}})
-	update(bson.D{{Key: "$inc", Value: bson.D{{Key: "small.x.1", Value: 1}}}})
-	update(bson.D{{Key: "$pop", Value: bson.D{{Key: "small.x", Value: 1}}}}) // truncated arrays are for pipelines
-	update(bson.D{{Key: "$set", Value: bson.D{{Key: "new", Value: 1}}}})     // changes nothing
-	must[*mongo.UpdateResult](t)(c.ReplaceOne(ctx, bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "b", Value: 1}}))
-	must[*mongo.DeleteResult](t)(c.DeleteOne(ctx, bson.D{{Key: "_id", Value: 1}}))
+	update(bson.D{{"$push", bson.D{{"l", 5}}}})
+	update(bson.D{{"$set", bson.D{{"small", bson.D{{"x", bson.A{1, 2}}}}}}})
+	update(bson.D{{"$inc", bson.D{{"small.x.1", 1}}}})
+	update(bson.D{{"$pop", bson.D{{"small.x", 1}}}}) // truncated arrays are for pipelines
+	update(bson.D{{"$set", bson.D{{"new", 1}}}})     // changes nothing
+	must[*mongo.UpdateResult](t)(c.ReplaceOne(ctx, bson.D{{"_id", 1}}, bson.D{{"b", 1}}))
+	must[*mongo.DeleteResult](t)(c.DeleteOne(ctx, bson.D{{"_id", 1}}))
 	const ns = `"ns":{"db":"d","coll":"c"} "documentKey":{"_id":1}`
 	update0 := func(updated, removed, truncated string) string {
 		return `"operationType":"update" ` + ns + ` "updateDescription":{"updatedFields":` + updated +
@@ -179,13 +179,13 @@ func TestScopes(t *testing.T) {
 	for _, ns := range []string{"d.a", "d.b", "e.a"} {
 		db, coll, _ := strings.Cut(ns, ".")
 		must[*mongo.InsertOneResult](t)(client.Database(db).Collection(coll).
-			InsertOne(ctx, bson.D{{Key: "_id", Value: ns}}))
+			InsertOne(ctx, bson.D{{"_id", ns}}))
 	}
 	if err := client.Database("d").Collection("a").Drop(ctx); err != nil {
 		t.Fatal(err)
 	}
 	must[*mongo.SingleResult](t)(client.Database("admin").
-		RunCommand(ctx, bson.D{{Key: "renameCollection", Value: "d.b"}, {Key: "to", Value: "d.x"}}), nil)
+		RunCommand(ctx, bson.D{{"renameCollection", "d.b"}, {"to", "d.x"}}), nil)
 	if err := client.Database("d").Drop(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -213,16 +213,16 @@ func TestRenameToAnotherDatabase(t *testing.T) {
 	ctx := t.Context()
 	for _, db := range []string{"a", "b"} {
 		must[*mongo.InsertOneResult](t)(client.Database(db).Collection("c").
-			InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
+			InsertOne(ctx, bson.D{{"_id", 1}}))
 	}
 	from, to := watch(t, client.Database("a"), bson.A{}), watch(t, client.Database("b"), bson.A{})
 	replaced, other := watch(t, client.Database("b").Collection("c"), bson.A{}), watch(t,
 		client.Database("b").Collection("x"), bson.A{})
 	err := client.Database("admin").
 		RunCommand(ctx, bson.D{
-			{Key: "renameCollection", Value: "a.c"},
-			{Key: "to", Value: "b.c"},
-			{Key: "dropTarget", Value: true},
+			{"renameCollection", "a.c"},
+			{"to", "b.c"},
+			{"dropTarget", true},
 		}).Err()
 	if err != nil {
 		t.Fatal(err)
@@ -240,12 +240,12 @@ func TestInvalidation(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
 	c := client.Database("d").Collection("c")
-	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
+	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{"_id", 1}}))
 	stream := watch(t, c, bson.A{})
 	if err := c.Drop(ctx); err != nil {
 		t.Fatal(err)
 	}
-	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 2}}))
+	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{"_id", 2}}))
 	wantEvents(t, stream, `"operationType":"drop" "ns":{"db":"d","coll":"c"}`)
 	drop := stream.ResumeToken()
 	wantEvents(t, stream, `"operationType":"invalidate"`)
@@ -272,7 +272,7 @@ func TestResume(t *testing.T) {
 	start := watch(t, c, bson.A{})
 	var tokens []bson.Raw
 	for i := range 5 {
-		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: i}}))
+		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{"_id", i}}))
 		next(t, start)
 		tokens = append(tokens, start.ResumeToken())
 	}
@@ -317,13 +317,13 @@ func TestEmptyFirstBatch(t *testing.T) {
 	ctx := t.Context()
 	c := client.Database("d").Collection("c")
 	start := watch(t, c, bson.A{})
-	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 0}}))
+	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{"_id", 0}}))
 	session := must[*mongo.Session](t)(client.StartSession())
 	defer session.EndSession(ctx)
 	_ = must[any](t)(session.WithTransaction(ctx, func(ctx context.Context) (any, error) {
-		return c.InsertMany(ctx, []bson.D{{{Key: "_id", Value: 1}}, {{Key: "_id", Value: 2}}, {{Key: "_id", Value: 3}}})
+		return c.InsertMany(ctx, []bson.D{{{"_id", 1}}, {{"_id", 2}}, {{"_id", 3}}})
 	}))
-	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 4}}))
+	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{"_id", 4}}))
 	for i := range 4 {
 		next(t, start)
 		token := start.ResumeToken()
@@ -349,11 +349,11 @@ func TestFullDocuments(t *testing.T) {
 	without, demanding := watch(t, plainly, bson.A{},
 		bothImages(options.WhenAvailable)), watch(t, plainly, bson.A{}, before)
 	for _, c := range []*mongo.Collection{c, plainly} {
-		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
+		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{"_id", 1}}))
 		must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{},
-			bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 1}}}}))
+			bson.D{{"$set", bson.D{{"a", 1}}}}))
 		must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{},
-			bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 2}}}}))
+			bson.D{{"$set", bson.D{{"a", 2}}}}))
 	}
 	const insert = `"operationType":"insert" "fullDocument":{"_id":1} "ns":{"db":"d","coll":"%s"} "documentKey":{"_id":1}`
 	const update = `"operationType":"update" "fullDocument":%s "ns":{"db":"d","coll":"%s"} "documentKey":{"_id":1} "updateDescription":{"updatedFields":{"a":%d},"removedFields":[],"truncatedArrays":[]}`
@@ -377,19 +377,19 @@ func TestPipeline(t *testing.T) {
 	ctx := t.Context()
 	c := client.Database("d").Collection("c")
 	stream := watch(t, c, bson.A{
-		bson.D{{Key: "$match", Value: bson.D{{Key: "fullDocument.n", Value: bson.D{{Key: "$gt", Value: 1}}}}}},
-		bson.D{{Key: "$project", Value: bson.D{{Key: "n", Value: "$fullDocument.n"}}}},
+		bson.D{{"$match", bson.D{{"fullDocument.n", bson.D{{"$gt", 1}}}}}},
+		bson.D{{"$project", bson.D{{"n", "$fullDocument.n"}}}},
 	})
-	broken := watch(t, c, bson.A{bson.D{{Key: "$project", Value: bson.D{{Key: "_id", Value: 0}}}}})
+	broken := watch(t, c, bson.A{bson.D{{"$project", bson.D{{"_id", 0}}}}})
 	for i := range 4 {
-		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "n", Value: i}}))
+		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{"n", i}}))
 	}
 	wantEvents(t, stream, `"n":2`, `"n":3`)
 	if broken.Next(ctx) {
 		t.Errorf("event %v", broken.Current)
 	}
 	wantCode(t, broken.Err(), 280)
-	_, err := c.Watch(ctx, bson.A{bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: 1}}}}})
+	_, err := c.Watch(ctx, bson.A{bson.D{{"$group", bson.D{{"_id", 1}}}}})
 	wantCode(t, err, 20)
 }
 
@@ -406,13 +406,13 @@ func TestRefused(t *testing.T) {
 		code     int32
 	}{
 		{"d", "c", 1, 6188500},
-		{"d", "c", bson.D{{Key: "x", Value: 1}}, 40415},
-		{"d", "c", bson.D{{Key: "fullDocument", Value: "x"}}, 2},
-		{"d", "c", bson.D{{Key: "fullDocument", Value: 1}}, 14},
-		{"d", "c", bson.D{{Key: "resumeAfter", Value: bson.D{{Key: "_data", Value: 1}}}}, 40649},
-		{"d", "c", bson.D{{Key: "resumeAfter", Value: bson.D{{Key: "_data", Value: "zz"}}}}, 9},
-		{"d", "c", bson.D{{Key: "resumeAfter", Value: bson.D{{Key: "_data", Value: "82"}}}}, 9},
-		{"d", "c", bson.D{{Key: "allChangesForCluster", Value: true}}, 72},
+		{"d", "c", bson.D{{"x", 1}}, 40415},
+		{"d", "c", bson.D{{"fullDocument", "x"}}, 2},
+		{"d", "c", bson.D{{"fullDocument", 1}}, 14},
+		{"d", "c", bson.D{{"resumeAfter", bson.D{{"_data", 1}}}}, 40649},
+		{"d", "c", bson.D{{"resumeAfter", bson.D{{"_data", "zz"}}}}, 9},
+		{"d", "c", bson.D{{"resumeAfter", bson.D{{"_data", "82"}}}}, 9},
+		{"d", "c", bson.D{{"allChangesForCluster", true}}, 72},
 		{"d", "v", bson.D{}, 166},
 		{"d", "system.views", bson.D{}, 73},
 		{"admin", "c", bson.D{}, 73},
@@ -420,9 +420,9 @@ func TestRefused(t *testing.T) {
 	} {
 		err := client.Database(test.db).
 			RunCommand(ctx, bson.D{
-				{Key: "aggregate", Value: test.coll},
-				{Key: "cursor", Value: bson.D{}},
-				{Key: "pipeline", Value: bson.A{bson.D{{Key: "$changeStream", Value: test.arg}}}},
+				{"aggregate", test.coll},
+				{"cursor", bson.D{}},
+				{"pipeline", bson.A{bson.D{{"$changeStream", test.arg}}}},
 			}).Err()
 		t.Run(fmt.Sprint(test.coll, test.arg), func(t *testing.T) { wantCode(t, err, test.code) })
 	}
@@ -447,7 +447,7 @@ func TestManyStreams(t *testing.T) {
 	for w := range writers {
 		authors.Go(func() {
 			for i := range writes {
-				if _, err := c.InsertOne(t.Context(), bson.D{{Key: "_id", Value: fmt.Sprint(w, "-", i)}}); err != nil {
+				if _, err := c.InsertOne(t.Context(), bson.D{{"_id", fmt.Sprint(w, "-", i)}}); err != nil {
 					t.Error(err)
 				}
 			}

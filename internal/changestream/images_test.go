@@ -16,7 +16,7 @@ func setExpiry(t *testing.T, client *mongo.Client, options any) error {
 	t.Helper()
 	return client.Database("admin").
 		RunCommand(t.Context(),
-			bson.D{{Key: "setClusterParameter", Value: bson.D{{Key: "changeStreamOptions", Value: options}}}}).Err()
+			bson.D{{"setClusterParameter", bson.D{{"changeStreamOptions", options}}}}).Err()
 }
 
 func expiry(t *testing.T, client *mongo.Client, name any) string {
@@ -29,7 +29,7 @@ func expiry(t *testing.T, client *mongo.Client, name any) string {
 		} `bson:"clusterParameters"`
 	}
 	if err := client.Database("admin").
-		RunCommand(t.Context(), bson.D{{Key: "getClusterParameter", Value: name}}).Decode(&got); err != nil {
+		RunCommand(t.Context(), bson.D{{"getClusterParameter", name}}).Decode(&got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got.ClusterParameters) != 1 {
@@ -45,7 +45,7 @@ func TestChangeStreamOptions(t *testing.T) {
 	db := open(t, dir)
 	client := db.Client()
 	images := func(v any) bson.D {
-		return bson.D{{Key: "preAndPostImages", Value: bson.D{{Key: "expireAfterSeconds", Value: v}}}}
+		return bson.D{{"preAndPostImages", bson.D{{"expireAfterSeconds", v}}}}
 	}
 	if got := expiry(t, client, "changeStreamOptions"); got != "changeStreamOptions string off set false" {
 		t.Errorf("at first %s", got)
@@ -55,8 +55,8 @@ func TestChangeStreamOptions(t *testing.T) {
 		code  int32
 	}{
 		{bson.D{}, 2},
-		{bson.D{{Key: "preAndPostImages", Value: bson.D{}}}, 2},
-		{bson.D{{Key: "x", Value: 1}}, 2},
+		{bson.D{{"preAndPostImages", bson.D{}}}, 2},
+		{bson.D{{"x", 1}}, 2},
 		{1, 20},
 		{images("unknown"), 2},
 		{images(-1), 2},
@@ -66,17 +66,17 @@ func TestChangeStreamOptions(t *testing.T) {
 		wantCode(t, setExpiry(t, client, test.value), test.code)
 	}
 	for command, code := range map[*bson.D]int32{
-		{{Key: "getClusterParameter", Value: "none"}}:                                             4,
-		{{Key: "getClusterParameter", Value: bson.A{}}}:                                           2,
-		{{Key: "getClusterParameter", Value: bson.A{1}}}:                                          14,
-		{{Key: "setClusterParameter", Value: bson.D{}}}:                                           4,
-		{{Key: "setClusterParameter", Value: bson.D{{Key: "none", Value: bson.D{}}}}}:             4,
-		{{Key: "setClusterParameter", Value: bson.D{{Key: "a", Value: 1}, {Key: "b", Value: 1}}}}: 72,
+		{{"getClusterParameter", "none"}}:                     4,
+		{{"getClusterParameter", bson.A{}}}:                   2,
+		{{"getClusterParameter", bson.A{1}}}:                  14,
+		{{"setClusterParameter", bson.D{}}}:                   4,
+		{{"setClusterParameter", bson.D{{"none", bson.D{}}}}}: 4,
+		{{"setClusterParameter", bson.D{{"a", 1}, {"b", 1}}}}: 72,
 	} {
 		wantCode(t, client.Database("admin").RunCommand(t.Context(), *command).Err(), code)
 	}
 	wantCode(t, client.Database("d").
-		RunCommand(t.Context(), bson.D{{Key: "getClusterParameter", Value: "*"}}).Err(), 13)
+		RunCommand(t.Context(), bson.D{{"getClusterParameter", "*"}}).Err(), 13)
 	if err := setExpiry(t, client, images(100.0)); err != nil {
 		t.Fatal(err)
 	}
@@ -104,10 +104,10 @@ func TestImagesExpire(t *testing.T) {
 	c := withImages(t, client)
 	available := bothImages(options.WhenAvailable)
 	stream := watch(t, c, bson.A{}, available)
-	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: 1}}))
+	must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{"_id", 1}}))
 	next(t, stream)
 	begin := stream.ResumeToken()
-	must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "a", Value: 1}}}}))
+	must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{}, bson.D{{"$set", bson.D{{"a", 1}}}}))
 	must[*mongo.DeleteResult](t)(c.DeleteOne(ctx, bson.D{}))
 	time.Sleep(1100 * time.Millisecond)
 	const update = `"operationType":"update" "fullDocument":%s "ns":{"db":"d","coll":"c"} "documentKey":{"_id":1} "updateDescription":{"updatedFields":{"a":1},"removedFields":[],"truncatedArrays":[]} "fullDocumentBeforeChange":%s`
@@ -118,7 +118,7 @@ func TestImagesExpire(t *testing.T) {
 		"off": {fmt.Sprintf(update, `{"_id":1,"a":1}`, `{"_id":1}`), fmt.Sprintf(deletion, `{"_id":1,"a":1}`)},
 	} {
 		if err := setExpiry(t, client,
-			bson.D{{Key: "preAndPostImages", Value: bson.D{{Key: "expireAfterSeconds", Value: seconds}}}}); err != nil {
+			bson.D{{"preAndPostImages", bson.D{{"expireAfterSeconds", seconds}}}}); err != nil {
 			t.Fatal(err)
 		}
 		wantEvents(t, watch(t, c, bson.A{}, available, options.ChangeStream().SetResumeAfter(begin)), want...)

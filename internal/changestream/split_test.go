@@ -31,16 +31,16 @@ func TestSplitLargeEvent(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
 	c := withImages(t, client)
-	split := bson.A{bson.D{{Key: "$changeStreamSplitLargeEvent", Value: bson.D{}}}}
+	split := bson.A{bson.D{{"$changeStreamSplitLargeEvent", bson.D{}}}}
 	images := func() *options.ChangeStreamOptionsBuilder { return bothImages(options.Required) }
 	whole, stream := watch(t, c, bson.A{}, images()), watch(t, c, split, images())
 	insert := func(id int, size int) {
 		t.Helper()
 		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx,
-			bson.D{{Key: "_id", Value: id}, {Key: "a", Value: strings.Repeat("x", size)}}))
+			bson.D{{"_id", id}, {"a", strings.Repeat("x", size)}}))
 	}
 	insert(1, 16<<20-1<<10)
-	must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{}, bson.D{{Key: "$set", Value: bson.D{{Key: "b", Value: 1}}}}))
+	must[*mongo.UpdateResult](t)(c.UpdateOne(ctx, bson.D{}, bson.D{{"$set", bson.D{{"b", 1}}}}))
 	insert(2, 1)
 	want := [][]string{
 		{"_id", "operationType", "clusterTime", "wallTime", "fullDocument", "ns", "documentKey"},
@@ -78,7 +78,7 @@ func TestSplitLargeEvent(t *testing.T) {
 	}
 	wantCode(t, whole.Err(), 10334)
 
-	small := bson.A{bson.D{{Key: "$project", Value: bson.D{{Key: "operationType", Value: 1}}}}, split[0]}
+	small := bson.A{bson.D{{"$project", bson.D{{"operationType", 1}}}}, split[0]}
 	other := watch(t, c, small)
 	_, err = c.Watch(ctx, small, options.ChangeStream().SetResumeAfter(tokens[1]))
 	wantCode(t, err, 280)
@@ -91,10 +91,10 @@ func TestEventThatCannotBeSplit(t *testing.T) {
 	c := client.Database("d").Collection("c")
 	long := strings.Repeat("x", 9<<20)
 	stream := watch(t, c, bson.A{
-		bson.D{{Key: "$addFields", Value: bson.D{{Key: "a", Value: bson.A{"$fullDocument.a", "$fullDocument.a"}}}}},
-		bson.D{{Key: "$changeStreamSplitLargeEvent", Value: bson.D{}}},
+		bson.D{{"$addFields", bson.D{{"a", bson.A{"$fullDocument.a", "$fullDocument.a"}}}}},
+		bson.D{{"$changeStreamSplitLargeEvent", bson.D{}}},
 	})
-	must[*mongo.InsertOneResult](t)(c.InsertOne(t.Context(), bson.D{{Key: "a", Value: long}}))
+	must[*mongo.InsertOneResult](t)(c.InsertOne(t.Context(), bson.D{{"a", long}}))
 	if stream.Next(t.Context()) {
 		t.Errorf("event of %d bytes", len(stream.Current))
 	}

@@ -30,7 +30,7 @@ func TestStreamsAreWoken(t *testing.T) {
 		name := fmt.Sprint("c", i)
 		wait := options.ChangeStream().SetMaxAwaitTime(5 * time.Minute)
 		for _, w := range []watcher{db.Collection(name), db.Collection(name), db} {
-			stages := bson.A{bson.D{{Key: "$match", Value: bson.D{{Key: "ns.coll", Value: name}}}}}
+			stages := bson.A{bson.D{{"$match", bson.D{{"ns.coll", name}}}}}
 			stream, err := w.Watch(t.Context(), stages, wait)
 			if err != nil {
 				t.Fatal(err)
@@ -70,7 +70,7 @@ func write(t *testing.T, client *mongo.Client, name string, rounds int) {
 	rng := rand.New(rand.NewPCG(1, uint64(len(name))))
 	for i := range rounds {
 		other := client.Database(fmt.Sprint("other", name)).Collection(fmt.Sprint(i))
-		docs := bson.A{bson.D{{Key: "_id", Value: 2 * i}}, bson.D{{Key: "_id", Value: 2*i + 1}}}
+		docs := bson.A{bson.D{{"_id", 2 * i}}, bson.D{{"_id", 2*i + 1}}}
 		err := client.UseSession(ctx, func(ctx context.Context) error {
 			if rng.IntN(2) == 0 {
 				_, err := c.InsertMany(ctx, docs)
@@ -130,7 +130,7 @@ func TestResumeAfterRestart(t *testing.T) {
 	c := db.Client().Database("d").Collection("c")
 	stream := watch(t, c, bson.A{})
 	for i := range 2 {
-		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{Key: "_id", Value: i}}))
+		must[*mongo.InsertOneResult](t)(c.InsertOne(ctx, bson.D{{"_id", i}}))
 	}
 	next(t, stream)
 	token := stream.ResumeToken()
@@ -152,7 +152,7 @@ func TestTransactionInBatches(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir)
 	coll := db.Client().Database("d").Collection("c")
-	start, err := db.Client().Database("d").RunCommand(t.Context(), bson.D{{Key: "create", Value: "c"}}).Raw()
+	start, err := db.Client().Database("d").RunCommand(t.Context(), bson.D{{"create", "c"}}).Raw()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestTransactionInBatches(t *testing.T) {
 	_, err = session.WithTransaction(t.Context(), func(ctx context.Context) (any, error) {
 		for i := range documents {
 			if _, err := coll.InsertOne(ctx,
-				bson.D{{Key: "_id", Value: i}, {Key: "p", Value: strings.Repeat("x", 20_000)}}); err != nil {
+				bson.D{{"_id", i}, {"p", strings.Repeat("x", 20_000)}}); err != nil {
 				return nil, err
 			}
 		}

@@ -37,12 +37,12 @@ func TestConcernsOfPipelines(t *testing.T) {
 			if err := bson.UnmarshalExtJSON([]byte(c.stages), false, &stages); err != nil {
 				t.Fatal(err)
 			}
-			cmd := bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: bson.D{}}}
+			cmd := bson.D{{"aggregate", "c"}, {"pipeline", stages}, {"cursor", bson.D{}}}
 			if c.read != "" {
-				cmd = append(cmd, bson.E{Key: "readConcern", Value: bson.D{{Key: "level", Value: c.read}}})
+				cmd = append(cmd, bson.E{"readConcern", bson.D{{"level", c.read}}})
 			}
 			if c.write != "" {
-				cmd = append(cmd, bson.E{Key: "writeConcern", Value: bson.D{{Key: "w", Value: c.write}}})
+				cmd = append(cmd, bson.E{"writeConcern", bson.D{{"w", c.write}}})
 			}
 			err := db.RunCommand(t.Context(), cmd).Err()
 			if c.code == 0 {
@@ -54,6 +54,6 @@ func TestConcernsOfPipelines(t *testing.T) {
 			mustHaveCode(t, err, c.code, "support")
 		})
 	}
-	err := db.RunCommand(t.Context(), bson.D{{Key: "createSearchIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{}}}).Err()
+	err := db.RunCommand(t.Context(), bson.D{{"createSearchIndexes", "c"}, {"indexes", bson.A{}}}).Err()
 	mustHaveCode(t, err, 31082, "Atlas")
 }

@@ -33,10 +33,10 @@ func TestPlanCacheStats(t *testing.T) {
 	t.Parallel()
 	c := sheaftest.New(t).Database("d").Collection("c")
 	for i := range 20 {
-		insert(t, c, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: i}, {Key: "b", Value: i % 3}})
+		insert(t, c, bson.D{{"_id", i}, {"a", i}, {"b", i % 3}})
 	}
 	for _, field := range []string{"a", "b"} {
-		if _, err := c.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: field, Value: 1}}}); err != nil {
+		if _, err := c.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{field, 1}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,12 +74,12 @@ func TestLatencyStats(t *testing.T) {
 	t.Parallel()
 	c := sheaftest.New(t).Database("d").Collection("c")
 	for i := range 3 {
-		insert(t, c, bson.D{{Key: "_id", Value: i}})
+		insert(t, c, bson.D{{"_id", i}})
 	}
 	for range 2 {
 		aggregate(t, c, bson.A{})
 	}
-	if err := c.Database().RunCommand(t.Context(), bson.D{{Key: "collStats", Value: "c"}}).Err(); err != nil {
+	if err := c.Database().RunCommand(t.Context(), bson.D{{"collStats", "c"}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	stats := aggregate(t, c, pipelineOf(t, `[{"$collStats": {"latencyStats": {"histograms": true}}}]`))[0]
@@ -108,9 +108,9 @@ func TestLatencyStatsOfTimeSeries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run(bson.D{{Key: "create", Value: "ts"}, {Key: "timeseries", Value: bson.D{{Key: "timeField", Value: "t"}}}})
-	run(bson.D{{Key: "insert", Value: "ts"}, {Key: "documents", Value: bson.A{bson.D{{Key: "t", Value: bson.DateTime(0)}}}}})
-	run(bson.D{{Key: "find", Value: "ts"}})
+	run(bson.D{{"create", "ts"}, {"timeseries", bson.D{{"timeField", "t"}}}})
+	run(bson.D{{"insert", "ts"}, {"documents", bson.A{bson.D{{"t", bson.DateTime(0)}}}}})
+	run(bson.D{{"find", "ts"}})
 	stats := aggregate(t, db.Collection("ts"), pipelineOf(t, `[{"$collStats": {"latencyStats": {}}}]`))[0]
 	for kind, want := range map[string]int64{"reads": 1, "writes": 1, "commands": 1} {
 		if got := lookup(t, stats, "latencyStats", kind, "ops").AsInt64(); got != want {
@@ -125,7 +125,7 @@ func TestCurrentOpShowsAggregates(t *testing.T) {
 	// it grow.
 	client := sheaftest.New(t)
 	c := client.Database("d").Collection("c")
-	insert(t, c, bson.D{{Key: "_id", Value: 1}})
+	insert(t, c, bson.D{{"_id", 1}})
 	endless := pipelineOf(t, `[{"$set": {"x": {"$function": {"body": "function() { while (true) {} }", "args": [], "lang": "js"}}}}]`)
 	ended := make(chan error, 1)
 	go func() {
@@ -147,7 +147,7 @@ func TestCurrentOpShowsAggregates(t *testing.T) {
 			t.Fatal("the operation is not listed")
 		}
 	}
-	if err := admin.RunCommand(t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: lookup(t, found[0], "opid").AsInt64()}}).Err(); err != nil {
+	if err := admin.RunCommand(t.Context(), bson.D{{"killOp", 1}, {"op", lookup(t, found[0], "opid").AsInt64()}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err == nil {

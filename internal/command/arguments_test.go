@@ -221,7 +221,7 @@ func (s *sweep) run(a argtest.Argument, v argtest.Value) string {
 		return "unreadable: " + err.Error()
 	}
 	if name == "fsync" {
-		_ = s.client.Database("admin").RunCommand(s.t.Context(), bson.D{{Key: "fsyncUnlock", Value: 1}}).Err()
+		_ = s.client.Database("admin").RunCommand(s.t.Context(), bson.D{{"fsyncUnlock", 1}}).Err()
 	}
 	if first, ok := raw.Lookup("cursor", "firstBatch", "0").DocumentOK(); ok && name == "bulkWrite" {
 		if text, ok := first.Lookup("errmsg").StringValueOK(); ok {
@@ -268,10 +268,10 @@ func (s *sweep) reset() {
 		return
 	}
 	for _, cmd := range []bson.D{
-		{{Key: "dropDatabase", Value: 1}},
-		{{Key: "insert", Value: "c"}, {Key: "documents", Value: documents}},
-		{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{bson.M{"key": bson.M{"a": 1}, "name": "a_1"}}}},
-		{{Key: "create", Value: "v"}, {Key: "viewOn", Value: "c"}, {Key: "pipeline", Value: bson.A{}}},
+		{{"dropDatabase", 1}},
+		{{"insert", "c"}, {"documents", documents}},
+		{{"createIndexes", "c"}, {"indexes", bson.A{bson.M{"key": bson.M{"a": 1}, "name": "a_1"}}}},
+		{{"create", "v"}, {"viewOn", "c"}, {"pipeline", bson.A{}}},
 	} {
 		if err := db.RunCommand(s.t.Context(), cmd).Err(); err != nil {
 			s.t.Fatalf("%v: %v", cmd, err)
@@ -294,14 +294,14 @@ var needContext = map[string]string{
 
 // lacking has a command for each definition that says what it lacks.
 var lacking = map[string]bson.D{
-	"profile":  {{Key: "profile", Value: 1}},
-	"validate": {{Key: "validate", Value: "c"}, {Key: "repair", Value: true}},
-	"create":   {{Key: "create", Value: "e"}, {Key: "encryptedFields", Value: bson.M{"fields": bson.A{}}}},
+	"profile":  {{"profile", 1}},
+	"validate": {{"validate", "c"}, {"repair", true}},
+	"create":   {{"create", "e"}, {"encryptedFields", bson.M{"fields": bson.A{}}}},
 	"aggregate": {
-		{Key: "aggregate", Value: "c"},
-		{Key: "pipeline", Value: bson.A{}},
-		{Key: "cursor", Value: bson.M{"batchSize": 0}},
-		{Key: "exchange", Value: bson.M{"policy": "roundrobin", "consumers": 2}},
+		{"aggregate", "c"},
+		{"pipeline", bson.A{}},
+		{"cursor", bson.M{"batchSize": 0}},
+		{"exchange", bson.M{"policy": "roundrobin", "consumers": 2}},
 	},
 }
 
@@ -348,7 +348,7 @@ func TestRefusedCommands(t *testing.T) {
 			worked[name] = true
 		}
 		if name == "fsync" {
-			_ = sweep.client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "fsyncUnlock", Value: 1}}).Err()
+			_ = sweep.client.Database("admin").RunCommand(t.Context(), bson.D{{"fsyncUnlock", 1}}).Err()
 		}
 	}
 	for _, d := range commands.Definitions() {

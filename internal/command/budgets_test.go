@@ -29,10 +29,10 @@ func codeOf(t *testing.T, c *mongo.Collection, stages string) int32 {
 		t.Fatal(err)
 	}
 	_, err := run(t, c, bson.D{
-		{Key: "aggregate", Value: c.Name()},
-		{Key: "pipeline", Value: pipeline.V},
-		{Key: "cursor", Value: bson.D{}},
-		{Key: "allowDiskUse", Value: false},
+		{"aggregate", c.Name()},
+		{"pipeline", pipeline.V},
+		{"cursor", bson.D{}},
+		{"allowDiskUse", false},
 	})
 	return errorCode(t, err)
 }
@@ -57,8 +57,8 @@ func TestBudgets(t *testing.T) {
 	c := client.Database("d").Collection("c")
 	if _, err := c.InsertMany(t.Context(),
 		[]bson.D{
-			{{Key: "_id", Value: 1}, {Key: "a", Value: "x"}},
-			{{Key: "_id", Value: 2}, {Key: "a", Value: "y"}},
+			{{"_id", 1}, {"a", "x"}},
+			{{"_id", 2}, {"a", "y"}},
 		}); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestBudgets(t *testing.T) {
 	}
 	set := func(name string, v any) int32 {
 		return errorCode(t, client.Database("admin").
-			RunCommand(t.Context(), bson.D{{Key: "setParameter", Value: 1}, {Key: name, Value: v}}).Err())
+			RunCommand(t.Context(), bson.D{{"setParameter", 1}, {name, v}}).Err())
 	}
 	for name := range stages {
 		if code := set(name, 1); code != 0 {
@@ -111,9 +111,9 @@ func TestExplainShowsParameters(t *testing.T) {
 		shown  int32
 	}{{"forceClassicEngine", true, 1}, {"trySbeEngine", false, 0}} {
 		set := bson.D{
-			{Key: "setParameter", Value: 1},
-			{Key: engine, Value: want.engine},
-			{Key: regex, Value: want.ignore},
+			{"setParameter", 1},
+			{engine, want.engine},
+			{regex, want.ignore},
 		}
 		if err := client.Database("admin").RunCommand(t.Context(), set).Err(); err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func TestExplainShowsParameters(t *testing.T) {
 		var got struct {
 			ServerParameters bson.M `bson:"serverParameters"`
 		}
-		explain := bson.D{{Key: "explain", Value: bson.D{{Key: "find", Value: "c"}}}}
+		explain := bson.D{{"explain", bson.D{{"find", "c"}}}}
 		if err := client.Database("d").RunCommand(t.Context(), explain).Decode(&got); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestDisablePipelineOptimization(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)
 	c := client.Database("d").Collection("c")
-	if _, err := c.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}, {Key: "zero", Value: 0}}); err != nil {
+	if _, err := c.InsertOne(t.Context(), bson.D{{"_id", 1}, {"zero", 0}}); err != nil {
 		t.Fatal(err)
 	}
 	fail := func(mode any) {
@@ -145,8 +145,8 @@ func TestDisablePipelineOptimization(t *testing.T) {
 		if err := client.Database("admin").
 			RunCommand(t.Context(),
 				bson.D{
-					{Key: "configureFailPoint", Value: "disablePipelineOptimization"},
-					{Key: "mode", Value: mode},
+					{"configureFailPoint", "disablePipelineOptimization"},
+					{"mode", mode},
 				}).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestDisablePipelineOptimization(t *testing.T) {
 	for _, step := range []struct {
 		mode any
 		want int32
-	}{{"off", 0}, {"alwaysOn", 2}, {"off", 0}, {bson.D{{Key: "times", Value: 1}}, 2}} {
+	}{{"off", 0}, {"alwaysOn", 2}, {"off", 0}, {bson.D{{"times", 1}}, 2}} {
 		fail(step.mode)
 		if code := codeOf(t, c, stages); code != step.want {
 			t.Errorf("%v: code %d", step.mode, code)

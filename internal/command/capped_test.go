@@ -31,7 +31,7 @@ func publish(t *testing.T, c *mongo.Collection, ids ...int) {
 	t.Helper()
 	var docs []any
 	for _, id := range ids {
-		docs = append(docs, bson.D{{Key: "_id", Value: id}, {Key: "even", Value: id%2 == 0}})
+		docs = append(docs, bson.D{{"_id", id}, {"even", id%2 == 0}})
 	}
 	if _, err := c.InsertMany(context.Background(), docs); err != nil {
 		t.Error(err)
@@ -74,7 +74,7 @@ type tail struct {
 
 func newTail(t *testing.T, c *mongo.Collection, opts ...bson.E) *tail {
 	t.Helper()
-	return newCursor(t, c, append(bson.D{{Key: "find", Value: c.Name()}, {Key: "tailable", Value: true}}, opts...))
+	return newCursor(t, c, append(bson.D{{"find", c.Name()}, {"tailable", true}}, opts...))
 }
 
 func newCursor(t *testing.T, c *mongo.Collection, find bson.D) *tail {
@@ -93,7 +93,7 @@ func newCursor(t *testing.T, c *mongo.Collection, find bson.D) *tail {
 
 func (x *tail) getMore(opts ...bson.E) (ids []int32, err error) {
 	x.t.Helper()
-	cmd := bson.D{{Key: "getMore", Value: x.id}, {Key: "collection", Value: x.c.Name()}}
+	cmd := bson.D{{"getMore", x.id}, {"collection", x.c.Name()}}
 	raw, err := x.c.Database().RunCommand(x.ctx, append(cmd, opts...)).Raw()
 	if err != nil {
 		return nil, err
@@ -131,14 +131,14 @@ func TestTailable(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 5)
 	all := newTail(t, c)
-	even := newTail(t, c, bson.E{Key: "filter", Value: bson.D{{Key: "even", Value: true}}})
-	slow := newTail(t, c, bson.E{Key: "batchSize", Value: 1})
+	even := newTail(t, c, bson.E{"filter", bson.D{{"even", true}}})
+	slow := newTail(t, c, bson.E{"batchSize", 1})
 	all.want("[]")
 	all.want("[]")
 	publish(t, c, 3, 4)
 	all.want("[3 4]")
 	even.want("[4]")
-	slow.want("[1]", bson.E{Key: "batchSize", Value: 1})
+	slow.want("[1]", bson.E{"batchSize", 1})
 	publish(t, c, 5)
 	all.want("[5]")
 	even.want("[]")
@@ -157,7 +157,7 @@ func TestTailable(t *testing.T) {
 func TestCappedPositionLost(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 3)
-	x := newCursor(t, c, bson.D{{Key: "find", Value: "topic"}, {Key: "batchSize", Value: 1}})
+	x := newCursor(t, c, bson.D{{"find", "topic"}, {"batchSize", 1}})
 	publish(t, c, 3)
 	if _, err := x.getMore(); !hasCode(err, 136) {
 		t.Errorf("a lost position: %v", err)
@@ -168,30 +168,30 @@ func TestTailableErrors(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 4)
 	find := func(opts ...bson.E) error {
-		_, err := run(t, c, append(bson.D{{Key: "find", Value: "topic"}}, opts...))
+		_, err := run(t, c, append(bson.D{{"find", "topic"}}, opts...))
 		return err
 	}
-	tailable, await := bson.E{Key: "tailable", Value: true}, bson.E{Key: "awaitData", Value: true}
+	tailable, await := bson.E{"tailable", true}, bson.E{"awaitData", true}
 	for name, test := range map[string]struct {
 		err  error
 		code int
 	}{
-		"sort":         {find(tailable, bson.E{Key: "sort", Value: bson.D{{Key: "_id", Value: 1}}}), 2},
-		"backward":     {find(tailable, bson.E{Key: "sort", Value: bson.D{{Key: "$natural", Value: -1}}}), 2},
-		"single batch": {find(tailable, bson.E{Key: "singleBatch", Value: true}), 2},
+		"sort":         {find(tailable, bson.E{"sort", bson.D{{"_id", 1}}}), 2},
+		"backward":     {find(tailable, bson.E{"sort", bson.D{{"$natural", -1}}}), 2},
+		"single batch": {find(tailable, bson.E{"singleBatch", true}), 2},
 		"await only":   {find(await), 9},
 	} {
 		if !hasCode(test.err, test.code) {
 			t.Errorf("%s: %v, want code %d", name, test.err, test.code)
 		}
 	}
-	if _, err := newTail(t, c).getMore(bson.E{Key: "maxTimeMS", Value: 10}); !hasCode(err, 2) {
+	if _, err := newTail(t, c).getMore(bson.E{"maxTimeMS", 10}); !hasCode(err, 2) {
 		t.Errorf("maxTimeMS without awaitData: %v", err)
 	}
 	gone := newTail(t, c, await)
 	done := make(chan error)
 	go func() {
-		_, err := gone.getMore(bson.E{Key: "maxTimeMS", Value: 60_000})
+		_, err := gone.getMore(bson.E{"maxTimeMS", 60_000})
 		done <- err
 	}()
 	waitPinned(t, c, done)
@@ -204,9 +204,9 @@ func TestTailableErrors(t *testing.T) {
 	// A collection without documents gives a cursor no position.
 	for _, name := range []string{"topic", "empty"} {
 		if name == "empty" {
-			mustRun(t, c, bson.D{{Key: "create", Value: name}, {Key: "capped", Value: true}, {Key: "size", Value: 1000}})
+			mustRun(t, c, bson.D{{"create", name}, {"capped", true}, {"size", 1000}})
 		}
-		raw := mustRun(t, c, bson.D{{Key: "find", Value: name}, tailable})
+		raw := mustRun(t, c, bson.D{{"find", name}, tailable})
 		if id := raw.Lookup("cursor", "id").Int64(); id != 0 {
 			t.Errorf("%s: a cursor that stays open", name)
 		}
@@ -216,9 +216,9 @@ func TestTailableErrors(t *testing.T) {
 func TestAwaitData(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 100)
-	x := newTail(t, c, bson.E{Key: "awaitData", Value: true}, bson.E{Key: "filter", Value: bson.D{{Key: "even", Value: true}}})
+	x := newTail(t, c, bson.E{"awaitData", true}, bson.E{"filter", bson.D{{"even", true}}})
 	start := time.Now()
-	x.want("[]", bson.E{Key: "maxTimeMS", Value: 50})
+	x.want("[]", bson.E{"maxTimeMS", 50})
 	if d := time.Since(start); d < 50*time.Millisecond {
 		t.Errorf("waited for %v", d)
 	}
@@ -229,7 +229,7 @@ func TestAwaitData(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 		publish(t, c, 4, 5, 6)
 	}()
-	ids, err := x.getMore(bson.E{Key: "maxTimeMS", Value: 60_000})
+	ids, err := x.getMore(bson.E{"maxTimeMS", 60_000})
 	if err != nil || len(ids) == 0 || ids[0] != 4 {
 		t.Errorf("got %v, %v", ids, err)
 	}
@@ -244,7 +244,7 @@ func waitPinned(t *testing.T, c *mongo.Collection, done <-chan error) {
 			t.Fatalf("the getMore did not wait: %v", err)
 		default:
 		}
-		status := mustRun(t, c, bson.D{{Key: "serverStatus", Value: 1}})
+		status := mustRun(t, c, bson.D{{"serverStatus", 1}})
 		if status.Lookup("metrics", "cursor", "open", "pinned").Int64() > 0 {
 			return
 		}
@@ -255,14 +255,14 @@ func waitPinned(t *testing.T, c *mongo.Collection, done <-chan error) {
 func TestAwaitDataIsKilled(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 100)
-	x := newTail(t, c, bson.E{Key: "awaitData", Value: true})
+	x := newTail(t, c, bson.E{"awaitData", true})
 	done := make(chan error)
 	go func() {
-		_, err := x.getMore(bson.E{Key: "maxTimeMS", Value: 60_000})
+		_, err := x.getMore(bson.E{"maxTimeMS", 60_000})
 		done <- err
 	}()
 	waitPinned(t, c, done)
-	mustRun(t, c, bson.D{{Key: "killCursors", Value: "topic"}, {Key: "cursors", Value: bson.A{x.id}}})
+	mustRun(t, c, bson.D{{"killCursors", "topic"}, {"cursors", bson.A{x.id}}})
 	if err := <-done; !hasCode(err, 237) {
 		t.Errorf("got %v", err)
 	}
@@ -277,7 +277,7 @@ func TestManySubscribers(t *testing.T) {
 	for range subscribers {
 		ready.Add(1)
 		done.Go(func() {
-			x, err := c.Find(t.Context(), bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: 100}}}},
+			x, err := c.Find(t.Context(), bson.D{{"_id", bson.D{{"$gte", 100}}}},
 				options.Find().SetCursorType(options.TailableAwait).SetMaxAwaitTime(time.Minute))
 			ready.Done()
 			if err != nil {
@@ -307,29 +307,29 @@ func TestManySubscribers(t *testing.T) {
 func TestCappedCommands(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 3)
-	if _, err := c.UpdateByID(t.Context(), 1, bson.D{{Key: "$set", Value: bson.D{{Key: "longer", Value: "text"}}}}); err != nil {
+	if _, err := c.UpdateByID(t.Context(), 1, bson.D{{"$set", bson.D{{"longer", "text"}}}}); err != nil {
 		t.Error(err)
 	}
-	if r, err := c.DeleteOne(t.Context(), bson.D{{Key: "_id", Value: 0}}); err != nil || r.DeletedCount != 1 {
+	if r, err := c.DeleteOne(t.Context(), bson.D{{"_id", 0}}); err != nil || r.DeletedCount != 1 {
 		t.Errorf("delete: %v, %v", r, err)
 	}
-	stats := mustRun(t, c, bson.D{{Key: "collStats", Value: "topic"}})
+	stats := mustRun(t, c, bson.D{{"collStats", "topic"}})
 	if !stats.Lookup("capped").Boolean() || stats.Lookup("max").Int32() != 3 || stats.Lookup("maxSize").Int32() != 1<<20 {
 		t.Errorf("collStats: %s", stats)
 	}
-	mustRun(t, c, bson.D{{Key: "collMod", Value: "topic"}, {Key: "cappedMax", Value: 1}, {Key: "cappedSize", Value: 5000}})
+	mustRun(t, c, bson.D{{"collMod", "topic"}, {"cappedMax", 1}, {"cappedSize", 5000}})
 	publish(t, c, 7)
 	if n, err := c.CountDocuments(t.Context(), bson.D{}); err != nil || n != 1 {
 		t.Errorf("%d documents after cappedMax: 1, %v", n, err)
 	}
-	if _, err := run(t, c, bson.D{{Key: "dropIndexes", Value: "topic"}, {Key: "index", Value: "_id_"}}); !hasCode(err, 72) {
+	if _, err := run(t, c, bson.D{{"dropIndexes", "topic"}, {"index", "_id_"}}); !hasCode(err, 72) {
 		t.Errorf("drop of the _id index: %v", err)
 	}
-	mustRun(t, c, bson.D{{Key: "dropIndexes", Value: "topic"}, {Key: "index", Value: "*"}})
-	if _, err := c.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 7}}); !mongo.IsDuplicateKeyError(err) {
+	mustRun(t, c, bson.D{{"dropIndexes", "topic"}, {"index", "*"}})
+	if _, err := c.InsertOne(t.Context(), bson.D{{"_id", 7}}); !mongo.IsDuplicateKeyError(err) {
 		t.Errorf("a duplicate _id: %v", err)
 	}
-	valid := mustRun(t, c, bson.D{{Key: "validate", Value: "topic"}})
+	valid := mustRun(t, c, bson.D{{"validate", "topic"}})
 	if !valid.Lookup("valid").Boolean() {
 		t.Errorf("validate: %s", valid)
 	}
@@ -340,13 +340,13 @@ func TestConvertToCapped(t *testing.T) {
 	db := sheaftest.New(t).Database("d")
 	c := db.Collection("plain")
 	publish(t, c, 2, 1, 0)
-	if _, err := run(t, c, bson.D{{Key: "collMod", Value: "plain"}, {Key: "cappedMax", Value: 1}}); !hasCode(err, 72) {
+	if _, err := run(t, c, bson.D{{"collMod", "plain"}, {"cappedMax", 1}}); !hasCode(err, 72) {
 		t.Errorf("cappedMax of an ordinary collection: %v", err)
 	}
-	mustRun(t, c, bson.D{{Key: "cloneCollectionAsCapped", Value: "plain"}, {Key: "toCollection", Value: "copy"}, {Key: "size", Value: 4096}})
-	mustRun(t, c, bson.D{{Key: "convertToCapped", Value: "plain"}, {Key: "size", Value: 4096}})
+	mustRun(t, c, bson.D{{"cloneCollectionAsCapped", "plain"}, {"toCollection", "copy"}, {"size", 4096}})
+	mustRun(t, c, bson.D{{"convertToCapped", "plain"}, {"size", 4096}})
 	for _, name := range []string{"plain", "copy"} {
-		specs, err := db.ListCollectionSpecifications(t.Context(), bson.D{{Key: "name", Value: name}})
+		specs, err := db.ListCollectionSpecifications(t.Context(), bson.D{{"name", name}})
 		if err != nil || len(specs) != 1 || !specs[0].Options.Lookup("capped").Boolean() {
 			t.Fatalf("%s: %v, %v", name, specs, err)
 		}
@@ -356,8 +356,8 @@ func TestConvertToCapped(t *testing.T) {
 		x.want("[-1]")
 	}
 	for _, cmd := range []bson.D{
-		{{Key: "convertToCapped", Value: "none"}, {Key: "size", Value: 4096}},
-		{{Key: "cloneCollectionAsCapped", Value: "none"}, {Key: "toCollection", Value: "other"}, {Key: "size", Value: 4096}},
+		{{"convertToCapped", "none"}, {"size", 4096}},
+		{{"cloneCollectionAsCapped", "none"}, {"toCollection", "other"}, {"size", 4096}},
 	} {
 		if _, err := run(t, c, cmd); !hasCode(err, 26) {
 			t.Errorf("%v: %v", cmd, err)

@@ -17,7 +17,7 @@ import (
 func TestClusterTimeStandalone(t *testing.T) {
 	t.Parallel()
 	c := sheaftest.Open(t, &sheaf.Options{Standalone: true}).Client().Database("d").Collection("c")
-	err := c.FindOne(t.Context(), bson.D{{Key: "$expr", Value: bson.D{{Key: "$gt", Value: bson.A{"$$CLUSTER_TIME", 0}}}}}).Err()
+	err := c.FindOne(t.Context(), bson.D{{"$expr", bson.D{{"$gt", bson.A{"$$CLUSTER_TIME", 0}}}}}).Err()
 	var refused mongo.CommandError
 	if !errors.As(err, &refused) || refused.Code != 51144 {
 		t.Error(err)

@@ -52,9 +52,9 @@ func TestValuesOfConcerns(t *testing.T) {
 		if err := bson.UnmarshalExtJSON([]byte(c.concern), false, &concern); err != nil {
 			t.Fatal(err)
 		}
-		cmd := bson.D{{Key: "find", Value: "c"}, {Key: read, Value: concern}}
+		cmd := bson.D{{"find", "c"}, {read, concern}}
 		if c.field == write {
-			cmd = bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{}}}, {Key: write, Value: concern}}
+			cmd = bson.D{{"insert", "c"}, {"documents", bson.A{bson.D{}}}, {write, concern}}
 		}
 		for _, server := range []struct {
 			db   *mongo.Database

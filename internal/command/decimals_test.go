@@ -17,9 +17,9 @@ func TestDecimalsAsIntegers(t *testing.T) {
 	db := sheaftest.New(t).Database("d")
 	docs := bson.A{}
 	for i := range 8 {
-		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: bson.A{1, 2, 3, 4, 5}}})
+		docs = append(docs, bson.D{{"_id", i}, {"a", bson.A{1, 2, 3, 4, 5}}})
 	}
-	if err := db.RunCommand(t.Context(), bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: docs}}).Err(); err != nil {
+	if err := db.RunCommand(t.Context(), bson.D{{"insert", "c"}, {"documents", docs}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -25,9 +25,9 @@ func largeValues() []argtest.Value {
 	}
 	return []argtest.Value{
 		{Type: "text", Value: long},
-		{Type: "name", Value: bson.D{{Key: long, Value: 1}}},
-		{Type: "operator", Value: bson.D{{Key: "a", Value: bson.D{{Key: "$" + long, Value: 1}}}}},
-		{Type: "list", Value: bson.A{bson.D{{Key: "$" + long, Value: 1}}}},
+		{Type: "name", Value: bson.D{{long, 1}}},
+		{Type: "operator", Value: bson.D{{"a", bson.D{{"$" + long, 1}}}}},
+		{Type: "list", Value: bson.A{bson.D{{"$" + long, 1}}}},
 		{Type: "numbers", Value: many},
 	}
 }

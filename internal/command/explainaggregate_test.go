@@ -133,12 +133,12 @@ func showPlan(d bsonx.Doc) string {
 func TestDriverExplainsAggregate(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 10)
-	stages := mongo.Pipeline{{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$n"}}}}}
+	stages := mongo.Pipeline{{{"$group", bson.D{{"_id", "$n"}}}}}
 	var reply struct {
 		Stages []bson.M
 		OK     float64
 	}
-	cmd := bson.D{{Key: "aggregate", Value: c.Name()}, {Key: "pipeline", Value: stages}, {Key: "explain", Value: true}}
+	cmd := bson.D{{"aggregate", c.Name()}, {"pipeline", stages}, {"explain", true}}
 	if err := c.Database().RunCommand(t.Context(), cmd).Decode(&reply); err != nil {
 		t.Fatal(err)
 	}

@@ -82,8 +82,8 @@ func TestFailPointsOfAwait(t *testing.T) {
 	client := openWithTestCommands(t)
 	admin, c := client.Database("admin").Collection("x"), client.Database("d").Collection("c")
 	fillCapped(t, c)
-	open := func() *tail { return newTail(t, c, bson.E{Key: "awaitData", Value: true}) }
-	wait := bson.E{Key: "maxTimeMS", Value: 5}
+	open := func() *tail { return newTail(t, c, bson.E{"awaitData", true}) }
+	wait := bson.E{"maxTimeMS", 5}
 	await := open()
 	expectCode(t, admin, `{"configureFailPoint": "failCommand", "mode": {"times": 1}, "data": {"failCommands": ["getMore"], "blockConnection": true, "blockTimeMS": 20}}`, 0)
 	began := time.Now()

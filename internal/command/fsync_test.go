@@ -14,7 +14,7 @@ import (
 // waitingWrites returns how many operations wait until they may write.
 func waitingWrites(t *testing.T, client *mongo.Client) (n int, locked bool) {
 	t.Helper()
-	raw, err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "currentOp", Value: 1}, {Key: "waitingForLock", Value: true}}).Raw()
+	raw, err := client.Database("admin").RunCommand(t.Context(), bson.D{{"currentOp", 1}, {"waitingForLock", true}}).Raw()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,13 +40,13 @@ func TestFsyncLock(t *testing.T) {
 		return raw
 	}
 	insert := func(n int) error {
-		_, err := db.Collection("c").InsertOne(t.Context(), bson.D{{Key: "n", Value: n}})
+		_, err := db.Collection("c").InsertOne(t.Context(), bson.D{{"n", n}})
 		return err
 	}
 	if err := insert(0); err != nil {
 		t.Fatal(err)
 	}
-	lock := bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}}
+	lock := bson.D{{"fsync", 1}, {"lock", true}}
 	for want := int64(1); want <= 2; want++ {
 		if got := command(lock).Lookup("lockCount").Int64(); got != want {
 			t.Errorf("lockCount %d, want %d", got, want)
@@ -55,7 +55,7 @@ func TestFsyncLock(t *testing.T) {
 	done := make(chan error, 3)
 	go func() { done <- insert(1) }()
 	go func() {
-		_, err := db.Collection("c").Aggregate(t.Context(), bson.A{bson.D{{Key: "$out", Value: "o"}}})
+		_, err := db.Collection("c").Aggregate(t.Context(), bson.A{bson.D{{"$out", "o"}}})
 		done <- err
 	}()
 	go func() { done <- db.CreateCollection(t.Context(), "new") }()
@@ -68,20 +68,20 @@ func TestFsyncLock(t *testing.T) {
 	if n, err := db.Collection("c").CountDocuments(t.Context(), bson.D{}); err != nil || n != 1 {
 		t.Errorf("%d documents: %v", n, err)
 	}
-	if cur, err := db.Collection("c").Aggregate(t.Context(), bson.A{bson.D{{Key: "$match", Value: bson.D{}}}}); err != nil {
+	if cur, err := db.Collection("c").Aggregate(t.Context(), bson.A{bson.D{{"$match", bson.D{}}}}); err != nil {
 		t.Error(err)
 	} else {
 		_ = cur.Close(t.Context())
 	}
 	slow, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	err := db.RunCommand(slow, bson.D{{Key: "delete", Value: "c"}, {Key: "maxTimeMS", Value: 5}, {Key: "deletes", Value: bson.A{
-		bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: 0}},
+	err := db.RunCommand(slow, bson.D{{"delete", "c"}, {"maxTimeMS", 5}, {"deletes", bson.A{
+		bson.D{{"q", bson.D{}}, {"limit", 0}},
 	}}}).Err()
 	if err == nil {
 		t.Error("a delete did not wait")
 	}
-	unlock := bson.D{{Key: "fsyncUnlock", Value: 1}}
+	unlock := bson.D{{"fsyncUnlock", 1}}
 	if got := command(unlock).Lookup("lockCount").Int64(); got != 1 {
 		t.Errorf("lockCount %d after an unlock", got)
 	}

@@ -34,8 +34,8 @@ func TestCommitQuorum(t *testing.T) {
 	} {
 		for _, standalone := range []bool{false, true} {
 			db := sheaftest.Open(t, &sheaf.Options{Standalone: standalone}).Client().Database("quorum")
-			index := bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a"}}
-			err := db.RunCommand(t.Context(), bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{index}}, {Key: "commitQuorum", Value: c.quorum}}).Err()
+			index := bson.D{{"key", bson.D{{"a", 1}}}, {"name", "a"}}
+			err := db.RunCommand(t.Context(), bson.D{{"createIndexes", "c"}, {"indexes", bson.A{index}}, {"commitQuorum", c.quorum}}).Err()
 			want := c.member
 			if standalone {
 				want = c.standalone
@@ -60,9 +60,9 @@ func TestEmptyListing(t *testing.T) {
 			Cursor struct{ ID int64 }
 		}
 		cmd := bson.D{
-			{Key: "listCollections", Value: 1},
-			{Key: "filter", Value: bson.D{{Key: "name", Value: name}}},
-			{Key: "cursor", Value: bson.D{{Key: "batchSize", Value: 0}}},
+			{"listCollections", 1},
+			{"filter", bson.D{{"name", name}}},
+			{"cursor", bson.D{{"batchSize", 0}}},
 		}
 		if err := db.RunCommand(t.Context(), cmd).Decode(&reply); err != nil {
 			t.Fatal(err)

@@ -29,7 +29,7 @@ func TestStatusOfLocks(t *testing.T) {
 				} `bson:"Global"`
 			}
 		}
-		if err := admin.RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&got); err != nil {
+		if err := admin.RunCommand(t.Context(), bson.D{{"serverStatus", 1}}).Decode(&got); err != nil {
 			t.Fatal(err)
 		}
 		return got.Locks.Global.Acquired, got.Locks.Global.Waits, got.Locks.Global.Micros
@@ -41,7 +41,7 @@ func TestStatusOfLocks(t *testing.T) {
 	if after, waits, _ := status(); after.W != before.W+1 || after.R != 0 || waits.W != 0 {
 		t.Errorf("acquired %+v, then %+v, waited %+v", before, after, waits)
 	}
-	if err := admin.RunCommand(t.Context(), bson.D{{Key: "fsync", Value: 1}, {Key: "lock", Value: true}}).Err(); err != nil {
+	if err := admin.RunCommand(t.Context(), bson.D{{"fsync", 1}, {"lock", true}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
@@ -55,7 +55,7 @@ func TestStatusOfLocks(t *testing.T) {
 		}
 	}
 	time.Sleep(2 * time.Millisecond)
-	if err := admin.RunCommand(t.Context(), bson.D{{Key: "fsyncUnlock", Value: 1}}).Err(); err != nil {
+	if err := admin.RunCommand(t.Context(), bson.D{{"fsyncUnlock", 1}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {

@@ -23,7 +23,7 @@ func newNumbers(t *testing.T, n int) *mongo.Collection {
 	c := sheaftest.New(t).Database("d").Collection("numbers")
 	var docs []any
 	for i := range n {
-		docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "k", Value: i % 2}, {Key: "v", Value: i}})
+		docs = append(docs, bson.D{{"_id", i}, {"k", i % 2}, {"v", i}})
 	}
 	if _, err := c.InsertMany(t.Context(), docs); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func newNumbers(t *testing.T, n int) *mongo.Collection {
 }
 
 func mapReduceCommand(more ...bson.E) bson.D {
-	cmd := bson.D{{Key: "mapReduce", Value: "numbers"}, {Key: "map", Value: bson.JavaScript(mapByKey)}, {Key: "reduce", Value: reduceSum}}
+	cmd := bson.D{{"mapReduce", "numbers"}, {"map", bson.JavaScript(mapByKey)}, {"reduce", reduceSum}}
 	return append(cmd, more...)
 }
 
@@ -53,32 +53,32 @@ func asJSON(t *testing.T, c *mongo.Collection, cmd bson.D) string {
 func TestMapReduceOptions(t *testing.T) {
 	t.Parallel()
 	c := newNumbers(t, 6)
-	inline := bson.E{Key: "out", Value: bson.D{{Key: "inline", Value: 1}}}
+	inline := bson.E{"out", bson.D{{"inline", 1}}}
 	for _, test := range []struct {
 		more bson.D
 		want string
 	}{
 		{bson.D{inline}, `"results": [{"_id": {"$numberDouble":"0.0"},"value": {"$numberDouble":"6.0"}},{"_id": {"$numberDouble":"1.0"},"value": {"$numberDouble":"9.0"}}]`},
 		{
-			bson.D{inline, {Key: "query", Value: bson.D{{Key: "v", Value: bson.D{{Key: "$gte", Value: 3}}}}}, {Key: "limit", Value: 2}, {Key: "sort", Value: bson.D{{Key: "v", Value: -1}}}},
+			bson.D{inline, {"query", bson.D{{"v", bson.D{{"$gte", 3}}}}}, {"limit", 2}, {"sort", bson.D{{"v", -1}}}},
 			`"value": {"$numberDouble":"4.0"}},{"_id": {"$numberDouble":"1.0"},"value": {"$numberDouble":"5.0"}}]`,
 		},
-		{bson.D{inline, {Key: "scope", Value: bson.D{{Key: "f", Value: 10}}}, {Key: "finalize", Value: "function(k, v) { return v * f; }"}}, `"value": {"$numberDouble":"60.0"}`},
-		{bson.D{inline, {Key: "jsMode", Value: true}, {Key: "verbose", Value: true}, {Key: "finalize", Value: nil}}, `"ok": {"$numberDouble":"1.0"}`},
-		{bson.D{{Key: "out", Value: "to"}}, `"result": "to"`},
-		{bson.D{{Key: "out", Value: bson.D{{Key: "merge", Value: "to"}, {Key: "db", Value: "e"}, {Key: "nonAtomic", Value: true}}}}, `"result": {"db": "e","collection": "to"}`},
-		{bson.D{{Key: "out", Value: 1}}, "2"},
-		{bson.D{{Key: "out", Value: bson.D{{Key: "inline", Value: 1}, {Key: "db", Value: "x"}}}}, "72"},
-		{bson.D{{Key: "out", Value: bson.D{{Key: "inline", Value: 2}}}}, "2"},
-		{bson.D{{Key: "out", Value: bson.D{{Key: "replace", Value: "to"}, {Key: "odd", Value: 1}}}}, "2"},
-		{bson.D{{Key: "out", Value: bson.D{{Key: "db", Value: "x"}}}}, "2"},
-		{bson.D{{Key: "out", Value: bson.D{{Key: "merge", Value: "to"}, {Key: "db", Value: "admin"}}}}, "115"},
-		{bson.D{{Key: "out", Value: bson.D{{Key: "reduce", Value: "to"}, {Key: "nonAtomic", Value: false}}}}, "2"},
-		{bson.D{{Key: "out", Value: "system.x"}}, "17385"},
-		{bson.D{inline, {Key: "limit", Value: -1}}, "15958"},
-		{bson.D{inline, {Key: "sort", Value: bson.D{}}}, "15976"},
-		{bson.D{inline, {Key: "finalize", Value: 5}}, "2"},
-		{bson.D{inline, {Key: "odd", Value: 5}}, "40415"},
+		{bson.D{inline, {"scope", bson.D{{"f", 10}}}, {"finalize", "function(k, v) { return v * f; }"}}, `"value": {"$numberDouble":"60.0"}`},
+		{bson.D{inline, {"jsMode", true}, {"verbose", true}, {"finalize", nil}}, `"ok": {"$numberDouble":"1.0"}`},
+		{bson.D{{"out", "to"}}, `"result": "to"`},
+		{bson.D{{"out", bson.D{{"merge", "to"}, {"db", "e"}, {"nonAtomic", true}}}}, `"result": {"db": "e","collection": "to"}`},
+		{bson.D{{"out", 1}}, "2"},
+		{bson.D{{"out", bson.D{{"inline", 1}, {"db", "x"}}}}, "72"},
+		{bson.D{{"out", bson.D{{"inline", 2}}}}, "2"},
+		{bson.D{{"out", bson.D{{"replace", "to"}, {"odd", 1}}}}, "2"},
+		{bson.D{{"out", bson.D{{"db", "x"}}}}, "2"},
+		{bson.D{{"out", bson.D{{"merge", "to"}, {"db", "admin"}}}}, "115"},
+		{bson.D{{"out", bson.D{{"reduce", "to"}, {"nonAtomic", false}}}}, "2"},
+		{bson.D{{"out", "system.x"}}, "17385"},
+		{bson.D{inline, {"limit", -1}}, "15958"},
+		{bson.D{inline, {"sort", bson.D{}}}, "15976"},
+		{bson.D{inline, {"finalize", 5}}, "2"},
+		{bson.D{inline, {"odd", 5}}, "40415"},
 		{bson.D{}, "40414"},
 	} {
 		if got := asJSON(t, c, mapReduceCommand(test.more...)); !strings.Contains(got, test.want) {
@@ -101,13 +101,13 @@ func TestMapReduceFunctions(t *testing.T) {
 		{"function() { emit(NumberLong(this.k), NumberInt(1)); }", reduceSum, `"_id": {"$numberLong":"0"}`},
 		{"function() { emit({k: this.k}, [this.v]); }", "(k, vs) => [].concat(...vs)", `"value": [{"$numberDouble":"0.0"},{"$numberDouble":"2.0"}]`},
 	} {
-		cmd := bson.D{{Key: "mapReduce", Value: "numbers"}, {Key: "map", Value: test.mapper}, {Key: "reduce", Value: test.reduce}, {Key: "out", Value: bson.D{{Key: "inline", Value: 1}}}}
+		cmd := bson.D{{"mapReduce", "numbers"}, {"map", test.mapper}, {"reduce", test.reduce}, {"out", bson.D{{"inline", 1}}}}
 		if got := asJSON(t, c, cmd); !strings.Contains(got, test.want) {
 			t.Errorf("%s: got %s, want %s", test.mapper, got, test.want)
 		}
 	}
 	// A loop without end is ended by the command's time.
-	cmd := mapReduceCommand(bson.E{Key: "out", Value: bson.D{{Key: "inline", Value: 1}}}, bson.E{Key: "maxTimeMS", Value: 50})
+	cmd := mapReduceCommand(bson.E{"out", bson.D{{"inline", 1}}}, bson.E{"maxTimeMS", 50})
 	cmd[1].Value = "function() { for (;;) {} }"
 	if got := asJSON(t, c, cmd); got != "50" {
 		t.Errorf("endless map: %s", got)
@@ -120,11 +120,11 @@ func TestMapReduceFunctions(t *testing.T) {
 func TestMapReduceBigGroup(t *testing.T) {
 	c := newNumbers(t, 60)
 	cmd := bson.D{
-		{Key: "mapReduce", Value: "numbers"},
-		{Key: "map", Value: "function() { emit(0, {n: 1, pad: 'x'.repeat(1000000)}); }"},
-		{Key: "reduce", Value: "function(k, vs) { calls++; return {n: Array.sum(vs.map(v => v.n)), calls: calls}; }"},
-		{Key: "scope", Value: bson.D{{Key: "calls", Value: 0}}},
-		{Key: "out", Value: bson.D{{Key: "inline", Value: 1}}},
+		{"mapReduce", "numbers"},
+		{"map", "function() { emit(0, {n: 1, pad: 'x'.repeat(1000000)}); }"},
+		{"reduce", "function(k, vs) { calls++; return {n: Array.sum(vs.map(v => v.n)), calls: calls}; }"},
+		{"scope", bson.D{{"calls", 0}}},
+		{"out", bson.D{{"inline", 1}}},
 	}
 	if got := asJSON(t, c, cmd); !strings.Contains(got, `"value": {"n": {"$numberDouble":"60.0"},"calls": {"$numberDouble":"4.0"}}`) {
 		t.Errorf("%.300s", got)

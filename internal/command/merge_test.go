@@ -11,12 +11,12 @@ func TestMergeOrder(t *testing.T) {
 	t.Parallel()
 	c := newNumbers(t, 1)
 	to := c.Database().Collection("to")
-	if _, err := to.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 0}, {Key: "z", Value: 1}, {Key: "v", Value: "old"}}); err != nil {
+	if _, err := to.InsertOne(t.Context(), bson.D{{"_id", 0}, {"z", 1}, {"v", "old"}}); err != nil {
 		t.Fatal(err)
 	}
 	stages := bson.A{
-		bson.D{{Key: "$set", Value: bson.D{{Key: "y", Value: 1}, {Key: "b", Value: 2}}}},
-		bson.D{{Key: "$merge", Value: "to"}},
+		bson.D{{"$set", bson.D{{"y", 1}, {"b", 2}}}},
+		bson.D{{"$merge", "to"}},
 	}
 	if _, err := c.Aggregate(t.Context(), stages); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func TestMetadata(t *testing.T) {
 		if err := db.RunCommand(t.Context(), bsonxtest.ParseD(t, command)).Decode(&out); err != nil {
 			return strconv.Itoa(int(errorCode(t, err)))
 		}
-		batch, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: out.Lookup("cursor", "firstBatch")}}, false, false)
+		batch, err := bson.MarshalExtJSON(bson.D{{"v", out.Lookup("cursor", "firstBatch")}}, false, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestMetadata(t *testing.T) {
 		}
 	}
 	// The same from a temporary file.
-	budget := bson.D{{Key: "setParameter", Value: 1}, {Key: "internalQueryMaxBlockingSortMemoryUsageBytes", Value: 100}}
+	budget := bson.D{{"setParameter", 1}, {"internalQueryMaxBlockingSortMemoryUsageBytes", 100}}
 	if err := db.Client().Database("admin").RunCommand(t.Context(), budget).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -43,15 +43,15 @@ func TestOutReplaces(t *testing.T) {
 	db := sheaftest.New(t).Database("d")
 	source, target := db.Collection("source"), db.Collection("target")
 	for i := range 1200 {
-		if _, err := source.InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "u", Value: i}, {Key: "v", Value: i % 600}}); err != nil {
+		if _, err := source.InsertOne(t.Context(), bson.D{{"_id", i}, {"u", i}, {"v", i % 600}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	mustRun(t, target, bson.D{{Key: "create", Value: "target"}, {Key: "validator", Value: bson.D{{Key: "no", Value: bson.D{{Key: "$exists", Value: false}}}}}})
-	if _, err := target.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "u", Value: 1}}}); err != nil {
+	mustRun(t, target, bson.D{{"create", "target"}, {"validator", bson.D{{"no", bson.D{{"$exists", false}}}}}})
+	if _, err := target.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{"u", 1}}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := target.InsertOne(t.Context(), bson.D{{Key: "_id", Value: "old"}}); err != nil {
+	if _, err := target.InsertOne(t.Context(), bson.D{{"_id", "old"}}); err != nil {
 		t.Fatal(err)
 	}
 	count := func() int64 {
@@ -87,7 +87,7 @@ func TestOutReplaces(t *testing.T) {
 	if err != nil || len(indexes) != 2 {
 		t.Error(len(indexes), err)
 	}
-	if _, err := target.InsertOne(t.Context(), bson.D{{Key: "no", Value: 1}}); err == nil {
+	if _, err := target.InsertOne(t.Context(), bson.D{{"no", 1}}); err == nil {
 		t.Error("the validator is gone")
 	}
 	names, err := db.ListCollectionNames(t.Context(), bson.D{})
@@ -101,7 +101,7 @@ func TestOutTimestamps(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")
 	source := db.Collection("source")
-	if _, err := source.InsertMany(t.Context(), []any{bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "_id", Value: 2}}}); err != nil {
+	if _, err := source.InsertMany(t.Context(), []any{bson.D{{"_id", 1}}, bson.D{{"_id", 2}}}); err != nil {
 		t.Fatal(err)
 	}
 	zero := `{"$set": {"at": {"$timestamp": {"t": 0, "i": 0}}}}`
@@ -142,12 +142,12 @@ func TestMergeErrors(t *testing.T) {
 	db := sheaftest.New(t).Database("d")
 	source, target := db.Collection("source"), db.Collection("target")
 	for _, c := range []*mongo.Collection{source, target} {
-		if _, err := c.InsertMany(t.Context(), []any{bson.D{{Key: "_id", Value: 1}, {Key: "k", Value: 1}}, bson.D{{Key: "_id", Value: 2}, {Key: "k", Value: 2}}}); err != nil {
+		if _, err := c.InsertMany(t.Context(), []any{bson.D{{"_id", 1}, {"k", 1}}, bson.D{{"_id", 2}, {"k", 2}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	mustRun(t, target, bson.D{{Key: "createIndexes", Value: "target"}, {Key: "indexes", Value: bson.A{
-		bson.D{{Key: "key", Value: bson.D{{Key: "k", Value: 1}}}, {Key: "name", Value: "k"}, {Key: "unique", Value: true}},
+	mustRun(t, target, bson.D{{"createIndexes", "target"}, {"indexes", bson.A{
+		bson.D{{"key", bson.D{{"k", 1}}}, {"name", "k"}, {"unique", true}},
 	}}})
 	for stages, want := range map[string]struct {
 		code    int

@@ -19,10 +19,10 @@ func TestParallelAggregate(t *testing.T) {
 	batch := make([]bson.D, 0, 1000)
 	for i := range orders {
 		batch = append(batch, bson.D{
-			{Key: "_id", Value: i},
-			{Key: "customer", Value: i * 7919 % 500},
-			{Key: "total", Value: float64(i%1000) / 4},
-			{Key: "items", Value: bson.A{bson.D{{Key: "sku", Value: i % 31}}, bson.D{{Key: "sku", Value: i % 17}}}},
+			{"_id", i},
+			{"customer", i * 7919 % 500},
+			{"total", float64(i%1000) / 4},
+			{"items", bson.A{bson.D{{"sku", i % 31}}, bson.D{{"sku", i % 17}}}},
 		})
 		if len(batch) == cap(batch) {
 			if _, err := db.Collection("orders").InsertMany(t.Context(), batch); err != nil {
@@ -32,7 +32,7 @@ func TestParallelAggregate(t *testing.T) {
 		}
 	}
 	for i := range 500 {
-		if _, err := db.Collection("customers").InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "n", Value: i}, {Key: "country", Value: i % 25}}); err != nil {
+		if _, err := db.Collection("customers").InsertOne(t.Context(), bson.D{{"_id", i}, {"n", i}, {"country", i % 25}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,7 +45,7 @@ func TestParallelAggregate(t *testing.T) {
 		`[{"$match": {"items.sku": {"$gt": 10}}}, {"$group": {"_id": {"$add": ["$customer", "$total"]}, "n": {"$sum": 1}}}]`,
 		`[{"$project": {"k": {"$concat": [{"$toString": "$customer"}, "/", {"$toString": {"$mod": ["$_id", 3]}}]}}}, {"$group": {"_id": "$k", "n": {"$sum": 1}}}]`,
 	}
-	if _, err := db.Collection("orders").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "items.sku", Value: 1}}}); err != nil {
+	if _, err := db.Collection("orders").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{"items.sku", 1}}}); err != nil {
 		t.Fatal(err)
 	}
 	want := answers(t, client, pipelines, "alwaysOn")
@@ -53,7 +53,7 @@ func TestParallelAggregate(t *testing.T) {
 		t.Fatal("a pipeline gives nothing")
 	}
 	for _, budget := range []int{100 << 20, 20_000} {
-		set := bson.D{{Key: "setParameter", Value: 1}, {Key: "internalDocumentSourceGroupMaxMemoryBytes", Value: budget}}
+		set := bson.D{{"setParameter", 1}, {"internalDocumentSourceGroupMaxMemoryBytes", budget}}
 		if err := client.Database("admin").RunCommand(t.Context(), set).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestParallelAggregate(t *testing.T) {
 // answers runs pipelines, without the optimiser where the fail point's mode says so, and returns their sorted documents.
 func answers(t *testing.T, client *mongo.Client, pipelines []string, mode string) []string {
 	t.Helper()
-	fail := bson.D{{Key: "configureFailPoint", Value: "disablePipelineOptimization"}, {Key: "mode", Value: mode}}
+	fail := bson.D{{"configureFailPoint", "disablePipelineOptimization"}, {"mode", mode}}
 	if err := client.Database("admin").RunCommand(t.Context(), fail).Err(); err != nil {
 		t.Error(err)
 	}

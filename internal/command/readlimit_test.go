@@ -12,7 +12,7 @@ import (
 
 func setReadLimit(t *testing.T, client *mongo.Client, value any) error {
 	t.Helper()
-	return client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "setClusterParameter", Value: bson.D{{Key: "defaultMaxTimeMS", Value: value}}}}).Err()
+	return client.Database("admin").RunCommand(t.Context(), bson.D{{"setClusterParameter", bson.D{{"defaultMaxTimeMS", value}}}}).Err()
 }
 
 // readLimitOf returns what getClusterParameter tells of defaultMaxTimeMS.
@@ -21,7 +21,7 @@ func readLimitOf(t *testing.T, client *mongo.Client, name any) any {
 	var got struct {
 		ClusterParameters []bson.M `bson:"clusterParameters"`
 	}
-	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "getClusterParameter", Value: name}}).Decode(&got); err != nil {
+	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{"getClusterParameter", name}}).Decode(&got); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range got.ClusterParameters {
@@ -38,12 +38,12 @@ func TestDefaultMaxTime(t *testing.T) {
 	// it grow.
 	client := sheaftest.New(t)
 	db := client.Database("d")
-	if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
+	if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{"_id", 1}}); err != nil {
 		t.Fatal(err)
 	}
 	limit := func(millis any) {
 		t.Helper()
-		if err := setReadLimit(t, client, bson.D{{Key: "readOperations", Value: millis}}); err != nil {
+		if err := setReadLimit(t, client, bson.D{{"readOperations", millis}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,19 +53,19 @@ func TestDefaultMaxTime(t *testing.T) {
 			t.Errorf("%v: %v", name, got)
 		}
 	}
-	endless := bson.D{{Key: "$where", Value: "for (;;) {}"}}
-	slow := bson.D{{Key: "$where", Value: "let end = Date.now() + 100; while (Date.now() < end) {} true"}}
+	endless := bson.D{{"$where", "for (;;) {}"}}
+	slow := bson.D{{"$where", "let end = Date.now() + 100; while (Date.now() < end) {} true"}}
 	script := func(body string) bson.D {
-		return bson.D{{Key: "$expr", Value: bson.D{{Key: "$function", Value: bson.D{
-			{Key: "body", Value: "function() { " + body + " }"}, {Key: "args", Value: bson.A{}}, {Key: "lang", Value: "js"},
+		return bson.D{{"$expr", bson.D{{"$function", bson.D{
+			{"body", "function() { " + body + " }"}, {"args", bson.A{}}, {"lang", "js"},
 		}}}}}
 	}
-	match := func(filter bson.D) bson.A { return bson.A{bson.D{{Key: "$match", Value: filter}}} }
+	match := func(filter bson.D) bson.A { return bson.A{bson.D{{"$match", filter}}} }
 	command := func(name string, more ...bson.E) bson.D {
-		return append(bson.D{{Key: name, Value: "c"}}, more...)
+		return append(bson.D{{name, "c"}}, more...)
 	}
-	e := func(key string, v any) bson.E { return bson.E{Key: key, Value: v} }
-	out := append(match(script("let end = Date.now() + 100; while (Date.now() < end) {} return true")), bson.D{{Key: "$out", Value: "o"}})
+	e := func(key string, v any) bson.E { return bson.E{key, v} }
+	out := append(match(script("let end = Date.now() + 100; while (Date.now() < end) {} return true")), bson.D{{"$out", "o"}})
 	for _, test := range []struct {
 		cmd  bson.D
 		code int32
@@ -90,7 +90,7 @@ func TestDefaultMaxTime(t *testing.T) {
 	var status struct {
 		Metrics struct{ Operation bson.M }
 	}
-	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status); err != nil {
+	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{"serverStatus", 1}}).Decode(&status); err != nil {
 		t.Fatal(err)
 	}
 	op := status.Metrics.Operation
@@ -115,12 +115,12 @@ func TestDefaultMaxTimeIsKept(t *testing.T) {
 		value any
 		code  int32
 	}{
-		{bson.D{{Key: "readOperations", Value: -1}}, 2},
-		{bson.D{{Key: "readOperations", Value: int64(1) << 40}}, 2},
-		{bson.D{{Key: "readOperations", Value: "x"}}, 2},
-		{bson.D{{Key: "x", Value: 1}}, 2},
+		{bson.D{{"readOperations", -1}}, 2},
+		{bson.D{{"readOperations", int64(1) << 40}}, 2},
+		{bson.D{{"readOperations", "x"}}, 2},
+		{bson.D{{"x", 1}}, 2},
 		{5, 20},
-		{bson.D{{Key: "readOperations", Value: int32(12345)}}, 0},
+		{bson.D{{"readOperations", int32(12345)}}, 0},
 	} {
 		if got := errorCode(t, setReadLimit(t, db.Client(), test.value)); got != test.code {
 			t.Errorf("%v: code %d, want %d", test.value, got, test.code)

@@ -18,7 +18,7 @@ func TestSameIndexAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var reply struct{ Note string }
-		err := db.RunCommand(t.Context(), bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{index}}}).Decode(&reply)
+		err := db.RunCommand(t.Context(), bson.D{{"createIndexes", "c"}, {"indexes", bson.A{index}}}).Decode(&reply)
 		return reply.Note, errorCode(t, err)
 	}
 	for _, c := range []struct {
@@ -73,14 +73,14 @@ func TestNestedWildcardProjection(t *testing.T) {
 	t.Parallel()
 	db := openWithTestCommands(t).Database("d")
 	index := bson.D{
-		{Key: "key", Value: bson.D{{Key: "$**", Value: 1}}},
-		{Key: "name", Value: "w"},
-		{Key: "wildcardProjection", Value: bson.D{{Key: "a", Value: bson.D{{Key: "b", Value: 1}}}}},
+		{"key", bson.D{{"$**", 1}}},
+		{"name", "w"},
+		{"wildcardProjection", bson.D{{"a", bson.D{{"b", 1}}}}},
 	}
-	if err := db.RunCommand(t.Context(), bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{index}}}).Err(); err != nil {
+	if err := db.RunCommand(t.Context(), bson.D{{"createIndexes", "c"}, {"indexes", bson.A{index}}}).Err(); err != nil {
 		t.Fatal(err)
 	}
-	doc := bson.D{{Key: "a", Value: bson.D{{Key: "b", Value: 1}, {Key: "c", Value: 1}}}}
+	doc := bson.D{{"a", bson.D{{"b", 1}, {"c", 1}}}}
 	if _, err := db.Collection("c").InsertOne(t.Context(), doc); err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +91,8 @@ func TestNestedWildcardProjection(t *testing.T) {
 				Keys     int32 `bson:"totalKeysExamined"`
 			} `bson:"executionStats"`
 		}
-		find := bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: path, Value: 1}}}}
-		if err := db.RunCommand(t.Context(), bson.D{{Key: "explain", Value: find}}).Decode(&got); err != nil {
+		find := bson.D{{"find", "c"}, {"filter", bson.D{{path, 1}}}}
+		if err := db.RunCommand(t.Context(), bson.D{{"explain", find}}).Decode(&got); err != nil {
 			t.Fatal(err)
 		}
 		if got.Stats.Returned != 1 || got.Stats.Keys != examined {
@@ -106,15 +106,15 @@ func TestNearOutsideTheGrid(t *testing.T) {
 	t.Parallel()
 	db := openWithTestCommands(t).Database("d")
 	c := db.Collection("c")
-	if _, err := c.InsertOne(t.Context(), bson.D{{Key: "p", Value: bson.A{1, 1}}}); err != nil {
+	if _, err := c.InsertOne(t.Context(), bson.D{{"p", bson.A{1, 1}}}); err != nil {
 		t.Fatal(err)
 	}
-	for name, key := range map[string]bson.D{"p": {{Key: "p", Value: "2d"}}, "q": {{Key: "q", Value: "2d"}}} {
-		index := bson.D{{Key: "key", Value: key}, {Key: "name", Value: name}}
+	for name, key := range map[string]bson.D{"p": {{"p", "2d"}}, "q": {{"q", "2d"}}} {
+		index := bson.D{{"key", key}, {"name", name}}
 		if name == "q" {
-			index = append(index, bson.E{Key: "min", Value: 0}, bson.E{Key: "max", Value: 10})
+			index = append(index, bson.E{"min", 0}, bson.E{"max", 10})
 		}
-		if err := db.RunCommand(t.Context(), bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{index}}}).Err(); err != nil {
+		if err := db.RunCommand(t.Context(), bson.D{{"createIndexes", "c"}, {"indexes", bson.A{index}}}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,8 +130,8 @@ func TestNearOutsideTheGrid(t *testing.T) {
 		{"q", 10.5, 0, 16433},
 		{"q", 10, 0, 0},
 	} {
-		near := bson.D{{Key: test.field, Value: bson.D{{Key: "$near", Value: bson.A{test.x, test.y}}}}}
-		if code := errorCode(t, db.RunCommand(t.Context(), bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: near}}).Err()); code != test.code {
+		near := bson.D{{test.field, bson.D{{"$near", bson.A{test.x, test.y}}}}}
+		if code := errorCode(t, db.RunCommand(t.Context(), bson.D{{"find", "c"}, {"filter", near}}).Err()); code != test.code {
 			t.Errorf("%v: code %d, want %d", near, code, test.code)
 		}
 	}

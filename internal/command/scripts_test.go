@@ -16,36 +16,36 @@ func scripted(body string) map[string]struct {
 	cmd  bson.D
 	code string
 } {
-	fn := bson.D{{Key: "$function", Value: bson.D{{Key: "body", Value: body}, {Key: "args", Value: bson.A{}}, {Key: "lang", Value: "js"}}}}
-	expr := bson.D{{Key: "$expr", Value: fn}}
+	fn := bson.D{{"$function", bson.D{{"body", body}, {"args", bson.A{}}, {"lang", "js"}}}}
+	expr := bson.D{{"$expr", fn}}
 	return map[string]struct {
 		cmd  bson.D
 		code string
 	}{
 		"mapReduce": {bson.D{
-			{Key: "mapReduce", Value: "c"},
-			{Key: "map", Value: body},
-			{Key: "reduce", Value: body},
-			{Key: "out", Value: bson.D{{Key: "inline", Value: 1}}},
+			{"mapReduce", "c"},
+			{"map", body},
+			{"reduce", body},
+			{"out", bson.D{{"inline", 1}}},
 		}, "31264"},
-		"$where":    {bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "$where", Value: body}}}}, "2"},
-		"$function": {bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: expr}}, "31264"},
+		"$where":    {bson.D{{"find", "c"}, {"filter", bson.D{{"$where", body}}}}, "2"},
+		"$function": {bson.D{{"find", "c"}, {"filter", expr}}, "31264"},
 		"let": {bson.D{
-			{Key: "find", Value: "c"},
-			{Key: "filter", Value: bson.D{{Key: "$expr", Value: "$$x"}}},
-			{Key: "let", Value: bson.D{{Key: "x", Value: fn}}},
+			{"find", "c"},
+			{"filter", bson.D{{"$expr", "$$x"}}},
+			{"let", bson.D{{"x", fn}}},
 		}, "31264"},
 		"$accumulator": {bson.D{
-			{Key: "aggregate", Value: "c"},
-			{Key: "pipeline", Value: bson.A{bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: 1}, {Key: "x", Value: bson.D{{Key: "$accumulator", Value: bson.D{
-				{Key: "init", Value: body}, {Key: "accumulate", Value: body}, {Key: "accumulateArgs", Value: bson.A{}}, {Key: "merge", Value: body},
+			{"aggregate", "c"},
+			{"pipeline", bson.A{bson.D{{"$group", bson.D{{"_id", 1}, {"x", bson.D{{"$accumulator", bson.D{
+				{"init", body}, {"accumulate", body}, {"accumulateArgs", bson.A{}}, {"merge", body},
 			}}}}}}}}},
-			{Key: "cursor", Value: bson.D{}},
+			{"cursor", bson.D{}},
 		}, "31264"},
 		"pipeline": {bson.D{
-			{Key: "aggregate", Value: "c"},
-			{Key: "pipeline", Value: bson.A{bson.D{{Key: "$project", Value: bson.D{{Key: "x", Value: fn}}}}}},
-			{Key: "cursor", Value: bson.D{}},
+			{"aggregate", "c"},
+			{"pipeline", bson.A{bson.D{{"$project", bson.D{{"x", fn}}}}}},
+			{"cursor", bson.D{}},
 		}, "31264"},
 	}
 }
@@ -74,11 +74,11 @@ func TestScriptsEndInTime(t *testing.T) {
 	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
 	// it grow.
 	c := newNumbers(t, 1).Database().Collection("c")
-	if _, err := c.InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
+	if _, err := c.InsertOne(t.Context(), bson.D{{"_id", 1}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range scripted("function() { for (;;) {} }") {
-		if got := asJSON(t, c, append(test.cmd, bson.E{Key: "maxTimeMS", Value: 50})); got != "50" {
+		if got := asJSON(t, c, append(test.cmd, bson.E{"maxTimeMS", 50})); got != "50" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -89,7 +89,7 @@ func TestKillOpEndsScripts(t *testing.T) {
 	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
 	// it grow.
 	c := newNumbers(t, 1).Database().Collection("c")
-	if _, err := c.InsertMany(t.Context(), []any{bson.D{{Key: "_id", Value: 1}}, bson.D{{Key: "_id", Value: 2}}}); err != nil {
+	if _, err := c.InsertMany(t.Context(), []any{bson.D{{"_id", 1}}, bson.D{{"_id", 2}}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range scripted("function() { for (;;) {} }") {
@@ -98,17 +98,17 @@ func TestKillOpEndsScripts(t *testing.T) {
 		}
 	}
 	endless := "function(id) { while (id == 2) {} }"
-	fn := bson.D{{Key: "$function", Value: bson.D{{Key: "body", Value: endless}, {Key: "args", Value: bson.A{"$_id"}}, {Key: "lang", Value: "js"}}}}
+	fn := bson.D{{"$function", bson.D{{"body", endless}, {"args", bson.A{"$_id"}}, {"lang", "js"}}}}
 	for _, cmd := range []bson.D{
-		{{Key: "find", Value: "c"}, {Key: "projection", Value: bson.D{{Key: "x", Value: fn}}}, {Key: "batchSize", Value: 1}},
-		{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "x", Value: fn}}}}}}, {Key: "cursor", Value: bson.D{{Key: "batchSize", Value: 1}}}},
+		{{"find", "c"}, {"projection", bson.D{{"x", fn}}}, {"batchSize", 1}},
+		{{"aggregate", "c"}, {"pipeline", bson.A{bson.D{{"$set", bson.D{{"x", fn}}}}}}, {"cursor", bson.D{{"batchSize", 1}}}},
 	} {
 		raw, err := run(t, c, cmd)
 		if err != nil {
 			t.Fatal(err)
 		}
 		id := raw.Lookup("cursor", "id").Int64()
-		if got := asJSONKilled(t, c, bson.D{{Key: "getMore", Value: id}, {Key: "collection", Value: "c"}}, "getMore"); got != "11601" {
+		if got := asJSONKilled(t, c, bson.D{{"getMore", id}, {"collection", "c"}}, "getMore"); got != "11601" {
 			t.Errorf("%v: %s", cmd, got)
 		}
 	}
@@ -118,7 +118,7 @@ func TestKillOpEndsScripts(t *testing.T) {
 func asJSONKilled(t *testing.T, c *mongo.Collection, cmd bson.D, name string) string {
 	t.Helper()
 	comment := "to be killed: " + name + t.Name()
-	cmd = append(cmd, bson.E{Key: "comment", Value: comment})
+	cmd = append(cmd, bson.E{"comment", comment})
 	admin := c.Database().Client().Database("admin")
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -129,13 +129,13 @@ func asJSONKilled(t *testing.T, c *mongo.Collection, cmd bson.D, name string) st
 					OpID int64 `bson:"opid"`
 				} `bson:"inprog"`
 			}
-			err := admin.RunCommand(t.Context(), bson.D{{Key: "currentOp", Value: 1}, {Key: "command.comment", Value: comment}}).Decode(&ops)
+			err := admin.RunCommand(t.Context(), bson.D{{"currentOp", 1}, {"command.comment", comment}}).Decode(&ops)
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			for _, op := range ops.InProg {
-				if err := admin.RunCommand(t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: op.OpID}}).Err(); err != nil {
+				if err := admin.RunCommand(t.Context(), bson.D{{"killOp", 1}, {"op", op.OpID}}).Err(); err != nil {
 					t.Error(err)
 				}
 			}

@@ -37,9 +37,9 @@ func (m *seriesModel) meta() any {
 	case 0:
 		return "s"
 	case 1:
-		return bson.D{{Key: "s", Value: int32(m.rng.IntN(2))}}
+		return bson.D{{"s", int32(m.rng.IntN(2))}}
 	default:
-		return bson.D{{Key: "r", Value: "x"}, {Key: "s", Value: int32(m.rng.IntN(3))}}
+		return bson.D{{"r", "x"}, {"s", int32(m.rng.IntN(3))}}
 	}
 }
 
@@ -74,7 +74,7 @@ func (m *seriesModel) anyValue(kind int) any {
 	case 2:
 		return bson.A{int32(m.rng.IntN(10)), int32(m.rng.IntN(10))}
 	case 3:
-		return bson.D{{Key: "a", Value: int32(m.rng.IntN(10))}}
+		return bson.D{{"a", int32(m.rng.IntN(10))}}
 	case 4:
 		return int64(m.rng.IntN(10))
 	case 5:
@@ -86,13 +86,13 @@ func (m *seriesModel) anyValue(kind int) any {
 
 func (m *seriesModel) doc() bson.D {
 	m.next++
-	d := bson.D{{Key: "_id", Value: m.next}, {Key: "t", Value: m.time()}}
+	d := bson.D{{"_id", m.next}, {"t", m.time()}}
 	if m.rng.IntN(8) > 0 {
-		d = append(d, bson.E{Key: "m", Value: m.meta()})
+		d = append(d, bson.E{"m", m.meta()})
 	}
 	for _, name := range []string{"v", "w", "x"} {
 		if m.rng.IntN(4) > 0 {
-			d = append(d, bson.E{Key: name, Value: m.value()})
+			d = append(d, bson.E{name, m.value()})
 		}
 	}
 	return d
@@ -101,7 +101,7 @@ func (m *seriesModel) doc() bson.D {
 func (m *seriesModel) query(depth int) bson.D {
 	one := func(name string, v any) bson.D {
 		op := []string{"$gt", "$gte", "$lt", "$lte", "$eq", "$ne"}[m.rng.IntN(6)]
-		return bson.D{{Key: name, Value: bson.D{{Key: op, Value: v}}}}
+		return bson.D{{name, bson.D{{op, v}}}}
 	}
 	switch n := m.rng.IntN(12); {
 	case n < 3:
@@ -113,16 +113,16 @@ func (m *seriesModel) query(depth int) bson.D {
 	case n == 6:
 		return one("m", m.meta())
 	case n == 7:
-		return bson.D{{Key: "w", Value: bson.D{{Key: "$in", Value: bson.A{m.value(), m.value()}}}}}
+		return bson.D{{"w", bson.D{{"$in", bson.A{m.value(), m.value()}}}}}
 	case n == 8:
-		return bson.D{{Key: "m.r", Value: bson.D{{Key: "$exists", Value: m.rng.IntN(2) == 0}}}}
+		return bson.D{{"m.r", bson.D{{"$exists", m.rng.IntN(2) == 0}}}}
 	case n == 9:
 		return one("_id", m.rng.Int32N(m.next+1))
 	case depth > 2:
 		return bson.D{}
 	default:
 		op := []string{"$and", "$or", "$nor"}[m.rng.IntN(3)]
-		return bson.D{{Key: op, Value: bson.A{m.query(depth + 1), m.query(depth + 1)}}}
+		return bson.D{{op, bson.A{m.query(depth + 1), m.query(depth + 1)}}}
 	}
 }
 
@@ -152,15 +152,15 @@ func (m *seriesModel) step(ctx context.Context) {
 	case n < 10:
 		q := m.query(1)
 		if m.rng.IntN(8) > 0 { // mostly few
-			q = bson.D{{Key: "$and", Value: bson.A{q, bson.D{{Key: "_id", Value: bson.D{{Key: "$mod", Value: bson.A{7, m.rng.IntN(7)}}}}}}}}
+			q = bson.D{{"$and", bson.A{q, bson.D{{"_id", bson.D{{"$mod", bson.A{7, m.rng.IntN(7)}}}}}}}}
 		}
 		m.both(fmt.Sprint("delete ", q), func(c *mongo.Collection) (any, error) { return c.DeleteMany(ctx, q) })
 	case n == 10:
-		q := bson.D{{Key: "_id", Value: m.rng.Int32N(m.next + 1)}}
+		q := bson.D{{"_id", m.rng.Int32N(m.next + 1)}}
 		m.both(fmt.Sprint("delete one ", q), func(c *mongo.Collection) (any, error) { return c.DeleteOne(ctx, q) })
 	case n == 11:
-		q := bson.D{{Key: "m.s", Value: int32(m.rng.IntN(3))}}
-		u := bson.D{{Key: "$set", Value: bson.D{{Key: "m.s", Value: int32(m.rng.IntN(3))}}}}
+		q := bson.D{{"m.s", int32(m.rng.IntN(3))}}
+		u := bson.D{{"$set", bson.D{{"m.s", int32(m.rng.IntN(3))}}}}
 		m.both(fmt.Sprint("update ", q, u), func(c *mongo.Collection) (any, error) {
 			res, err := c.UpdateMany(ctx, q, u)
 			if err != nil {
@@ -181,21 +181,21 @@ func (m *seriesModel) read(ctx context.Context) {
 	case 1:
 		m.both(fmt.Sprint("group ", q), func(c *mongo.Collection) (any, error) {
 			return results(ctx, c, mongo.Pipeline{
-				{{Key: "$match", Value: q}},
-				{{Key: "$group", Value: bson.D{
-					{Key: "_id", Value: bson.D{{Key: "s", Value: "$m.s"}, {Key: "h", Value: bson.D{{Key: "$dateTrunc", Value: bson.D{{Key: "date", Value: "$t"}, {Key: "unit", Value: "hour"}}}}}}},
-					{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},
-					{Key: "l", Value: bson.D{{Key: "$max", Value: "$_id"}}},
+				{{"$match", q}},
+				{{"$group", bson.D{
+					{"_id", bson.D{{"s", "$m.s"}, {"h", bson.D{{"$dateTrunc", bson.D{{"date", "$t"}, {"unit", "hour"}}}}}}},
+					{"n", bson.D{{"$sum", 1}}},
+					{"l", bson.D{{"$max", "$_id"}}},
 				}}},
 			})
 		})
 	case 2:
 		m.both(fmt.Sprint("project ", q), func(c *mongo.Collection) (any, error) {
-			return results(ctx, c, mongo.Pipeline{{{Key: "$match", Value: q}}, {{Key: "$project", Value: bson.D{{Key: "v", Value: 1}, {Key: "k", Value: "$m.s"}}}}})
+			return results(ctx, c, mongo.Pipeline{{{"$match", q}}, {{"$project", bson.D{{"v", 1}, {"k", "$m.s"}}}}})
 		})
 	default:
 		m.both(fmt.Sprint("find ", q), func(c *mongo.Collection) (any, error) {
-			return results(ctx, c, mongo.Pipeline{{{Key: "$match", Value: q}}})
+			return results(ctx, c, mongo.Pipeline{{{"$match", q}}})
 		})
 	}
 }
@@ -237,7 +237,7 @@ func TestTimeseriesModel(t *testing.T) {
 		m := &seriesModel{t: t, rng: rng, indexed: run == 1}
 		if m.indexed {
 			_, err := db.Client().Database("d").Collection("series").Indexes().CreateMany(t.Context(), []mongo.IndexModel{
-				{Keys: bson.D{{Key: "v", Value: 1}}}, {Keys: bson.D{{Key: "w", Value: -1}, {Key: "t", Value: 1}}}, {Keys: bson.D{{Key: "m.s", Value: 1}, {Key: "t", Value: -1}}},
+				{Keys: bson.D{{"v", 1}}}, {Keys: bson.D{{"w", -1}, {"t", 1}}}, {Keys: bson.D{{"m.s", 1}, {"t", -1}}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -255,7 +255,7 @@ func TestTimeseriesModel(t *testing.T) {
 			}
 			m.step(t.Context())
 		}
-		raw := mustRun(t, m.series, bson.D{{Key: "validate", Value: "series"}})
+		raw := mustRun(t, m.series, bson.D{{"validate", "series"}})
 		if !raw.Lookup("valid").Boolean() {
 			t.Errorf("validate: %v", raw)
 		}
@@ -287,7 +287,7 @@ func TestTimeseriesConcurrent(t *testing.T) {
 				var docs []any
 				for range 1 + (w+i)%5 {
 					if i++; i <= each {
-						docs = append(docs, bson.D{{Key: "t", Value: seriesStart.Add(time.Duration(i) * time.Second)}, {Key: "m", Value: i % 3}, {Key: "w", Value: w}, {Key: "i", Value: i}})
+						docs = append(docs, bson.D{{"t", seriesStart.Add(time.Duration(i) * time.Second)}, {"m", i % 3}, {"w", w}, {"i", i}})
 					}
 				}
 				if _, err := c.InsertMany(t.Context(), docs); err != nil {
@@ -299,7 +299,7 @@ func TestTimeseriesConcurrent(t *testing.T) {
 	var deleted int64
 	wg.Go(func() {
 		for range 20 {
-			res, err := c.DeleteMany(t.Context(), bson.D{{Key: "i", Value: bson.D{{Key: "$mod", Value: bson.A{10, 3}}}}})
+			res, err := c.DeleteMany(t.Context(), bson.D{{"i", bson.D{{"$mod", bson.A{10, 3}}}}})
 			if err != nil {
 				t.Error(err)
 				return
@@ -312,7 +312,7 @@ func TestTimeseriesConcurrent(t *testing.T) {
 	if err != nil || left+deleted != writers*each {
 		t.Errorf("%d left, %d deleted, %v", left, deleted, err)
 	}
-	distinct, err := results(t.Context(), c, mongo.Pipeline{{{Key: "$group", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "w", Value: "$w"}, {Key: "i", Value: "$i"}}}}}}, {{Key: "$count", Value: "n"}}})
+	distinct, err := results(t.Context(), c, mongo.Pipeline{{{"$group", bson.D{{"_id", bson.D{{"w", "$w"}, {"i", "$i"}}}}}}, {{"$count", "n"}}})
 	if err != nil || !strings.Contains(distinct, fmt.Sprintf(`"%d"`, left)) {
 		t.Errorf("%s different measurements, %d counted", distinct, left)
 	}
@@ -330,18 +330,18 @@ func TestTimeseriesSize(t *testing.T) {
 			plain++
 			temp += rng.NormFloat64() / 10
 			docs = append(docs, bson.D{
-				{Key: "_id", Value: bson.NewObjectID()},
-				{Key: "t", Value: seriesStart.Add(time.Duration(i/5) * time.Second)},
-				{Key: "m", Value: bson.D{{Key: "sensor", Value: i % 5}}},
-				{Key: "temperature", Value: float64(int(temp*100)) / 100},
-				{Key: "status", Value: int32(0)},
+				{"_id", bson.NewObjectID()},
+				{"t", seriesStart.Add(time.Duration(i/5) * time.Second)},
+				{"m", bson.D{{"sensor", i % 5}}},
+				{"temperature", float64(int(temp*100)) / 100},
+				{"status", int32(0)},
 			})
 		}
 		if _, err := c.InsertMany(t.Context(), docs); err != nil {
 			t.Fatal(err)
 		}
 	}
-	raw := mustRun(t, c, bson.D{{Key: "collStats", Value: "series"}})
+	raw := mustRun(t, c, bson.D{{"collStats", "series"}})
 	size, _ := raw.Lookup("size").AsInt64OK()
 	buckets, _ := raw.Lookup("timeseries", "bucketCount").AsInt64OK()
 	if size > int64(plain)*12 || buckets > 20 {

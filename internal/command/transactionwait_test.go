@@ -16,7 +16,7 @@ import (
 func openTransaction(t *testing.T) (*mongo.Collection, context.Context, *mongo.Session) {
 	t.Helper()
 	c := sheaftest.New(t).Database("d").Collection("c")
-	insert(t, c, bson.D{{Key: "_id", Value: 1}, {Key: "n", Value: 0}})
+	insert(t, c, bson.D{{"_id", 1}, {"n", 0}})
 	session, err := c.Database().Client().StartSession()
 	if err != nil {
 		t.Fatal(err)
@@ -32,12 +32,12 @@ func openTransaction(t *testing.T) (*mongo.Collection, context.Context, *mongo.S
 	return c, ctx, session
 }
 
-func inc(n int) bson.D { return bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: n}}}} }
+func inc(n int) bson.D { return bson.D{{"$inc", bson.D{{"n", n}}}} }
 
 func number(t *testing.T, c *mongo.Collection) int {
 	t.Helper()
 	var d struct{ N int }
-	if err := c.FindOne(t.Context(), bson.D{{Key: "_id", Value: 1}}).Decode(&d); err != nil {
+	if err := c.FindOne(t.Context(), bson.D{{"_id", 1}}).Decode(&d); err != nil {
 		t.Fatal(err)
 	}
 	return d.N
@@ -49,11 +49,11 @@ func begin(t *testing.T, c *mongo.Collection, command string, fn func() error) c
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- fn() }()
-	match := bson.D{{Key: "command." + command, Value: c.Name()}, {Key: "active", Value: true}}
+	match := bson.D{{"command." + command, c.Name()}, {"active", true}}
 	for len(done) == 0 {
 		time.Sleep(20 * time.Millisecond)
 		cursor, err := c.Database().Client().Database("admin").Aggregate(t.Context(), bson.A{
-			bson.D{{Key: "$currentOp", Value: bson.D{}}}, bson.D{{Key: "$match", Value: match}},
+			bson.D{{"$currentOp", bson.D{}}}, bson.D{{"$match", match}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -72,9 +72,9 @@ func TestWritersWaitForTransactions(t *testing.T) {
 	for _, commit := range []bool{true, false} {
 		c, ctx, session := openTransaction(t)
 		err := c.Database().RunCommand(t.Context(), bson.D{
-			{Key: "update", Value: "c"},
-			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "u", Value: inc(100)}}}},
-			{Key: "maxTimeMS", Value: 20},
+			{"update", "c"},
+			{"updates", bson.A{bson.D{{"q", bson.D{{"_id", 1}}}, {"u", inc(100)}}}},
+			{"maxTimeMS", 20},
 		}).Err()
 		var refused mongo.CommandError
 		if !errors.As(err, &refused) || refused.Code != 50 {
@@ -115,7 +115,7 @@ func TestNoDeadlockOfCatalogAndTransaction(t *testing.T) {
 		return err
 	})
 	index := begin(t, c, "createIndexes", func() error {
-		_, err := c.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "n", Value: 1}}})
+		_, err := c.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{"n", 1}}})
 		return err
 	})
 	var refused mongo.CommandError
@@ -135,8 +135,8 @@ func TestKilledStatementEndsTransaction(t *testing.T) {
 	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
 	// it grow.
 	c, ctx, session := openTransaction(t)
-	endless := bson.D{{Key: "$where", Value: "function() { for (;;) {} }"}}
-	err := c.Database().RunCommand(ctx, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: endless}, {Key: "maxTimeMS", Value: 20}}).Err()
+	endless := bson.D{{"$where", "function() { for (;;) {} }"}}
+	err := c.Database().RunCommand(ctx, bson.D{{"find", "c"}, {"filter", endless}, {"maxTimeMS", 20}}).Err()
 	var refused mongo.CommandError
 	if !errors.As(err, &refused) || refused.Code != 50 {
 		t.Fatalf("find answers %v", err)
@@ -165,7 +165,7 @@ func TestKillOpEndsTransaction(t *testing.T) {
 		}
 	}
 	list := func(options, match bson.D) (found []operation) {
-		cursor, err := admin.Aggregate(t.Context(), bson.A{bson.D{{Key: "$currentOp", Value: options}}, bson.D{{Key: "$match", Value: match}}})
+		cursor, err := admin.Aggregate(t.Context(), bson.A{bson.D{{"$currentOp", options}}, bson.D{{"$match", match}}})
 		if err == nil {
 			err = cursor.All(t.Context(), &found)
 		}
@@ -174,22 +174,22 @@ func TestKillOpEndsTransaction(t *testing.T) {
 		}
 		return found
 	}
-	idle := bson.D{{Key: "type", Value: "idleSession"}}
+	idle := bson.D{{"type", "idleSession"}}
 	if got := list(bson.D{}, idle); len(got) != 1 || got[0].Transaction.Parameters.TxnNumber == 0 || got[0].Transaction.TimeOpenMicros == 0 {
 		t.Errorf("idle sessions: %+v", got)
 	}
-	if got := list(bson.D{{Key: "idleSessions", Value: false}}, idle); len(got) != 0 {
+	if got := list(bson.D{{"idleSessions", false}}, idle); len(got) != 0 {
 		t.Errorf("idle sessions that nobody wants: %+v", got)
 	}
 	find := begin(t, c, "find", func() error {
-		endless := bson.D{{Key: "$where", Value: "function() { for (;;) {} }"}}
-		return c.Database().RunCommand(ctx, bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: endless}}).Err()
+		endless := bson.D{{"$where", "function() { for (;;) {} }"}}
+		return c.Database().RunCommand(ctx, bson.D{{"find", "c"}, {"filter", endless}}).Err()
 	})
-	active := list(bson.D{}, bson.D{{Key: "command.find", Value: "c"}})
+	active := list(bson.D{}, bson.D{{"command.find", "c"}})
 	if len(active) != 1 || active[0].Type != "op" || active[0].Transaction.Parameters.TxnNumber == 0 || active[0].Transaction.TimeActiveMicros == 0 {
 		t.Fatalf("the statement: %+v", active)
 	}
-	if err := admin.RunCommand(t.Context(), bson.D{{Key: "killOp", Value: 1}, {Key: "op", Value: active[0].OpID}}).Err(); err != nil {
+	if err := admin.RunCommand(t.Context(), bson.D{{"killOp", 1}, {"op", active[0].OpID}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	var refused mongo.CommandError

@@ -53,7 +53,7 @@ func TestUnacknowledged(t *testing.T) {
 		if err := bson.UnmarshalExtJSON([]byte(test.cmd), false, &cmd); err != nil {
 			t.Fatal(err)
 		}
-		raw, err := run(t, c, append(cmd, bson.E{Key: "writeConcern", Value: bson.D{{Key: "w", Value: 0}}}))
+		raw, err := run(t, c, append(cmd, bson.E{"writeConcern", bson.D{{"w", 0}}}))
 		if code := errorCode(t, err); code != test.code {
 			t.Errorf("%s: %v", test.name, err)
 		} else if code == 0 && !slices.Equal(fields(t, raw), test.fields) {
@@ -69,12 +69,12 @@ func TestUnacknowledged(t *testing.T) {
 func TestUnacknowledgedBulkWrite(t *testing.T) {
 	t.Parallel()
 	admin := sheaftest.New(t).Database("admin").Collection("c")
-	insert := bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: bson.D{{Key: "_id", Value: 1}}}}
+	insert := bson.D{{"insert", 0}, {"document", bson.D{{"_id", 1}}}}
 	raw, err := run(t, admin, bson.D{
-		{Key: "bulkWrite", Value: 1},
-		{Key: "ops", Value: bson.A{insert, insert}},
-		{Key: "nsInfo", Value: bson.A{bson.D{{Key: "ns", Value: "d.c"}}}},
-		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: 0}}},
+		{"bulkWrite", 1},
+		{"ops", bson.A{insert, insert}},
+		{"nsInfo", bson.A{bson.D{{"ns", "d.c"}}}},
+		{"writeConcern", bson.D{{"w", 0}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 // collectionUUID returns the UUID of a collection.
 func uuidOfCollection(t *testing.T, db *mongo.Database, name string) bson.Binary {
 	t.Helper()
-	specs, err := db.ListCollectionSpecifications(t.Context(), bson.D{{Key: "name", Value: name}})
+	specs, err := db.ListCollectionSpecifications(t.Context(), bson.D{{"name", name}})
 	if err != nil || len(specs) != 1 || specs[0].UUID == nil {
 		t.Fatalf("%s: %v, %v", name, specs, err)
 	}
@@ -36,7 +36,7 @@ func TestCollectionUUID(t *testing.T) {
 	client := sheaftest.Open(t, &sheaf.Options{TestCommands: true}).Client()
 	db := client.Database("args")
 	for _, name := range []string{"c", "other"} {
-		if _, err := db.Collection(name).InsertOne(t.Context(), bson.D{{Key: "_id", Value: 1}}); err != nil {
+		if _, err := db.Collection(name).InsertOne(t.Context(), bson.D{{"_id", 1}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +63,7 @@ func TestCollectionUUID(t *testing.T) {
 	if n, err := db.Collection("c").CountDocuments(t.Context(), bson.D{}); err != nil || n != 1 {
 		t.Errorf("%d documents, %v", n, err)
 	}
-	insert := bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{bson.D{}}}, {Key: "collectionUUID", Value: own}}
+	insert := bson.D{{"insert", "c"}, {"documents", bson.A{bson.D{}}}, {"collectionUUID", own}}
 	if err := db.RunCommand(t.Context(), insert).Err(); err != nil {
 		t.Error(err)
 	}
@@ -105,17 +105,17 @@ func TestBulkWriteUUID(t *testing.T) {
 		NErrors, NInserted int
 	}
 	cmd := bson.D{
-		{Key: "bulkWrite", Value: 1},
-		{Key: "ordered", Value: false},
-		{Key: "ops", Value: bson.A{
-			bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: bson.D{{Key: "_id", Value: 1}}}},
-			bson.D{{Key: "insert", Value: 1}, {Key: "document", Value: bson.D{{Key: "_id", Value: 2}}}},
-			bson.D{{Key: "insert", Value: 2}, {Key: "document", Value: bson.D{{Key: "_id", Value: 3}}}},
+		{"bulkWrite", 1},
+		{"ordered", false},
+		{"ops", bson.A{
+			bson.D{{"insert", 0}, {"document", bson.D{{"_id", 1}}}},
+			bson.D{{"insert", 1}, {"document", bson.D{{"_id", 2}}}},
+			bson.D{{"insert", 2}, {"document", bson.D{{"_id", 3}}}},
 		}},
-		{Key: "nsInfo", Value: bson.A{
-			bson.D{{Key: "ns", Value: "args.c"}},
-			bson.D{{Key: "ns", Value: "args.c"}, {Key: "collectionUUID", Value: bson.Binary{Subtype: 4, Data: make([]byte, 16)}}},
-			bson.D{{Key: "ns", Value: "args.c"}, {Key: "collectionUUID", Value: uuidOfCollection(t, db, "c")}},
+		{"nsInfo", bson.A{
+			bson.D{{"ns", "args.c"}},
+			bson.D{{"ns", "args.c"}, {"collectionUUID", bson.Binary{Subtype: 4, Data: make([]byte, 16)}}},
+			bson.D{{"ns", "args.c"}, {"collectionUUID", uuidOfCollection(t, db, "c")}},
 		}},
 	}
 	if err := client.Database("admin").RunCommand(t.Context(), cmd).Decode(&reply); err != nil {
@@ -131,7 +131,7 @@ func TestByUUID(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.Open(t, nil).Client()
 	db := client.Database("args")
-	if _, err := db.Collection("c").InsertMany(t.Context(), []any{bson.D{{Key: "a", Value: 1}}, bson.D{{Key: "a", Value: 2}}}); err != nil {
+	if _, err := db.Collection("c").InsertMany(t.Context(), []any{bson.D{{"a", 1}}, bson.D{{"a", 2}}}); err != nil {
 		t.Fatal(err)
 	}
 	id := uuidOfCollection(t, db, "c")
@@ -175,7 +175,7 @@ func TestByUUID(t *testing.T) {
 			t.Errorf("%s takes no UUID", name)
 		}
 	}
-	cursor, err := db.RunCommandCursor(t.Context(), bson.D{{Key: "find", Value: id}, {Key: "batchSize", Value: 1}})
+	cursor, err := db.RunCommandCursor(t.Context(), bson.D{{"find", id}, {"batchSize", 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,25 +189,25 @@ func TestByUUID(t *testing.T) {
 func TestCountersOfFailures(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.Open(t, nil).Client()
-	one := bson.D{{Key: "_id", Value: 1}}
-	bad := bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: bson.D{{Key: "$bad", Value: 1}}}}
-	badDelete := bson.D{{Key: "q", Value: bson.D{{Key: "$bad", Value: 1}}}, {Key: "limit", Value: 1}}
-	insertOp := bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: one}}
-	updateOp := bson.D{{Key: "update", Value: 0}, {Key: "filter", Value: bson.D{{Key: "_id", Value: 9}}}, {Key: "updateMods", Value: bson.D{{Key: "$set", Value: one}}}}
+	one := bson.D{{"_id", 1}}
+	bad := bson.D{{"q", bson.D{}}, {"u", bson.D{{"$bad", 1}}}}
+	badDelete := bson.D{{"q", bson.D{{"$bad", 1}}}, {"limit", 1}}
+	insertOp := bson.D{{"insert", 0}, {"document", one}}
+	updateOp := bson.D{{"update", 0}, {"filter", bson.D{{"_id", 9}}}, {"updateMods", bson.D{{"$set", one}}}}
 	for _, c := range []struct {
 		name                    string
 		cmd                     bson.D
 		insert, update, deletes int64
 	}{
-		{"ordered insert", bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{one, one, one}}}, 2, 0, 0},
-		{"insert", bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{one, one, one}}, {Key: "ordered", Value: false}}, 3, 0, 0},
-		{"ordered update", bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{bad, bad}}}, 0, 1, 0},
-		{"update", bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{bad, bad}}, {Key: "ordered", Value: false}}, 0, 2, 0},
-		{"ordered delete", bson.D{{Key: "delete", Value: "c"}, {Key: "deletes", Value: bson.A{badDelete, badDelete}}}, 0, 0, 1},
+		{"ordered insert", bson.D{{"insert", "c"}, {"documents", bson.A{one, one, one}}}, 2, 0, 0},
+		{"insert", bson.D{{"insert", "c"}, {"documents", bson.A{one, one, one}}, {"ordered", false}}, 3, 0, 0},
+		{"ordered update", bson.D{{"update", "c"}, {"updates", bson.A{bad, bad}}}, 0, 1, 0},
+		{"update", bson.D{{"update", "c"}, {"updates", bson.A{bad, bad}}, {"ordered", false}}, 0, 2, 0},
+		{"ordered delete", bson.D{{"delete", "c"}, {"deletes", bson.A{badDelete, badDelete}}}, 0, 0, 1},
 		{"bulkWrite", bson.D{
-			{Key: "bulkWrite", Value: 1},
-			{Key: "ops", Value: bson.A{updateOp, insertOp, insertOp}},
-			{Key: "nsInfo", Value: bson.A{bson.D{{Key: "ns", Value: "args.c"}}}},
+			{"bulkWrite", 1},
+			{"ops", bson.A{updateOp, insertOp, insertOp}},
+			{"nsInfo", bson.A{bson.D{{"ns", "args.c"}}}},
 		}, 1, 1, 0},
 	} {
 		before := opcounters(t, client)
@@ -229,7 +229,7 @@ type counts struct{ Insert, Update, Delete int64 }
 func opcounters(t *testing.T, client *mongo.Client) counts {
 	t.Helper()
 	var status struct{ Opcounters counts }
-	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "serverStatus", Value: 1}}).Decode(&status); err != nil {
+	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{"serverStatus", 1}}).Decode(&status); err != nil {
 		t.Fatal(err)
 	}
 	return status.Opcounters
@@ -239,12 +239,12 @@ func opcounters(t *testing.T, client *mongo.Client) counts {
 func TestSessionsWithoutUsers(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.Open(t, nil).Client()
-	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "startSession", Value: 1}}).Err(); err != nil {
+	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{"startSession", 1}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	for user, want := range map[string]bool{"": true, "someone": false} {
-		users := bson.A{bson.D{{Key: "user", Value: user}, {Key: "db", Value: user}}}
-		pipeline := bson.A{bson.D{{Key: "$listLocalSessions", Value: bson.D{{Key: "users", Value: users}}}}}
+		users := bson.A{bson.D{{"user", user}, {"db", user}}}
+		pipeline := bson.A{bson.D{{"$listLocalSessions", bson.D{{"users", users}}}}}
 		cursor, err := client.Database("admin").Aggregate(t.Context(), pipeline)
 		if err != nil {
 			t.Fatal(err)
@@ -262,14 +262,14 @@ func TestTemporaryRename(t *testing.T) {
 	client := sheaftest.Open(t, nil).Client()
 	db := client.Database("args")
 	for name, stay := range map[string]any{"plain": nil, "stays": true, "not": false} {
-		if err := db.RunCommand(t.Context(), bson.D{{Key: "create", Value: "t"}, {Key: "temp", Value: true}}).Err(); err != nil {
+		if err := db.RunCommand(t.Context(), bson.D{{"create", "t"}, {"temp", true}}).Err(); err != nil {
 			t.Fatal(err)
 		}
-		cmd := bson.D{{Key: "renameCollection", Value: "args.t"}, {Key: "to", Value: "args." + name}, {Key: "stayTemp", Value: stay}}
+		cmd := bson.D{{"renameCollection", "args.t"}, {"to", "args." + name}, {"stayTemp", stay}}
 		if err := client.Database("admin").RunCommand(t.Context(), cmd).Err(); err != nil {
 			t.Fatal(err)
 		}
-		specs, err := db.ListCollectionSpecifications(t.Context(), bson.D{{Key: "name", Value: name}})
+		specs, err := db.ListCollectionSpecifications(t.Context(), bson.D{{"name", name}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -132,12 +132,12 @@ type statistics struct {
 func mapReduce(t *testing.T, db *mongo.Database, from, function, to string, query bson.D) {
 	t.Helper()
 	err := db.RunCommand(t.Context(), bson.D{
-		{Key: "mapReduce", Value: from},
-		{Key: "map", Value: bson.JavaScript(function)},
-		{Key: "reduce", Value: bson.JavaScript(addUp)},
-		{Key: "finalize", Value: bson.JavaScript(meanOf)},
-		{Key: "query", Value: query},
-		{Key: "out", Value: bson.D{{Key: "reduce", Value: to}}},
+		{"mapReduce", from},
+		{"map", bson.JavaScript(function)},
+		{"reduce", bson.JavaScript(addUp)},
+		{"finalize", bson.JavaScript(meanOf)},
+		{"query", query},
+		{"out", bson.D{{"reduce", to}}},
 	}).Err()
 	if err != nil {
 		t.Fatal(err)
@@ -165,12 +165,12 @@ func TestWorkedStatistics(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("stats")
 	insert(t, db.Collection("events"),
-		bson.D{{Key: "user", Value: "u1"}, {Key: "ts", Value: at(10, 5)}, {Key: "length", Value: 10}},
-		bson.D{{Key: "user", Value: "u1"}, {Key: "ts", Value: at(10, 40)}, {Key: "length", Value: 20}},
-		bson.D{{Key: "user", Value: "u1"}, {Key: "ts", Value: at(11, 15)}, {Key: "length", Value: 60}})
-	mapReduce(t, db, "events", hourMap, "hourly", bson.D{{Key: "ts", Value: bson.D{{Key: "$gt", Value: at(0, 0)}, {Key: "$lt", Value: at(23, 0)}}}})
+		bson.D{{"user", "u1"}, {"ts", at(10, 5)}, {"length", 10}},
+		bson.D{{"user", "u1"}, {"ts", at(10, 40)}, {"length", 20}},
+		bson.D{{"user", "u1"}, {"ts", at(11, 15)}, {"length", 60}})
+	mapReduce(t, db, "events", hourMap, "hourly", bson.D{{"ts", bson.D{{"$gt", at(0, 0)}, {"$lt", at(23, 0)}}}})
 	for _, step := range [][3]string{{"hourly", dayMap, "daily"}, {"daily", monthMap, "monthly"}, {"monthly", yearMap, "yearly"}} {
-		mapReduce(t, db, step[0], step[1], step[2], bson.D{{Key: "value.ts", Value: bson.D{{Key: "$gt", Value: at(0, 0)}}}})
+		mapReduce(t, db, step[0], step[1], step[2], bson.D{{"value.ts", bson.D{{"$gt", at(0, 0)}}}})
 	}
 	hours := hoursAndDays(t, db, "hourly")
 	if len(hours) != 2 {
@@ -202,16 +202,16 @@ func TestWorkedReduceAgain(t *testing.T) {
 	day := `function() { emit(this.user, {total: this.length, count: 1}); }`
 	events := db.Collection("events")
 	for i, length := range []int{10, 20, 60} {
-		insert(t, events, bson.D{{Key: "_id", Value: i}, {Key: "user", Value: "u1"}, {Key: "length", Value: length}})
+		insert(t, events, bson.D{{"_id", i}, {"user", "u1"}, {"length", length}})
 	}
 	mapReduce(t, db, "events", day, "once", bson.D{})
-	mapReduce(t, db, "events", day, "twice", bson.D{{Key: "_id", Value: bson.D{{Key: "$lt", Value: 2}}}})
-	mapReduce(t, db, "events", day, "twice", bson.D{{Key: "_id", Value: 2}})
+	mapReduce(t, db, "events", day, "twice", bson.D{{"_id", bson.D{{"$lt", 2}}}})
+	mapReduce(t, db, "events", day, "twice", bson.D{{"_id", 2}})
 	for _, name := range []string{"once", "twice"} {
-		got := aggregate(t, db.Collection(name), bson.A{bson.D{{Key: "$project", Value: bson.D{
-			{Key: "_id", Value: 0}, {Key: "total", Value: "$value.total"}, {Key: "count", Value: "$value.count"}, {Key: "mean", Value: "$value.mean"},
+		got := aggregate(t, db.Collection(name), bson.A{bson.D{{"$project", bson.D{
+			{"_id", 0}, {"total", "$value.total"}, {"count", "$value.count"}, {"mean", "$value.mean"},
 		}}}})
-		want := bson.D{{Key: "total", Value: 90.0}, {Key: "count", Value: 3.0}, {Key: "mean", Value: 30.0}}
+		want := bson.D{{"total", 90.0}, {"count", 3.0}, {"mean", 30.0}}
 		if len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -225,12 +225,12 @@ func TestWorkedWhere(t *testing.T) {
 	for kind, ages := range map[string]bson.A{"joint": {40, 40}, "family": {40, 38}, "single": {40}} {
 		members := bson.A{}
 		for _, age := range ages {
-			members = append(members, bson.D{{Key: "age", Value: age}})
+			members = append(members, bson.D{{"age", age}})
 		}
-		insert(t, c, bson.D{{Key: "type", Value: kind}, {Key: "member", Value: members}})
+		insert(t, c, bson.D{{"type", kind}, {"member", members}})
 	}
-	sameAge := bson.E{Key: "$where", Value: "this.member[0].age == this.member[1].age"}
-	cursor, err := c.Find(t.Context(), bson.D{{Key: "type", Value: bson.D{{Key: "$in", Value: bson.A{"joint", "family"}}}}, sameAge})
+	sameAge := bson.E{"$where", "this.member[0].age == this.member[1].age"}
+	cursor, err := c.Find(t.Context(), bson.D{{"type", bson.D{{"$in", bson.A{"joint", "family"}}}}, sameAge})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,11 +153,11 @@ func perform(ctx context.Context, c *mongo.Collection, r request) (answer, error
 	case opSet:
 		return updated(c.UpdateOne(ctx, doc("k", r.key), set))
 	case opCompareAndSet:
-		return updated(c.UpdateOne(ctx, append(id, bson.E{Key: "n", Value: r.old}), set))
+		return updated(c.UpdateOne(ctx, append(id, bson.E{"n", r.old}), set))
 	case opUpsertInc:
 		// Each upsert sets the key of the index again, so that it does not matter which one
 		// inserts.
-		return updated(c.UpdateOne(ctx, id, append(inc, bson.E{Key: "$set", Value: doc("k", r.key)}),
+		return updated(c.UpdateOne(ctx, id, append(inc, bson.E{"$set", doc("k", r.key)}),
 			options.UpdateOne().SetUpsert(true)))
 	case opIncAndGet:
 		return found(c.FindOneAndUpdate(ctx, id, inc, options.FindOneAndUpdate().SetReturnDocument(options.After)))

@@ -78,7 +78,7 @@ func together(t *testing.T, n int, fn func(ctx context.Context, client int, rng 
 func doc(pairs ...any) bson.D {
 	out := bson.D{}
 	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, bson.E{Key: pairs[i].(string), Value: pairs[i+1]})
+		out = append(out, bson.E{pairs[i].(string), pairs[i+1]})
 	}
 	return out
 }

@@ -38,7 +38,7 @@ func TestUniqueIndex(t *testing.T) {
 			var err error
 			switch rng.IntN(5) {
 			case 0:
-				_, err = c.InsertOne(ctx, append(id, bson.E{Key: "u", Value: value}))
+				_, err = c.InsertOne(ctx, append(id, bson.E{"u", value}))
 			case 1:
 				_, err = c.UpdateOne(ctx, id, doc("$set", doc("u", value)))
 			case 2:

@@ -118,7 +118,7 @@ func (w *catalogWorker) insert(ctx context.Context, ns string, now catalogState)
 	w.next++
 	return w.change(func() error {
 		_, err := w.coll(ns).InsertOne(ctx,
-			bson.D{{Key: "_id", Value: w.next}, {Key: "tags", Value: bson.A{1, 2, w.next}}})
+			bson.D{{"_id", w.next}, {"tags", bson.A{1, 2, w.next}}})
 		return err
 	}, now.with(ns), now.with(ns, fmt.Sprintf("%s/%d", ns, w.next)))
 }
@@ -129,7 +129,7 @@ func (w *catalogWorker) drop(ctx context.Context, ns string, now catalogState) b
 
 func (w *catalogWorker) index(ctx context.Context, ns string, now catalogState) bool {
 	return w.change(func() error {
-		_, err := w.coll(ns).Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "tags", Value: 1}}})
+		_, err := w.coll(ns).Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{"tags", 1}}})
 		return err
 	}, now.with(ns+"@tags_1"))
 }
@@ -137,7 +137,7 @@ func (w *catalogWorker) index(ctx context.Context, ns string, now catalogState) 
 func (w *catalogWorker) rename(ctx context.Context, from, to string, now catalogState) bool {
 	return w.change(func() error {
 		return w.srv.client.Database("admin").RunCommand(ctx, bson.D{
-			{Key: "renameCollection", Value: from}, {Key: "to", Value: to}, {Key: "dropTarget", Value: true},
+			{"renameCollection", from}, {"to", to}, {"dropTarget", true},
 		}).Err()
 	}, now.renamed(from, to))
 }
@@ -210,38 +210,38 @@ func indexNames(ctx context.Context, t *testing.T, coll *mongo.Collection) []str
 // indexModels are the indexes that the index worker builds on the collection that the workers
 // change.
 var indexModels = []mongo.IndexModel{
-	{Keys: bson.D{{Key: "n", Value: 1}}, Options: options.Index().SetName("n")},
-	{Keys: bson.D{{Key: "tags", Value: 1}}, Options: options.Index().SetName("multikey")},
+	{Keys: bson.D{{"n", 1}}, Options: options.Index().SetName("n")},
+	{Keys: bson.D{{"tags", 1}}, Options: options.Index().SetName("multikey")},
 	{
-		Keys:    bson.D{{Key: "w", Value: 1}, {Key: "g", Value: -1}, {Key: "tags", Value: 1}},
+		Keys:    bson.D{{"w", 1}, {"g", -1}, {"tags", 1}},
 		Options: options.Index().SetName("compound"),
 	},
-	{Keys: bson.D{{Key: "g", Value: 1}}, Options: options.Index().SetName("partial").
-		SetPartialFilterExpression(bson.D{{Key: "p", Value: bson.D{{Key: "$gte", Value: 5}}}})},
+	{Keys: bson.D{{"g", 1}}, Options: options.Index().SetName("partial").
+		SetPartialFilterExpression(bson.D{{"p", bson.D{{"$gte", 5}}}})},
 	{
-		Keys:    bson.D{{Key: "pad", Value: -1}, {Key: "u", Value: 1}},
+		Keys:    bson.D{{"pad", -1}, {"u", 1}},
 		Options: options.Index().SetName("unique").SetUnique(true),
 	},
-	{Keys: bson.D{{Key: "missing", Value: 1}}, Options: options.Index().SetName("sparse").SetSparse(true)},
-	{Keys: bson.D{{Key: "w", Value: 1}, {Key: "n", Value: "hashed"}}, Options: options.Index().SetName("hashed")},
+	{Keys: bson.D{{"missing", 1}}, Options: options.Index().SetName("sparse").SetSparse(true)},
+	{Keys: bson.D{{"w", 1}, {"n", "hashed"}}, Options: options.Index().SetName("hashed")},
 	{
-		Keys:    bson.D{{Key: "$**", Value: 1}},
-		Options: options.Index().SetName("wildcard").SetWildcardProjection(bson.D{{Key: "pad", Value: 0}}),
+		Keys:    bson.D{{"$**", 1}},
+		Options: options.Index().SetName("wildcard").SetWildcardProjection(bson.D{{"pad", 0}}),
 	},
 	{
-		Keys:    bson.D{{Key: "g", Value: 1}, {Key: "tags.$**", Value: -1}},
+		Keys:    bson.D{{"g", 1}, {"tags.$**", -1}},
 		Options: options.Index().SetName("compound wildcard"),
 	},
-	{Keys: bson.D{{Key: "at", Value: "2dsphere"}}, Options: options.Index().SetName("sphere")},
+	{Keys: bson.D{{"at", "2dsphere"}}, Options: options.Index().SetName("sphere")},
 	{
-		Keys:    bson.D{{Key: "g", Value: 1}, {Key: "at", Value: "2dsphere"}, {Key: "tags", Value: 1}},
+		Keys:    bson.D{{"g", 1}, {"at", "2dsphere"}, {"tags", 1}},
 		Options: options.Index().SetName("compound sphere"),
 	},
-	{Keys: bson.D{{Key: "xy", Value: "2d"}, {Key: "n", Value: 1}}, Options: options.Index().SetName("plane")},
+	{Keys: bson.D{{"xy", "2d"}, {"n", 1}}, Options: options.Index().SetName("plane")},
 	{
-		Keys: bson.D{{Key: "text", Value: "text"}, {Key: "pad", Value: "text"}, {Key: "n", Value: -1}},
+		Keys: bson.D{{"text", "text"}, {"pad", "text"}, {"n", -1}},
 		Options: options.Index().SetName(textName).
-			SetWeights(bson.D{{Key: "text", Value: 5}}),
+			SetWeights(bson.D{{"text", 5}}),
 	},
 }
 
@@ -251,19 +251,19 @@ const textName = "text"
 // query for the scan may be written differently.
 var kindQueries = map[string]struct{ index, scan bson.D }{
 	"sphere":          {index: withinCap},
-	"compound sphere": {index: append(bson.D{{Key: "g", Value: 3}}, withinCap...)},
-	"plane": {index: bson.D{{Key: "xy", Value: bson.D{{Key: "$geoWithin", Value: bson.D{
-		{Key: "$box", Value: bson.A{bson.A{3, 3}, bson.A{9, 12}}},
+	"compound sphere": {index: append(bson.D{{"g", 3}}, withinCap...)},
+	"plane": {index: bson.D{{"xy", bson.D{{"$geoWithin", bson.D{
+		{"$box", bson.A{bson.A{3, 3}, bson.A{9, 12}}},
 	}}}}}},
 	textName: {
-		bson.D{{Key: "$text", Value: bson.D{{Key: "$search", Value: words[2]}}}},
-		bson.D{{Key: "text", Value: bson.Regex{Pattern: words[2]}}},
+		bson.D{{"$text", bson.D{{"$search", words[2]}}}},
+		bson.D{{"text", bson.Regex{Pattern: words[2]}}},
 	},
 }
 
 var withinCap = bson.D{{
-	Key:   "at",
-	Value: bson.D{{Key: "$geoWithin", Value: bson.D{{Key: "$centerSphere", Value: bson.A{bson.A{8, 8}, 0.08}}}}},
+	"at",
+	bson.D{{"$geoWithin", bson.D{{"$centerSphere", bson.A{bson.A{8, 8}, 0.08}}}}},
 }}
 
 const dupsName = "dups"
@@ -345,7 +345,7 @@ func modelName(i int) string {
 // fail builds a unique index over duplicates.
 func (w *indexWorker) fail(ctx context.Context) error {
 	_, err := w.dups().Indexes().CreateOne(ctx, mongo.IndexModel{
-		Keys: bson.D{{Key: "d", Value: 1}}, Options: options.Index().SetUnique(true),
+		Keys: bson.D{{"d", 1}}, Options: options.Index().SetUnique(true),
 	})
 	if mongo.IsDuplicateKeyError(err) {
 		return nil
@@ -405,7 +405,7 @@ func (w *indexWorker) compare(ctx context.Context, name string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	want, err := readAll(ctx, w.coll(), q.scan, options.Find().SetHint(bson.D{{Key: "$natural", Value: 1}}))
+	want, err := readAll(ctx, w.coll(), q.scan, options.Find().SetHint(bson.D{{"$natural", 1}}))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -93,14 +93,14 @@ func (f *fleet) attach(srv *child) {
 func (f *fleet) prepare(ctx context.Context) {
 	f.t.Helper()
 	_, err := f.indexes.coll().Indexes().CreateOne(ctx, mongo.IndexModel{
-		Keys: bson.D{{Key: "u", Value: 1}}, Options: options.Index().SetUnique(true),
+		Keys: bson.D{{"u", 1}}, Options: options.Index().SetUnique(true),
 	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	var dups []bson.D
 	for i := range 2000 {
-		dups = append(dups, bson.D{{Key: "_id", Value: i}, {Key: "d", Value: i % 1999}})
+		dups = append(dups, bson.D{{"_id", i}, {"d", i % 1999}})
 	}
 	if _, err := f.indexes.dups().InsertMany(ctx, dups); err != nil {
 		f.t.Fatal(err)
@@ -142,7 +142,7 @@ func (f *fleet) verify(ctx context.Context) {
 func (f *fleet) verifyDocuments(ctx context.Context) {
 	f.t.Helper()
 	coll := f.indexes.coll()
-	all, err := readAll(ctx, coll, bson.D{}, options.Find().SetHint(bson.D{{Key: "$natural", Value: 1}}))
+	all, err := readAll(ctx, coll, bson.D{}, options.Find().SetHint(bson.D{{"$natural", 1}}))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func (f *fleet) verifyDocuments(ctx context.Context) {
 	}
 	for i, w := range f.workers {
 		// The unique index must give the same documents as the scan.
-		byIndex, err := readAll(ctx, coll, bson.D{{Key: "w", Value: w.id}}, options.Find().SetHint("u_1"))
+		byIndex, err := readAll(ctx, coll, bson.D{{"w", w.id}}, options.Find().SetHint("u_1"))
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func (f *fleet) verifyShared(ctx context.Context) {
 	for id := range 3 {
 		var doc struct{ N int64 }
 		err := f.indexes.srv.client.Database(workDB).Collection(sharedName).
-			FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Decode(&doc)
+			FindOne(ctx, bson.D{{"_id", id}}).Decode(&doc)
 		if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {
 			f.t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func validate(ctx context.Context, t *testing.T, db *mongo.Database, name string
 		Errors []string
 	}
 	if err := db.RunCommand(ctx,
-		bson.D{{Key: "validate", Value: name}, {Key: "full", Value: true}}).Decode(&v); err != nil {
+		bson.D{{"validate", name}, {"full", true}}).Decode(&v); err != nil {
 		t.Fatal(err)
 	}
 	if !v.Valid {

@@ -46,9 +46,9 @@ func TestDamage(t *testing.T) {
 	var docs []bson.D
 	for i := range n {
 		docs = append(docs, bson.D{
-			{Key: "_id", Value: i},
-			{Key: "a", Value: i},
-			{Key: "noise", Value: rng.bytes(3000)},
+			{"_id", i},
+			{"a", i},
+			{"noise", rng.bytes(3000)},
 		})
 	}
 	coll := db.Client().Database("test").Collection("c")
@@ -56,7 +56,7 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := coll.Indexes().
-		CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}}}); err != nil {
+		CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{"a", 1}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
@@ -123,7 +123,7 @@ func readDamaged(t *testing.T, dir string, n int) (reported int) {
 	}
 	defer db.Close()
 	coll := db.Client().Database("test").Collection("c")
-	for _, filter := range []bson.D{{}, {{Key: "a", Value: bson.D{{Key: "$gte", Value: 0}}}}} {
+	for _, filter := range []bson.D{{}, {{"a", bson.D{{"$gte", 0}}}}} {
 		cursor, err := coll.Find(t.Context(), filter)
 		var docs []bson.Raw
 		if err == nil {

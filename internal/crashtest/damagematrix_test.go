@@ -274,19 +274,19 @@ func newDamageable(t *testing.T, rng *rand.Rand) *damageable {
 		var docs []any
 		for i := range 250 {
 			docs = append(docs, bson.D{
-				{Key: "_id", Value: round*1000 + i},
-				{Key: "a", Value: i},
-				{Key: "noise", Value: noise.bytes(3000)},
+				{"_id", round*1000 + i},
+				{"a", i},
+				{"noise", noise.bytes(3000)},
 			})
 		}
 		_, err = coll.InsertMany(t.Context(), docs)
 		must(t, err)
-		_, err = coll.UpdateMany(t.Context(), bson.D{{Key: "a", Value: bson.D{{Key: "$lt", Value: 20}}}},
-			bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}}})
+		_, err = coll.UpdateMany(t.Context(), bson.D{{"a", bson.D{{"$lt", 20}}}},
+			bson.D{{"$inc", bson.D{{"n", 1}}}})
 		must(t, err)
-		_, err = coll.DeleteMany(t.Context(), bson.D{{Key: "a", Value: 200 + round}})
+		_, err = coll.DeleteMany(t.Context(), bson.D{{"a", 200 + round}})
 		must(t, err)
-		_, err = coll.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: "a", Value: 1}}})
+		_, err = coll.Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{"a", 1}}})
 		must(t, err)
 		dropped := db.Client().Database("test").Collection("dropped")
 		_, err = dropped.InsertMany(t.Context(), docs)
@@ -378,7 +378,7 @@ func (d *damageable) read(t *testing.T, dir string) (outcome string) {
 		return "refused"
 	}
 	outcome = "whole"
-	for _, filter := range []bson.D{{}, {{Key: "a", Value: bson.D{{Key: "$gte", Value: 0}}}}} {
+	for _, filter := range []bson.D{{}, {{"a", bson.D{{"$gte", 0}}}}} {
 		docs, err := readDocs(t, db, filter)
 		switch {
 		case err != nil:

@@ -53,7 +53,7 @@ func TestDiskFull(t *testing.T) {
 	srv := start(t, dir)
 	ctx := t.Context()
 	coll := srv.client.Database(workDB).Collection(docsName)
-	if _, err := coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{Key: "n", Value: 1}}}); err != nil {
+	if _, err := coll.Indexes().CreateOne(ctx, mongo.IndexModel{Keys: bson.D{{"n", 1}}}); err != nil {
 		t.Fatal(err)
 	}
 	acknowledged := fill(ctx, t, coll)
@@ -65,7 +65,7 @@ func TestDiskFull(t *testing.T) {
 	filler := filepath.Join(disk, "filler")
 	_ = os.WriteFile(filler, make([]byte, 96<<20), 0o600)
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		_, err := coll.InsertOne(ctx, bson.D{{Key: "n", Value: 0}})
+		_, err := coll.InsertOne(ctx, bson.D{{"n", 0}})
 		if isOutOfSpace(err) {
 			break
 		}
@@ -86,7 +86,7 @@ func TestDiskFull(t *testing.T) {
 	expectAll(ctx, t, coll, acknowledged)
 	eventually(t, "dropping on a full disk", func() error { return coll.Drop(ctx) })
 	eventually(t, "writing after the drop", func() error {
-		_, err := coll.InsertOne(ctx, bson.D{{Key: "_id", Value: -1}})
+		_, err := coll.InsertOne(ctx, bson.D{{"_id", -1}})
 		return err
 	})
 	clear(acknowledged)
@@ -109,9 +109,9 @@ func fill(ctx context.Context, t *testing.T, coll *mongo.Collection) map[int64]b
 				id := next.Add(1)
 				_, err := coll.InsertOne(ctx,
 					bson.D{
-						{Key: "_id", Value: id},
-						{Key: "n", Value: id % 100},
-						{Key: "noise", Value: rng.bytes(8 << 10)},
+						{"_id", id},
+						{"n", id % 100},
+						{"noise", rng.bytes(8 << 10)},
 					})
 				if err != nil {
 					if !isOutOfSpace(err) {
@@ -134,17 +134,17 @@ func refused(ctx context.Context, t *testing.T, client *mongo.Client) {
 	t.Helper()
 	coll := client.Database(workDB).Collection(docsName)
 	noise := newNoise(99).bytes(64 << 10)
-	_, insert := coll.InsertOne(ctx, bson.D{{Key: "n", Value: 0}, {Key: "noise", Value: noise}})
+	_, insert := coll.InsertOne(ctx, bson.D{{"n", 0}, {"noise", noise}})
 	_, many := coll.InsertMany(ctx,
 		[]bson.D{
-			{{Key: "n", Value: 0}, {Key: "noise", Value: noise}},
-			{{Key: "n", Value: 0}, {Key: "noise", Value: noise}},
+			{{"n", 0}, {"noise", noise}},
+			{{"n", 0}, {"noise", noise}},
 		})
 	// A server with a budget of 16 MiB does not always have room for a hundred large values.
-	_, update := coll.UpdateMany(ctx, bson.D{{Key: "n", Value: 5}},
-		bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: 1}}}})
-	modify := coll.FindOneAndUpdate(ctx, bson.D{{Key: "n", Value: 6}},
-		bson.D{{Key: "$set", Value: bson.D{{Key: "more", Value: noise}}}}).Err()
+	_, update := coll.UpdateMany(ctx, bson.D{{"n", 5}},
+		bson.D{{"$set", bson.D{{"more", 1}}}})
+	modify := coll.FindOneAndUpdate(ctx, bson.D{{"n", 6}},
+		bson.D{{"$set", bson.D{{"more", noise}}}}).Err()
 	create := client.Database(workDB).CreateCollection(ctx, "another")
 	for what, err := range map[string]error{
 		"insert": insert, "insertMany": many, "update": update,
@@ -154,7 +154,7 @@ func refused(ctx context.Context, t *testing.T, client *mongo.Client) {
 			t.Errorf("%s on a full disk: %v", what, err)
 		}
 	}
-	status, err := client.Database("admin").RunCommand(ctx, bson.D{{Key: "serverStatus", Value: 1}}).Raw()
+	status, err := client.Database("admin").RunCommand(ctx, bson.D{{"serverStatus", 1}}).Raw()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,12 +173,12 @@ func expectAll(ctx context.Context, t *testing.T, coll *mongo.Collection, ids ma
 		}
 		return n
 	}
-	scan, index := count(bson.D{}), count(bson.D{{Key: "n", Value: bson.D{{Key: "$gte", Value: 0}}}})
+	scan, index := count(bson.D{}), count(bson.D{{"n", bson.D{{"$gte", 0}}}})
 	if scan != index || scan < int64(len(ids)) {
 		t.Fatalf("%d documents, %d by the index, %d were acknowledged", scan, index, len(ids))
 	}
 	for id := range ids {
-		if err := coll.FindOne(ctx, bson.D{{Key: "_id", Value: id}}).Err(); err != nil {
+		if err := coll.FindOne(ctx, bson.D{{"_id", id}}).Err(); err != nil {
 			t.Fatalf("document %d: %v", id, err)
 		}
 	}

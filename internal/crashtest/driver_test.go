@@ -154,7 +154,7 @@ func is[N int | int64](what string, got, want N, err error) error {
 	return err
 }
 
-func byID(id any) bson.D { return bson.D{{Key: "_id", Value: id}} }
+func byID(id any) bson.D { return bson.D{{"_id", id}} }
 
 func (p *program) addOne(ctx context.Context) error {
 	i := p.rng.IntN(ownCounters)
@@ -212,10 +212,10 @@ func (p *program) deleteOne(ctx context.Context) error {
 
 func (p *program) upsert(ctx context.Context) error {
 	n := p.nextNumber()
-	query := bson.D{{Key: "k", Value: fmt.Sprintf("%d-%d", p.id, n)}}
+	query := bson.D{{"k", fmt.Sprintf("%d-%d", p.id, n)}}
 	update := bson.D{
-		{Key: "$inc", Value: bson.D{{Key: "n", Value: n}}},
-		{Key: "$set", Value: bson.D{{Key: "c", Value: p.id}}},
+		{"$inc", bson.D{{"n", n}}},
+		{"$set", bson.D{{"c", p.id}}},
 	}
 	res, err := p.coll("upserts").UpdateOne(ctx, query, update, options.UpdateOne().SetUpsert(true))
 	if err != nil {
@@ -270,7 +270,7 @@ func openAccounts(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	for i := range accounts {
 		if _, err := db.Collection("accounts").
-			InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "n", Value: perClient}}); err != nil {
+			InsertOne(t.Context(), bson.D{{"_id", i}, {"n", perClient}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -280,7 +280,7 @@ func openAccounts(t *testing.T, db *mongo.Database) {
 func (p *program) transact(ctx context.Context) error {
 	n := p.nextNumber()
 	from, to, amount := p.rng.IntN(accounts), p.rng.IntN(accounts), 1+p.rng.Int64N(9)
-	id := bson.D{{Key: "c", Value: p.id}, {Key: "n", Value: n}}
+	id := bson.D{{"c", p.id}, {"n", n}}
 	calls := 0
 	err := inTransaction(ctx, p.client, func(ctx context.Context) error {
 		calls++

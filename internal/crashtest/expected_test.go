@@ -61,10 +61,10 @@ func (e *expected) counter(i int) string { return fmt.Sprintf("c%d-%d", e.id, i)
 // document returns a new document of a group. The documents of a group have no order.
 func (e *expected) document(rng *rand.Rand, group int) bson.D {
 	return bson.D{
-		{Key: "_id", Value: fmt.Sprintf("d%d-%d", e.id, e.nextNumber())},
-		{Key: "c", Value: e.id},
-		{Key: "g", Value: group},
-		{Key: "pad", Value: pad(rng.IntN(300))},
+		{"_id", fmt.Sprintf("d%d-%d", e.id, e.nextNumber())},
+		{"c", e.id},
+		{"g", group},
+		{"pad", pad(rng.IntN(300))},
 	}
 }
 
@@ -74,7 +74,7 @@ func (e *expected) pickGroup(rng *rand.Rand) (int, bson.D) {
 	first := rng.IntN(groups)
 	for i := range groups {
 		if g := (first + i) % groups; e.inGroup[g] > 0 {
-			return g, bson.D{{Key: "c", Value: e.id}, {Key: "g", Value: g}}
+			return g, bson.D{{"c", e.id}, {"g", g}}
 		}
 	}
 	return -1, nil
@@ -86,7 +86,7 @@ func prepare(t *testing.T, db *mongo.Database, clients []knowing) {
 	for _, k := range clients {
 		c := k.knows()
 		for i := range ownCounters {
-			counters = append(counters, bson.D{{Key: "_id", Value: c.counter(i)}, {Key: "n", Value: int64(0)}})
+			counters = append(counters, bson.D{{"_id", c.counter(i)}, {"n", int64(0)}})
 		}
 	}
 	if _, err := db.Collection(countersName).InsertMany(t.Context(), counters); err != nil {
@@ -94,7 +94,7 @@ func prepare(t *testing.T, db *mongo.Database, clients []knowing) {
 	}
 	for i := range sharedCounters {
 		if _, err := db.Collection(sharedName).
-			InsertOne(t.Context(), bson.D{{Key: "_id", Value: i}, {Key: "n", Value: int64(0)}}); err != nil {
+			InsertOne(t.Context(), bson.D{{"_id", i}, {"n", int64(0)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,7 +103,7 @@ func prepare(t *testing.T, db *mongo.Database, clients []knowing) {
 			t.Fatal(err)
 		}
 	}
-	index := mongo.IndexModel{Keys: bson.D{{Key: "c", Value: 1}, {Key: "g", Value: 1}}}
+	index := mongo.IndexModel{Keys: bson.D{{"c", 1}, {"g", 1}}}
 	if _, err := db.Collection(docsName).Indexes().CreateOne(t.Context(), index); err != nil {
 		t.Fatal(err)
 	}
@@ -234,18 +234,18 @@ func documents(t *testing.T, coll *mongo.Collection) (docs []bson.Raw) {
 func onceInLog(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	var all, twice []bson.Raw
-	statements := bson.D{{Key: "$match", Value: bson.D{{Key: "stmtId", Value: bson.D{{Key: "$exists", Value: true}}}}}}
-	group := bson.D{{Key: "$group", Value: bson.D{
-		{Key: "_id", Value: bson.D{
-			{Key: "l", Value: "$lsid.id"},
-			{Key: "t", Value: "$txnNumber"},
-			{Key: "s", Value: "$stmtId"},
+	statements := bson.D{{"$match", bson.D{{"stmtId", bson.D{{"$exists", true}}}}}}
+	group := bson.D{{"$group", bson.D{
+		{"_id", bson.D{
+			{"l", "$lsid.id"},
+			{"t", "$txnNumber"},
+			{"s", "$stmtId"},
 		}},
-		{Key: "n", Value: bson.D{{Key: "$sum", Value: 1}}},
+		{"n", bson.D{{"$sum", 1}}},
 	}}}
-	repeated := bson.D{{Key: "$match", Value: bson.D{{Key: "n", Value: bson.D{{Key: "$gt", Value: 1}}}}}}
+	repeated := bson.D{{"$match", bson.D{{"n", bson.D{{"$gt", 1}}}}}}
 	for out, pipeline := range map[*[]bson.Raw]bson.A{
-		&all: {statements, bson.D{{Key: "$count", Value: "n"}}}, &twice: {statements, group, repeated},
+		&all: {statements, bson.D{{"$count", "n"}}}, &twice: {statements, group, repeated},
 	} {
 		cursor, err := db.Client().Database("local").Collection("oplog.rs").Aggregate(t.Context(), pipeline)
 		if err == nil {

@@ -70,7 +70,7 @@ func newSession(rng *rand.Rand) bson.D {
 	for at := range id {
 		id[at] = byte(rng.Uint32())
 	}
-	return bson.D{{Key: "id", Value: bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id[:]}}}
+	return bson.D{{"id", bson.Binary{Subtype: bson.TypeBinaryUUID, Data: id[:]}}}
 }
 
 func (l *link) close() { _ = l.conn.Close() }

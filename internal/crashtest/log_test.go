@@ -27,7 +27,7 @@ func TestKilledLog(t *testing.T) {
 		coll := c.client.Database("test").Collection("c", options.Collection().SetWriteConcern(writeconcern.Majority()))
 		for i := range n {
 			if _, err := coll.InsertOne(t.Context(),
-				bson.D{{Key: "_id", Value: i}, {Key: "text", Value: "some text"}}); err != nil {
+				bson.D{{"_id", i}, {"text", "some text"}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -122,9 +122,9 @@ func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 		c.ops, c.durable, c.lsid = nil, 0, newSession(c.rng)
 		if _, err := db.Collection("counters").
 			InsertOne(t.Context(), bson.D{
-				{Key: "_id", Value: c.id},
-				{Key: "n", Value: 0},
-				{Key: "k", Value: 0},
+				{"_id", c.id},
+				{"n", 0},
+				{"k", 0},
 			}); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 		}
 	}
 	// Data from before the first loss are durable.
-	if err := m.client.Database("admin").RunCommand(t.Context(), bson.D{{Key: "fsync", Value: 1}}).Err(); err != nil {
+	if err := m.client.Database("admin").RunCommand(t.Context(), bson.D{{"fsync", 1}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -193,7 +193,7 @@ func (c *lossy) work(m *machine, stop *atomic.Bool, odds int) {
 		concern := bson.D{}
 		durable := c.rng.IntN(odds) == 0
 		if durable {
-			concern = []bson.D{{{Key: "j", Value: true}}, {{Key: "w", Value: "majority"}}}[c.rng.IntN(2)]
+			concern = []bson.D{{{"j", true}}, {{"w", "majority"}}}[c.rng.IntN(2)]
 		}
 		if !c.done(c.perform(k, concern)) {
 			return
@@ -220,8 +220,8 @@ func (c *lossy) done(reply bson.Raw) bool {
 
 // ask sends a command of the session.
 func (c *lossy) ask(db string, cmd bson.D, number int, more ...bson.E) bson.Raw {
-	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{Key: "$db", Value: db}, bson.E{Key: "lsid", Value: c.lsid},
-		bson.E{Key: "txnNumber", Value: int64(number)})
+	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{"$db", db}, bson.E{"lsid", c.lsid},
+		bson.E{"txnNumber", int64(number)})
 	reply, err := c.link.ask(append(cmd, more...))
 	if err != nil {
 		c.t.Errorf("client %d: %v", c.id, err)
@@ -234,17 +234,17 @@ func (c *lossy) ask(db string, cmd bson.D, number int, more ...bson.E) bson.Raw 
 func (c *lossy) perform(k int, concern bson.D) bson.Raw {
 	op := c.ops[k-1]
 	if op.kind != lossyTransaction {
-		return c.ask(lossDB, c.command(k), k, bson.E{Key: "writeConcern", Value: concern})
+		return c.ask(lossDB, c.command(k), k, bson.E{"writeConcern", concern})
 	}
-	id := bson.D{{Key: "c", Value: c.id}, {Key: "k", Value: k}}
+	id := bson.D{{"c", c.id}, {"k", k}}
 	for i, s := range []bson.D{
-		{{Key: "insert", Value: "a"}, {Key: "documents", Value: bson.A{byID(id)}}},
+		{{"insert", "a"}, {"documents", bson.A{byID(id)}}},
 		c.command(k),
-		{{Key: "insert", Value: "b"}, {Key: "documents", Value: bson.A{byID(id)}}},
+		{{"insert", "b"}, {"documents", bson.A{byID(id)}}},
 	} {
-		inside := []bson.E{{Key: "autocommit", Value: false}}
+		inside := []bson.E{{"autocommit", false}}
 		if i == 0 {
-			inside = append(inside, bson.E{Key: "startTransaction", Value: true})
+			inside = append(inside, bson.E{"startTransaction", true})
 		}
 		if !c.done(c.ask(lossDB, s, k, inside...)) {
 			return nil
@@ -254,38 +254,38 @@ func (c *lossy) perform(k int, concern bson.D) bson.Raw {
 }
 
 func (c *lossy) commit(k int, concern bson.D) bson.Raw {
-	return c.ask("admin", bson.D{{Key: "commitTransaction", Value: 1}}, k, bson.E{Key: "autocommit", Value: false},
-		bson.E{Key: "writeConcern", Value: concern})
+	return c.ask("admin", bson.D{{"commitTransaction", 1}}, k, bson.E{"autocommit", false},
+		bson.E{"writeConcern", concern})
 }
 
 // command returns the k-th operation, without the insertions of a transaction.
 func (c *lossy) command(k int) bson.D {
 	note := bson.D{
-		{Key: "$inc", Value: bson.D{{Key: "n", Value: 1}}},
-		{Key: "$set", Value: bson.D{{Key: "k", Value: k}}},
+		{"$inc", bson.D{{"n", 1}}},
+		{"$set", bson.D{{"k", k}}},
 	}
 	switch op := c.ops[k-1]; op.kind {
 	case lossyInsert:
 		docs := bson.A{}
 		for i := range op.docs {
 			docs = append(docs, bson.D{
-				{Key: "_id", Value: fmt.Sprintf("%d-%d-%d", c.id, k, i)},
-				{Key: "c", Value: c.id},
-				{Key: "k", Value: k},
+				{"_id", fmt.Sprintf("%d-%d-%d", c.id, k, i)},
+				{"c", c.id},
+				{"k", k},
 			})
 		}
-		return bson.D{{Key: "insert", Value: "docs"}, {Key: "documents", Value: docs}}
+		return bson.D{{"insert", "docs"}, {"documents", docs}}
 	case lossyModify:
 		return bson.D{
-			{Key: "findAndModify", Value: "counters"},
-			{Key: "query", Value: byID(c.id)},
-			{Key: "update", Value: note},
-			{Key: "new", Value: true},
+			{"findAndModify", "counters"},
+			{"query", byID(c.id)},
+			{"update", note},
+			{"new", true},
 		}
 	default:
 		return bson.D{
-			{Key: "update", Value: "counters"},
-			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: byID(c.id)}, {Key: "u", Value: note}}}},
+			{"update", "counters"},
+			{"updates", bson.A{bson.D{{"q", byID(c.id)}, {"u", note}}}},
 		}
 	}
 }

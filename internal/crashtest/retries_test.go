@@ -149,13 +149,13 @@ func (c *retrier) write(db string, cmd bson.D) bson.Raw {
 	c.number++
 	concern := []bson.D{
 		{},
-		{{Key: "w", Value: 1}},
-		{{Key: "j", Value: true}},
-		{{Key: "w", Value: "majority"}},
+		{{"w", 1}},
+		{{"j", true}},
+		{{"w", "majority"}},
 	}[c.rng.IntN(4)]
-	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{Key: "$db", Value: db}, bson.E{Key: "lsid", Value: c.lsid},
-		bson.E{Key: "writeConcern", Value: concern})
-	numbered := func(n int64) bson.D { return append(cmd[:len(cmd):len(cmd)], bson.E{Key: "txnNumber", Value: n}) }
+	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{"$db", db}, bson.E{"lsid", c.lsid},
+		bson.E{"writeConcern", concern})
+	numbered := func(n int64) bson.D { return append(cmd[:len(cmd):len(cmd)], bson.E{"txnNumber", n}) }
 	reply := c.send(numbered(c.number))
 	for reply != nil && c.rng.IntN(4) == 0 {
 		c.asked++
@@ -211,10 +211,10 @@ func (c *retrier) expect(reply bson.Raw, pairs ...any) {
 // server asks for it, and sends its commit until it gets a reply.
 func (c *retrier) transact() {
 	n := c.nextNumber()
-	id := bson.D{{Key: "c", Value: c.id}, {Key: "n", Value: n}}
+	id := bson.D{{"c", c.id}, {"n", n}}
 	statements := []bson.D{
-		{{Key: "insert", Value: "a"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: id}}}}},
-		{{Key: "insert", Value: "b"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: id}}}}},
+		{{"insert", "a"}, {"documents", bson.A{bson.D{{"_id", id}}}}},
+		{{"insert", "b"}, {"documents", bson.A{bson.D{{"_id", id}}}}},
 		add(sharedName, c.rng.IntN(sharedCounters), 1),
 	}
 	for !c.t.Failed() && !c.tryTransaction(statements) {
@@ -226,13 +226,13 @@ func (c *retrier) transact() {
 func (c *retrier) tryTransaction(statements []bson.D) bool {
 	c.number++
 	inside := func(db string, cmd bson.D) bson.D {
-		return append(cmd[:len(cmd):len(cmd)], bson.E{Key: "$db", Value: db}, bson.E{Key: "lsid", Value: c.lsid},
-			bson.E{Key: "txnNumber", Value: c.number}, bson.E{Key: "autocommit", Value: false})
+		return append(cmd[:len(cmd):len(cmd)], bson.E{"$db", db}, bson.E{"lsid", c.lsid},
+			bson.E{"txnNumber", c.number}, bson.E{"autocommit", false})
 	}
 	for i, s := range statements {
 		cmd := inside(retryDB, s)
 		if i == 0 {
-			cmd = append(cmd, bson.E{Key: "startTransaction", Value: true})
+			cmd = append(cmd, bson.E{"startTransaction", true})
 		}
 		reply, err := c.sendOnce(cmd)
 		switch {
@@ -248,7 +248,7 @@ func (c *retrier) tryTransaction(statements []bson.D) bool {
 		}
 	}
 	resent := c.resent
-	commit := inside("admin", bson.D{{Key: "commitTransaction", Value: 1}})
+	commit := inside("admin", bson.D{{"commitTransaction", 1}})
 	reply := c.send(commit)
 	if c.mayBeginAnew(reply) {
 		if code(reply) == codeNoSuchTransaction && c.resent == resent {

@@ -24,13 +24,13 @@ var retrySteps = []struct {
 }
 
 func inc(by int64) bson.D {
-	return bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: by}}}}
+	return bson.D{{"$inc", bson.D{{"n", by}}}}
 }
 
 // add is an update that adds to a counter.
 func add(coll string, id any, by int64) bson.D {
-	return bson.D{{Key: "update", Value: coll}, {Key: "updates", Value: bson.A{
-		bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: id}}}, {Key: "u", Value: inc(by)}},
+	return bson.D{{"update", coll}, {"updates", bson.A{
+		bson.D{{"q", bson.D{{"_id", id}}}, {"u", inc(by)}},
 	}}}
 }
 
@@ -47,13 +47,13 @@ func (c *retrier) addMany() {
 	for range n {
 		i := c.rng.IntN(ownCounters)
 		updates = append(updates,
-			bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: c.counter(i)}}}, {Key: "u", Value: inc(1)}})
+			bson.D{{"q", bson.D{{"_id", c.counter(i)}}}, {"u", inc(1)}})
 		c.counters[i]++
 	}
 	cmd := bson.D{
-		{Key: "update", Value: countersName},
-		{Key: "updates", Value: updates},
-		{Key: "ordered", Value: c.rng.IntN(2) == 0},
+		{"update", countersName},
+		{"updates", updates},
+		{"ordered", c.rng.IntN(2) == 0},
 	}
 	c.expect(c.write(retryDB, cmd), "n", n, "nModified", n)
 }
@@ -67,10 +67,10 @@ func (c *retrier) addShared() {
 func (c *retrier) modify() {
 	i, after := c.rng.IntN(ownCounters), c.rng.IntN(2) == 0
 	reply := c.write(retryDB, bson.D{
-		{Key: "findAndModify", Value: countersName},
-		{Key: "query", Value: bson.D{{Key: "_id", Value: c.counter(i)}}},
-		{Key: "update", Value: inc(1)},
-		{Key: "new", Value: after},
+		{"findAndModify", countersName},
+		{"query", bson.D{{"_id", c.counter(i)}}},
+		{"update", inc(1)},
+		{"new", after},
 	})
 	want := c.counters[i]
 	c.counters[i]++
@@ -95,9 +95,9 @@ func (c *retrier) insert() {
 		docs[i] = c.document(c.rng, group)
 	}
 	cmd := bson.D{
-		{Key: "insert", Value: docsName},
-		{Key: "documents", Value: docs},
-		{Key: "ordered", Value: c.rng.IntN(2) == 0},
+		{"insert", docsName},
+		{"documents", docs},
+		{"ordered", c.rng.IntN(2) == 0},
 	}
 	c.expect(c.write(retryDB, cmd), "n", n)
 	c.inGroup[group] += n
@@ -110,8 +110,8 @@ func (c *retrier) deleteOne() {
 		return
 	}
 	cmd := bson.D{
-		{Key: "delete", Value: docsName},
-		{Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: query}, {Key: "limit", Value: 1}}}},
+		{"delete", docsName},
+		{"deletes", bson.A{bson.D{{"q", query}, {"limit", 1}}}},
 	}
 	c.expect(c.write(retryDB, cmd), "n", 1)
 	c.inGroup[group]--
@@ -123,7 +123,7 @@ func (c *retrier) removeOne() {
 		return
 	}
 	reply := c.write(retryDB,
-		bson.D{{Key: "findAndModify", Value: docsName}, {Key: "query", Value: query}, {Key: "remove", Value: true}})
+		bson.D{{"findAndModify", docsName}, {"query", query}, {"remove", true}})
 	if g, ok := reply.Lookup("value", "g").AsInt64OK(); reply != nil && (!ok || g != int64(group)) {
 		c.t.Errorf("client %d: removed from group %d: %v", c.id, group, reply)
 	}
@@ -133,16 +133,16 @@ func (c *retrier) removeOne() {
 // upsert creates counters. The server chooses the _id of half of them.
 func (c *retrier) upsert() {
 	key := c.nextNumber()
-	query := bson.D{{Key: "k", Value: fmt.Sprintf("%d-%d", c.id, key)}}
+	query := bson.D{{"k", fmt.Sprintf("%d-%d", c.id, key)}}
 	if c.rng.IntN(2) == 0 {
-		query = bson.D{{Key: "_id", Value: fmt.Sprintf("u%d-%d", c.id, key)}}
+		query = bson.D{{"_id", fmt.Sprintf("u%d-%d", c.id, key)}}
 	}
 	update := bson.D{
-		{Key: "$inc", Value: bson.D{{Key: "n", Value: key}}},
-		{Key: "$set", Value: bson.D{{Key: "c", Value: c.id}}},
+		{"$inc", bson.D{{"n", key}}},
+		{"$set", bson.D{{"c", c.id}}},
 	}
-	reply := c.write(retryDB, bson.D{{Key: "update", Value: "upserts"}, {Key: "updates", Value: bson.A{
-		bson.D{{Key: "q", Value: query}, {Key: "u", Value: update}, {Key: "upsert", Value: true}},
+	reply := c.write(retryDB, bson.D{{"update", "upserts"}, {"updates", bson.A{
+		bson.D{{"q", query}, {"u", update}, {"upsert", true}},
 	}}})
 	if reply == nil {
 		return
@@ -164,27 +164,27 @@ func (c *retrier) bulk() {
 		return
 	}
 	ops := bson.A{
-		bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: c.document(c.rng, group)}},
-		bson.D{{Key: "delete", Value: 0}, {Key: "filter", Value: query}},
+		bson.D{{"insert", 0}, {"document", c.document(c.rng, group)}},
+		bson.D{{"delete", 0}, {"filter", query}},
 		bson.D{
-			{Key: "update", Value: 1},
-			{Key: "filter", Value: bson.D{{Key: "_id", Value: c.counter(i)}}},
-			{Key: "updateMods", Value: inc(1)},
+			{"update", 1},
+			{"filter", bson.D{{"_id", c.counter(i)}}},
+			{"updateMods", inc(1)},
 		},
-		bson.D{{Key: "insert", Value: 0}, {Key: "document", Value: c.document(c.rng, group)}},
+		bson.D{{"insert", 0}, {"document", c.document(c.rng, group)}},
 		bson.D{
-			{Key: "update", Value: 1},
-			{Key: "filter", Value: bson.D{{Key: "_id", Value: c.counter(i)}}},
-			{Key: "updateMods", Value: inc(2)},
+			{"update", 1},
+			{"filter", bson.D{{"_id", c.counter(i)}}},
+			{"updateMods", inc(2)},
 		},
 	}
 	reply := c.write("admin", bson.D{
-		{Key: "bulkWrite", Value: 1},
-		{Key: "ops", Value: ops},
-		{Key: "errorsOnly", Value: true},
-		{Key: "nsInfo", Value: bson.A{
-			bson.D{{Key: "ns", Value: retryDB + "." + docsName}},
-			bson.D{{Key: "ns", Value: retryDB + "." + countersName}},
+		{"bulkWrite", 1},
+		{"ops", ops},
+		{"errorsOnly", true},
+		{"nsInfo", bson.A{
+			bson.D{{"ns", retryDB + "." + docsName}},
+			bson.D{{"ns", retryDB + "." + countersName}},
 		}},
 	})
 	c.expect(reply, "nErrors", 0, "nInserted", 2, "nDeleted", 1, "nMatched", 2, "nModified", 2, "nUpserted", 0)

@@ -35,10 +35,10 @@ func (f *series) prepare(t *testing.T, srv *child) {
 // values.
 func measurement(writer int, n int64) bson.D {
 	return bson.D{
-		{Key: "t", Value: time.UnixMilli(1_700_000_000_000 + n*700)},
-		{Key: "m", Value: n % 3},
-		{Key: "p", Value: int32(writer)},
-		{Key: "n", Value: n},
+		{"t", time.UnixMilli(1_700_000_000_000 + n*700)},
+		{"m", n % 3},
+		{"p", int32(writer)},
+		{"n", n},
 	}
 }
 

@@ -260,10 +260,10 @@ func fillForSpills(t *testing.T, db *sheaf.DB) {
 	noise, docs := newNoise(1), []any(nil)
 	for i := range 400 {
 		docs = append(docs, bson.D{
-			{Key: "_id", Value: i},
-			{Key: "a", Value: i},
-			{Key: "next", Value: i + 1},
-			{Key: "noise", Value: noise.bytes(500)},
+			{"_id", i},
+			{"a", i},
+			{"next", i + 1},
+			{"noise", noise.bytes(500)},
 		})
 	}
 	_, err := db.Client().Database("test").Collection("c").InsertMany(t.Context(), docs)
@@ -273,7 +273,7 @@ func fillForSpills(t *testing.T, db *sheaf.DB) {
 func setSpillBound(t *testing.T, db *sheaf.DB, param string, n int64) {
 	t.Helper()
 	must(t, db.Client().Database("admin").
-		RunCommand(t.Context(), bson.D{{Key: "setParameter", Value: 1}, {Key: param, Value: n}}).Err())
+		RunCommand(t.Context(), bson.D{{"setParameter", 1}, {param, n}}).Err())
 }
 
 // checkSpillParameters fails if a parameter of a stage that keeps documents has no case here.
@@ -281,7 +281,7 @@ func checkSpillParameters(t *testing.T, db *sheaf.DB) {
 	t.Helper()
 	var all bson.M
 	must(t, db.Client().Database("admin").
-		RunCommand(t.Context(), bson.D{{Key: "getParameter", Value: "*"}}).Decode(&all))
+		RunCommand(t.Context(), bson.D{{"getParameter", "*"}}).Decode(&all))
 	for name := range all {
 		bounds := strings.HasPrefix(name, "internalDocumentSource") && strings.HasSuffix(name, "MaxMemoryBytes") ||
 			strings.HasPrefix(name, "internal") && strings.Contains(name, "MemoryUsageBytes")

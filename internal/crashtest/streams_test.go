@@ -94,7 +94,7 @@ func TestCutStreams(t *testing.T) {
 func newWatchers(s *site, proxy *torture.Proxy) (out []*watcher) {
 	s.t.Helper()
 	var hello struct{ OperationTime bson.Timestamp }
-	if err := s.db().RunCommand(s.t.Context(), bson.D{{Key: "ping", Value: 1}}).Decode(&hello); err != nil {
+	if err := s.db().RunCommand(s.t.Context(), bson.D{{"ping", 1}}).Decode(&hello); err != nil {
 		s.t.Fatal(err)
 	}
 	client := s.cutClient(proxy)
@@ -117,11 +117,11 @@ func publish(t *testing.T, client *mongo.Client, rng *rand.Rand, writer int, wri
 	docs := make([]bson.D, 1+rng.IntN(5))
 	for i := range docs {
 		docs[i] = bson.D{
-			{Key: "_id", Value: bson.D{
-				{Key: "p", Value: int32(writer)},
-				{Key: "n", Value: written.Load() + int64(i) + 1},
+			{"_id", bson.D{
+				{"p", int32(writer)},
+				{"n", written.Load() + int64(i) + 1},
 			}},
-			{Key: "pad", Value: pad(rng.IntN(2000))},
+			{"pad", pad(rng.IntN(2000))},
 		}
 	}
 	insert := func(ctx context.Context) error {
@@ -148,8 +148,8 @@ func publish(t *testing.T, client *mongo.Client, rng *rand.Rand, writer int, wri
 // run follows the changes until ctx ends.
 func (w *watcher) run(ctx context.Context) {
 	pipeline := bson.A{bson.D{{
-		Key:   "$match",
-		Value: bson.D{{Key: "operationType", Value: "insert"}, {Key: "ns.coll", Value: streamName}},
+		"$match",
+		bson.D{{"operationType", "insert"}, {"ns.coll", streamName}},
 	}}}
 	for ctx.Err() == nil && !w.t.Failed() {
 		opts := options.ChangeStream().SetMaxAwaitTime(50 * time.Millisecond).SetBatchSize(int32(w.rng.IntN(20)))

@@ -40,7 +40,7 @@ func (f *topic) work(ctx context.Context, t *testing.T, srv *child, client int, 
 	p := &f.publishers[client]
 	for ctx.Err() == nil {
 		p.sent++
-		_, err := coll.InsertOne(ctx, bson.D{{Key: "p", Value: int32(client)}, {Key: "n", Value: p.sent}})
+		_, err := coll.InsertOne(ctx, bson.D{{"p", int32(client)}, {"n", p.sent}})
 		if err != nil {
 			if !srv.killed.Load() {
 				t.Errorf("publisher %d: %v", client, err)
@@ -91,7 +91,7 @@ type message struct {
 }
 
 func readTopic(ctx context.Context, coll *mongo.Collection) (messages []message, err error) {
-	cur, err := coll.Find(ctx, bson.D{}, options.Find().SetSort(bson.D{{Key: "$natural", Value: 1}}))
+	cur, err := coll.Find(ctx, bson.D{}, options.Find().SetSort(bson.D{{"$natural", 1}}))
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func transact(ctx context.Context, c *mongo.Client, client int, n int64) error {
 	}
 	inside := mongo.NewSessionContext(ctx, session)
 	db := c.Database("d")
-	doc := bson.D{{Key: "_id", Value: bson.D{{Key: "c", Value: client}, {Key: "n", Value: n}}}}
+	doc := bson.D{{"_id", bson.D{{"c", client}, {"n", n}}}}
 	names := []string{"a", "b"}
 	if n%10 == 0 {
 		names = append(names, fmt.Sprintf("new%d_%d", client, n))

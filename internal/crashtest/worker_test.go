@@ -109,20 +109,20 @@ func updateOne(ctx context.Context, w *worker) bool {
 		return true
 	}
 	by, tag := w.rng.Int64N(10)-5, w.rng.Int32N(50)
-	filter := bson.D{{Key: "_id", Value: r.ID}}
+	filter := bson.D{{"_id", r.ID}}
 	if w.rng.IntN(3) == 0 {
-		filter = bson.D{{Key: "u", Value: r.Unique}}
+		filter = bson.D{{"u", r.Unique}}
 	}
 	r.N, r.Tags = r.N+by, append(r.Tags, tag)
 	update := bson.D{
-		{Key: "$inc", Value: bson.D{{Key: "n", Value: by}}},
-		{Key: "$push", Value: bson.D{{Key: "tags", Value: tag}}},
+		{"$inc", bson.D{{"n", by}}},
+		{"$push", bson.D{{"tags", tag}}},
 	}
 	if len(r.Tags) > 6 {
 		r.Tags, r.Part = []int32{}, r.Part+1
 		update = bson.D{
-			{Key: "$inc", Value: bson.D{{Key: "n", Value: by}, {Key: "p", Value: int32(1)}}},
-			{Key: "$set", Value: bson.D{{Key: "tags", Value: r.Tags}}},
+			{"$inc", bson.D{{"n", by}, {"p", int32(1)}}},
+			{"$set", bson.D{{"tags", r.Tags}}},
 		}
 	}
 	return w.write(map[string]string{r.ID: r.state()}, func() error {
@@ -145,8 +145,8 @@ func updateMany(ctx context.Context, w *worker) bool {
 		}
 	}
 	return w.write(changes, func() error {
-		res, err := w.coll().UpdateMany(ctx, bson.D{{Key: "w", Value: w.id}, {Key: "g", Value: group}},
-			bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: int64(1000)}}}})
+		res, err := w.coll().UpdateMany(ctx, bson.D{{"w", w.id}, {"g", group}},
+			bson.D{{"$inc", bson.D{{"n", int64(1000)}}}})
 		if err == nil && res.ModifiedCount != int64(len(changes)) {
 			return fmt.Errorf("update of group %d modified %d of %d", group, res.ModifiedCount, len(changes))
 		}
@@ -162,7 +162,7 @@ func replace(ctx context.Context, w *worker) bool {
 		r.Tags = []int32{1, 2, 2, 3}
 	}
 	return w.write(map[string]string{r.ID: r.state()}, func() error {
-		_, err := w.coll().ReplaceOne(ctx, bson.D{{Key: "_id", Value: r.ID}}, r, options.Replace().SetUpsert(true))
+		_, err := w.coll().ReplaceOne(ctx, bson.D{{"_id", r.ID}}, r, options.Replace().SetUpsert(true))
 		return err
 	})
 }
@@ -173,7 +173,7 @@ func deleteOne(ctx context.Context, w *worker) bool {
 		return true
 	}
 	return w.write(map[string]string{r.ID: absent}, func() error {
-		res, err := w.coll().DeleteOne(ctx, bson.D{{Key: "_id", Value: r.ID}})
+		res, err := w.coll().DeleteOne(ctx, bson.D{{"_id", r.ID}})
 		if err == nil && res.DeletedCount != 1 {
 			return fmt.Errorf("delete of %s removed %d", r.ID, res.DeletedCount)
 		}
@@ -190,7 +190,7 @@ func deleteMany(ctx context.Context, w *worker) bool {
 		}
 	}
 	return w.write(changes, func() error {
-		res, err := w.coll().DeleteMany(ctx, bson.D{{Key: "w", Value: w.id}, {Key: "g", Value: group}})
+		res, err := w.coll().DeleteMany(ctx, bson.D{{"w", w.id}, {"g", group}})
 		if err == nil && res.DeletedCount != int64(len(changes)) {
 			return fmt.Errorf("delete of group %d removed %d of %d", group, res.DeletedCount, len(changes))
 		}
@@ -212,13 +212,13 @@ func findAndModify(ctx context.Context, w *worker) bool {
 		want, which = after, options.After
 	}
 	return w.write(map[string]string{r.ID: after}, func() error {
-		got, err := w.coll().FindOneAndUpdate(ctx, bson.D{{Key: "_id", Value: r.ID}},
-			bson.D{{Key: "$set", Value: bson.D{
-				{Key: "p", Value: r.Part},
-				{Key: "pad", Value: r.Pad},
-				{Key: "at", Value: r.Place},
-				{Key: "xy", Value: r.Pair},
-				{Key: "text", Value: r.Text},
+		got, err := w.coll().FindOneAndUpdate(ctx, bson.D{{"_id", r.ID}},
+			bson.D{{"$set", bson.D{
+				{"p", r.Part},
+				{"pad", r.Pad},
+				{"at", r.Place},
+				{"xy", r.Pair},
+				{"text", r.Text},
 			}}},
 			options.FindOneAndUpdate().SetReturnDocument(which)).Raw()
 		return sameDoc(got, err, want)
@@ -231,7 +231,7 @@ func findAndRemove(ctx context.Context, w *worker) bool {
 		return true
 	}
 	return w.write(map[string]string{r.ID: absent}, func() error {
-		got, err := w.coll().FindOneAndDelete(ctx, bson.D{{Key: "u", Value: r.Unique}}).Raw()
+		got, err := w.coll().FindOneAndDelete(ctx, bson.D{{"u", r.Unique}}).Raw()
 		return sameDoc(got, err, r.state())
 	})
 }
@@ -248,8 +248,8 @@ func addShared(ctx context.Context, w *worker) bool {
 	id, by := w.rng.IntN(3), 1+w.rng.Int64N(3)
 	w.tried[id] += by
 	return w.write(nil, func() error {
-		_, err := w.srv.client.Database(workDB).Collection(sharedName).UpdateOne(ctx, bson.D{{Key: "_id", Value: id}},
-			bson.D{{Key: "$inc", Value: bson.D{{Key: "n", Value: by}}}}, options.UpdateOne().SetUpsert(true))
+		_, err := w.srv.client.Database(workDB).Collection(sharedName).UpdateOne(ctx, bson.D{{"_id", id}},
+			bson.D{{"$inc", bson.D{{"n", by}}}}, options.UpdateOne().SetUpsert(true))
 		if err == nil {
 			w.added[id] += by
 		}
@@ -267,7 +267,7 @@ func readBack(ctx context.Context, w *worker) bool {
 		}
 	}
 	return w.write(nil, func() error {
-		got, err := readAll(ctx, w.coll(), bson.D{{Key: "w", Value: w.id}, {Key: "g", Value: group}})
+		got, err := readAll(ctx, w.coll(), bson.D{{"w", w.id}, {"g", group}})
 		if err != nil {
 			return err
 		}

@@ -56,11 +56,11 @@ func TestOperators(t *testing.T) {
 
 // asCommand evaluates an expression for each document of a collection.
 func asCommand(v bsonx.Value) bson.D {
-	stage := bson.D{{Key: "$replaceWith", Value: bson.Raw(bsonx.NewDoc("v", v))}}
+	stage := bson.D{{"$replaceWith", bson.Raw(bsonx.NewDoc("v", v))}}
 	return bson.D{
-		{Key: "aggregate", Value: "c"},
-		{Key: "pipeline", Value: bson.A{stage}},
-		{Key: "cursor", Value: bson.D{}},
+		{"aggregate", "c"},
+		{"pipeline", bson.A{stage}},
+		{"cursor", bson.D{}},
 	}
 }
 

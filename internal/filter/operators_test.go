@@ -100,7 +100,7 @@ func matchOutput(t *testing.T, server *errortext.Server, docs []bsonx.Doc, filte
 }
 
 func find(filter bsonx.Doc) bson.D {
-	return bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.Raw(filter)}}
+	return bson.D{{"find", "c"}, {"filter", bson.Raw(filter)}}
 }
 
 func planOutput(t *testing.T, server *errortext.Server, filter bsonx.Doc) string {

@@ -17,25 +17,25 @@ func TestWithoutEngine(t *testing.T) {
 	const text = "Cannot run server-side javascript without the javascript engine enabled"
 	const body = "function() { return true; }"
 	db := sheaftest.New(t).Database("app")
-	if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{Key: "a", Value: 1}}); err != nil {
+	if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{"a", 1}}); err != nil {
 		t.Fatal(err)
 	}
-	where := bson.D{{Key: "$where", Value: body}}
-	function := bson.D{{Key: "$function", Value: bson.D{
-		{Key: "body", Value: body}, {Key: "args", Value: bson.A{}}, {Key: "lang", Value: "js"},
+	where := bson.D{{"$where", body}}
+	function := bson.D{{"$function", bson.D{
+		{"body", body}, {"args", bson.A{}}, {"lang", "js"},
 	}}}
-	accumulator := bson.D{{Key: "$accumulator", Value: bson.D{
-		{Key: "init", Value: body},
-		{Key: "accumulate", Value: body},
-		{Key: "accumulateArgs", Value: bson.A{}},
-		{Key: "merge", Value: body},
-		{Key: "lang", Value: "js"},
+	accumulator := bson.D{{"$accumulator", bson.D{
+		{"init", body},
+		{"accumulate", body},
+		{"accumulateArgs", bson.A{}},
+		{"merge", body},
+		{"lang", "js"},
 	}}}
 	aggregate := func(stage bson.D) bson.D {
 		return bson.D{
-			{Key: "aggregate", Value: "c"},
-			{Key: "pipeline", Value: bson.A{stage}},
-			{Key: "cursor", Value: bson.D{}},
+			{"aggregate", "c"},
+			{"pipeline", bson.A{stage}},
+			{"cursor", bson.D{}},
 		}
 	}
 	for _, test := range []struct {
@@ -44,22 +44,22 @@ func TestWithoutEngine(t *testing.T) {
 		text    string
 	}{
 		{
-			bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: where}},
+			bson.D{{"find", "c"}, {"filter", where}},
 			2, "no globalScriptEngine in $where parsing",
 		},
 		{
-			aggregate(bson.D{{Key: "$project", Value: bson.D{{Key: "v", Value: function}}}}), 31264,
+			aggregate(bson.D{{"$project", bson.D{{"v", function}}}}), 31264,
 			"Invalid $project :: caused by :: " + text,
 		},
 		{
-			aggregate(bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: 1}, {Key: "v", Value: accumulator}}}}),
+			aggregate(bson.D{{"$group", bson.D{{"_id", 1}, {"v", accumulator}}}}),
 			31264, text,
 		},
 		{bson.D{
-			{Key: "mapReduce", Value: "c"},
-			{Key: "map", Value: body},
-			{Key: "reduce", Value: body},
-			{Key: "out", Value: bson.D{{Key: "inline", Value: 1}}},
+			{"mapReduce", "c"},
+			{"map", body},
+			{"reduce", body},
+			{"out", bson.D{{"inline", 1}}},
 		}, 31264, text},
 	} {
 		var got mongo.CommandError
@@ -71,7 +71,7 @@ func TestWithoutEngine(t *testing.T) {
 		}
 	}
 	var build struct{ JavascriptEngine string }
-	if err := db.RunCommand(t.Context(), bson.D{{Key: "buildInfo", Value: 1}}).Decode(&build); err != nil {
+	if err := db.RunCommand(t.Context(), bson.D{{"buildInfo", 1}}).Decode(&build); err != nil {
 		t.Fatal(err)
 	}
 	if build.JavascriptEngine != "none" {

@@ -58,9 +58,9 @@ type commandGen struct {
 // commandFamily has the fields, keys and operations of all families.
 var commandFamily = &family{
 	keys: slices.Concat(indexKeys, placeFamily.keys, []bson.D{
-		{{Key: "t", Value: "text"}, {Key: "tags", Value: "text"}},
-		{{Key: "b", Value: 1}, {Key: "t", Value: "text"}},
-		{{Key: "$**", Value: "text"}},
+		{{"t", "text"}, {"tags", "text"}},
+		{{"b", 1}, {"t", "text"}},
+		{{"$**", "text"}},
 	}),
 	fields:    func(g *gen) bson.D { return slices.Concat(g.places(), g.texts()) },
 	predicate: (*gen).placePredicate,
@@ -144,7 +144,7 @@ func fieldType(fields []command.Field, path string) (command.FieldType, bool) {
 // begin returns the commands that create the collections of a round.
 func (g *commandGen) begin() []step {
 	create := func(name string, options ...bson.E) bson.D {
-		return append(bson.D{{Key: "create", Value: name}}, options...)
+		return append(bson.D{{"create", name}}, options...)
 	}
 	docs := func(coll string, text func(i int) string, n int) bson.D {
 		list := bson.A{}
@@ -154,24 +154,24 @@ func (g *commandGen) begin() []step {
 				list = append(list, d)
 			}
 		}
-		return bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: list}}
+		return bson.D{{"insert", coll}, {"documents", list}}
 	}
 	index := indexesOf
 	key := pairs
 	cmds := []bson.D{
 		g.insert(), g.insert(), g.insert(), g.insert(),
 		index(collName, key("a", 1)), g.createIndex(), g.createIndex(), g.createIndex(),
-		create("v", bson.E{Key: "viewOn", Value: collName},
-			bson.E{Key: "pipeline", Value: bson.A{bson.D{{Key: "$match", Value: g.filter(1)}}}}),
-		create("cap", bson.E{Key: "capped", Value: true}, bson.E{Key: "size", Value: 10000}),
-		{{Key: "insert", Value: "cap"}, {Key: "documents", Value: bson.A{key("a", 1), key("a", 2)}}},
+		create("v", bson.E{"viewOn", collName},
+			bson.E{"pipeline", bson.A{bson.D{{"$match", g.filter(1)}}}}),
+		create("cap", bson.E{"capped", true}, bson.E{"size", 10000}),
+		{{"insert", "cap"}, {"documents", bson.A{key("a", 1), key("a", 2)}}},
 		docs("p", func(i int) string { return g.pipes.document(i, "") }, 30),
 		docs("d", func(i int) string { return g.pipes.document(i, "") }, 8),
 		index("p", key("b", 1, "c", -1, "_id", 1), key("s", -1, "_id", -1), key("o.p", 1, "_id", 1)),
 	}
 	var out []step
 	for _, cmd := range append(cmds, g.otherKinds()...) {
-		out = append(out, step{cmd: append(cmd, bson.E{Key: "$db", Value: commandDB})})
+		out = append(out, step{cmd: append(cmd, bson.E{"$db", commandDB})})
 	}
 	return out
 }
@@ -179,15 +179,15 @@ func (g *commandGen) begin() []step {
 func indexesOf(coll string, keys ...bson.D) bson.D {
 	specs := bson.A{}
 	for i, key := range keys {
-		specs = append(specs, bson.D{{Key: "key", Value: key}, {Key: "name", Value: fmt.Sprint("p", i)}})
+		specs = append(specs, bson.D{{"key", key}, {"name", fmt.Sprint("p", i)}})
 	}
-	return bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: specs}}
+	return bson.D{{"createIndexes", coll}, {"indexes", specs}}
 }
 
 // pairs returns a document of names and values.
 func pairs(list ...any) (d bson.D) {
 	for i := 0; i < len(list); i += 2 {
-		d = append(d, bson.E{Key: list[i].(string), Value: list[i+1]})
+		d = append(d, bson.E{list[i].(string), list[i+1]})
 	}
 	return d
 }
@@ -202,14 +202,14 @@ func (g *commandGen) otherKinds() []bson.D {
 			pick(g.gen, []any{int32(1), "x", pairs("a", int32(i%3)), nil}))
 		for _, name := range []string{"a", "b", "x"} {
 			if !g.chance(4) {
-				m = append(m, bson.E{Key: name, Value: g.scalar()})
+				m = append(m, bson.E{name, g.scalar()})
 			}
 		}
 		measurements = append(measurements, m)
 		clustered, collated = append(clustered, g.newDoc()), append(collated, g.newDoc())
 	}
 	insert := func(coll string, docs bson.A) bson.D {
-		return bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: docs}, {Key: "ordered", Value: false}}
+		return bson.D{{"insert", coll}, {"documents", docs}, {"ordered", false}}
 	}
 	return []bson.D{
 		pairs("create", "ts", "timeseries", pairs("timeField", "t", "metaField", "m")), insert("ts", measurements),
@@ -235,7 +235,7 @@ func (g *commandGen) next() step {
 	}
 	s.conn = g.IntN(connections)
 	if lookup(s.cmd, "$db") == nil {
-		s.cmd = append(s.cmd, bson.E{Key: "$db", Value: commandDB})
+		s.cmd = append(s.cmd, bson.E{"$db", commandDB})
 	}
 	g.inSession(&s)
 	tame(&s, g)
@@ -294,10 +294,10 @@ func (g *commandGen) mutatePredicate(cmd bson.D) bson.D {
 	cmd = slices.Clone(cmd)
 	for i, e := range cmd {
 		if p, ok := e.Value.(bson.D); ok && (e.Key == "filter" || e.Key == "query") {
-			wrapped := g.mutate(bson.D{{Key: "f", Value: p}})
+			wrapped := g.mutate(bson.D{{"f", p}})
 			cmd[i].Value = wrapped[0].Value
 			if g.chance(3) {
-				cmd[i].Value = bson.D{{Key: pick(g.gen, paths), Value: g.operatorOf(2)}}
+				cmd[i].Value = bson.D{{pick(g.gen, paths), g.operatorOf(2)}}
 			}
 		}
 	}
@@ -346,7 +346,7 @@ func (g *commandGen) base() step {
 		s.live = 1 + g.IntN(100)
 	}
 	if a.Base.DB != commandDB {
-		s.cmd = append(s.cmd, bson.E{Key: "$db", Value: a.Base.DB})
+		s.cmd = append(s.cmd, bson.E{"$db", a.Base.DB})
 	}
 	return s
 }
@@ -366,7 +366,7 @@ var anyCollections = []string{collName, collName, collName, "p", "d", "v", "cap"
 // fromCorpus puts lines of the data-driven tests into commands.
 func (g *commandGen) fromCorpus() step {
 	coll := pick(g.gen, anyCollections)
-	field := func(name string, v any) bson.E { return bson.E{Key: name, Value: v} }
+	field := func(name string, v any) bson.E { return bson.E{name, v} }
 	find := bson.D{field("find", coll)}
 	aggregate := func(stages any) bson.D {
 		cmd := bson.D{field("aggregate", coll), field("pipeline", stages), field("cursor", bson.D{})}
@@ -384,11 +384,11 @@ func (g *commandGen) fromCorpus() step {
 	case 1:
 		cmd = append(find, field("filter", g.filter(1)), field("projection", g.pickLine(g.corpus.projections)))
 	case 2:
-		cmd = append(find, field("filter", bson.D{{Key: "$expr", Value: g.pickLine(g.corpus.expressions)}}))
+		cmd = append(find, field("filter", bson.D{{"$expr", g.pickLine(g.corpus.expressions)}}))
 	case 3:
 		cmd = aggregate(bson.A{bson.D{{
-			Key:   "$project",
-			Value: bson.D{{Key: "r", Value: g.pickLine(g.corpus.expressions)}},
+			"$project",
+			bson.D{{"r", g.pickLine(g.corpus.expressions)}},
 		}}})
 	case 4:
 		cmd = aggregate(g.pickLine(g.corpus.pipelines))
@@ -423,9 +423,9 @@ func updateOf(coll string, statement bson.D) bson.D {
 // composed puts operators of all languages anywhere.
 func (g *commandGen) composed() step {
 	coll := pick(g.gen, anyCollections)
-	field := func(name string, v any) bson.E { return bson.E{Key: name, Value: v} }
+	field := func(name string, v any) bson.E { return bson.E{name, v} }
 	op := func() bson.D { return g.operatorOf(2) }
-	at := func(v any) bson.D { return bson.D{{Key: pick(g.gen, paths), Value: v}} }
+	at := func(v any) bson.D { return bson.D{{pick(g.gen, paths), v}} }
 	var cmd bson.D
 	switch g.IntN(9) {
 	case 0:
@@ -435,22 +435,22 @@ func (g *commandGen) composed() step {
 	case 2:
 		cmd = bson.D{
 			field("aggregate", coll),
-			field("pipeline", bson.A{bson.D{{Key: "$project", Value: at(op())}}}), field("cursor", bson.D{}),
+			field("pipeline", bson.A{bson.D{{"$project", at(op())}}}), field("cursor", bson.D{}),
 		}
 	case 3:
 		stages := bson.A{}
 		for range 1 + g.IntN(3) {
-			stages = append(stages, bson.D{{Key: pick(g.gen, g.stages), Value: g.anyValue(3)}})
+			stages = append(stages, bson.D{{pick(g.gen, g.stages), g.anyValue(3)}})
 		}
 		cmd = bson.D{field("aggregate", coll), field("pipeline", stages), field("cursor", bson.D{})}
 	case 4:
 		cmd = bson.D{
 			field("aggregate", coll),
 			field("pipeline", bson.A{bson.D{{
-				Key: "$group",
-				Value: bson.D{
-					{Key: "_id", Value: g.anyValue(2)},
-					{Key: "x", Value: op()},
+				"$group",
+				bson.D{
+					{"_id", g.anyValue(2)},
+					{"x", op()},
 				},
 			}}}), field("cursor", bson.D{}),
 		}
@@ -491,15 +491,15 @@ func (g *commandGen) explained(s step) step {
 	}
 	inner := slices.DeleteFunc(slices.Clone(s.cmd), func(e bson.E) bool { return e.Key == "$db" })
 	s.cmd = bson.D{
-		{Key: "explain", Value: inner},
-		{Key: "verbosity", Value: pick(g.gen, []string{"queryPlanner", "executionStats", "allPlansExecution"})},
+		{"explain", inner},
+		{"verbosity", pick(g.gen, []string{"queryPlanner", "executionStats", "allPlansExecution"})},
 	}
 	return s
 }
 
 // cursorStep opens, reads or closes a cursor.
 func (g *commandGen) cursorStep() step {
-	field := func(name string, v any) bson.E { return bson.E{Key: name, Value: v} }
+	field := func(name string, v any) bson.E { return bson.E{name, v} }
 	small := bson.D{field("batchSize", g.IntN(3))}
 	live := 1 + g.IntN(100)
 	switch g.IntN(12) {
@@ -549,30 +549,30 @@ func (g *commandGen) inSession(s *step) {
 		return
 	}
 	lsid := bson.E{
-		Key:   "lsid",
-		Value: bson.D{{Key: "id", Value: bson.Binary{Subtype: 4, Data: slices.Repeat([]byte{byte(n + 1)}, 16)}}},
+		"lsid",
+		bson.D{{"id", bson.Binary{Subtype: 4, Data: slices.Repeat([]byte{byte(n + 1)}, 16)}}},
 	}
-	number := bson.E{Key: "txnNumber", Value: g.txn[n]}
+	number := bson.E{"txnNumber", g.txn[n]}
 	switch {
 	case inTransaction && g.chance(4):
 		g.open[n] = false
 		*s = step{
 			conn: s.conn,
 			cmd: bson.D{
-				{Key: pick(g.gen, []string{"commitTransaction", "abortTransaction"}), Value: 1},
+				{pick(g.gen, []string{"commitTransaction", "abortTransaction"}), 1},
 				lsid, number,
-				{Key: "autocommit", Value: false},
-				{Key: "$db", Value: "admin"},
+				{"autocommit", false},
+				{"$db", "admin"},
 			},
 		}
 	case inTransaction:
-		s.cmd = append(s.cmd, lsid, number, bson.E{Key: "autocommit", Value: false})
+		s.cmd = append(s.cmd, lsid, number, bson.E{"autocommit", false})
 	case g.chance(3):
 		g.txn[n]++
 		g.open[n] = true
 		number.Value = g.txn[n]
-		s.cmd = append(s.cmd, lsid, number, bson.E{Key: "startTransaction", Value: true},
-			bson.E{Key: "autocommit", Value: false})
+		s.cmd = append(s.cmd, lsid, number, bson.E{"startTransaction", true},
+			bson.E{"autocommit", false})
 	case g.chance(3):
 		g.txn[n]++
 		number.Value = g.txn[n]

@@ -140,7 +140,7 @@ func (w *world) runTogether(steps []step) *fault {
 		cmd := w.resolve(&steps[i])
 		body, err := bson.Marshal(cmd)
 		if err != nil || len(body) > 1<<18 {
-			cmd = bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: "admin"}}
+			cmd = bson.D{{"ping", 1}, {"$db", "admin"}}
 			body, _ = bson.Marshal(cmd)
 		}
 		cmds = append(cmds, cmd)
@@ -325,9 +325,9 @@ func (w *world) compare(conn int, cmd bson.D, reply bson.Raw) *fault {
 	}
 	w.tally.unlike++
 	plan, _ := w.ask(conn, bson.D{
-		{Key: "explain", Value: withoutEnvelope(cmd)},
-		{Key: "verbosity", Value: "queryPlanner"},
-		{Key: "$db", Value: commandDB},
+		{"explain", withoutEnvelope(cmd)},
+		{"verbosity", "queryPlanner"},
+		{"$db", commandDB},
 	})
 	return &fault{
 		"index and scan differ in " + cmd[0].Key,
@@ -379,7 +379,7 @@ func answerText(cmd bson.D, reply bson.Raw) string {
 		_ = bson.Unmarshal(reply, &d)
 		var out []string
 		for _, v := range d.Values {
-			out = append(out, text(oneNumberType(bson.D{{Key: "v", Value: v}})))
+			out = append(out, text(oneNumberType(bson.D{{"v", v}})))
 		}
 		slices.Sort(out)
 		return strings.Join(out, "\n")
@@ -441,20 +441,20 @@ func (w *world) resolve(s *step) bson.D {
 		}
 	}
 	if c.tailable && cmd[0].Key == "getMore" {
-		cmd = append(cmd, bson.E{Key: "maxTimeMS", Value: int32(1)})
+		cmd = append(cmd, bson.E{"maxTimeMS", int32(1)})
 	}
 	if cmd[0].Key == "killCursors" {
 		w.cursors = slices.Delete(w.cursors, at, at+1)
 	}
-	return append(append(cmd, c.session...), bson.E{Key: "$db", Value: db})
+	return append(append(cmd, c.session...), bson.E{"$db", db})
 }
 
 // validate checks all collections at the end of a round.
 func (w *world) validate() *fault {
 	reply, f := w.ask(0, bson.D{
-		{Key: "listCollections", Value: 1},
-		{Key: "nameOnly", Value: true},
-		{Key: "$db", Value: commandDB},
+		{"listCollections", 1},
+		{"nameOnly", true},
+		{"$db", commandDB},
 	})
 	if f != nil || !succeeded(reply) {
 		return f
@@ -468,9 +468,9 @@ func (w *world) validate() *fault {
 			continue
 		}
 		reply, f := w.ask(0, bson.D{
-			{Key: "validate", Value: c.Name},
-			{Key: "full", Value: true},
-			{Key: "$db", Value: commandDB},
+			{"validate", c.Name},
+			{"full", true},
+			{"$db", commandDB},
 		})
 		if f != nil {
 			return f

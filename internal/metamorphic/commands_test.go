@@ -148,7 +148,7 @@ func (a *commandAttack) round(seed uint64) error {
 		}
 	}
 	if f := w.validate(); f != nil {
-		return a.report(append(steps, step{cmd: bson.D{{Key: validateAll, Value: 1}}}), begin, f)
+		return a.report(append(steps, step{cmd: bson.D{{validateAll, 1}}}), begin, f)
 	}
 	return nil
 }
@@ -278,16 +278,16 @@ var endsServer = map[string]bool{"shutdown": true, "replSetStepDown": true, "log
 // affect all later commands.
 func tame(s *step, g *commandGen) {
 	if endsServer[s.cmd[0].Key] {
-		s.cmd = bson.D{{Key: "ping", Value: 1}, {Key: "$db", Value: "admin"}}
+		s.cmd = bson.D{{"ping", 1}, {"$db", "admin"}}
 	}
 	switch name := s.cmd[0].Key; name {
 	case "configureFailPoint":
 		if strings.Contains(text(s.cmd), "closeConnection") || strings.Contains(text(s.cmd), "errorCode") {
 			s.cmd = slices.DeleteFunc(s.cmd, func(e bson.E) bool { return e.Key == "data" })
 		}
-		s.after = bson.D{{Key: name, Value: s.cmd[0].Value}, {Key: "mode", Value: "off"}, {Key: "$db", Value: "admin"}}
+		s.after = bson.D{{name, s.cmd[0].Value}, {"mode", "off"}, {"$db", "admin"}}
 	case "fsync":
-		s.after = bson.D{{Key: "fsyncUnlock", Value: 1}, {Key: "$db", Value: "admin"}}
+		s.after = bson.D{{"fsyncUnlock", 1}, {"$db", "admin"}}
 	case "getMore":
 		return
 	}
@@ -296,7 +296,7 @@ func tame(s *step, g *commandGen) {
 		switch e.Key {
 		case "cursor":
 			if s.compared {
-				s.cmd[i].Value = bson.D{{Key: "batchSize", Value: int32(1000)}}
+				s.cmd[i].Value = bson.D{{"batchSize", int32(1000)}}
 			}
 		case "maxTimeMS", "maxAwaitTimeMS":
 			limited = limited || e.Key == "maxTimeMS"
@@ -307,9 +307,9 @@ func tame(s *step, g *commandGen) {
 		}
 	}
 	if s.cmd[0].Key == "find" && s.compared {
-		s.cmd = append(s.cmd, bson.E{Key: "batchSize", Value: int32(1000)})
+		s.cmd = append(s.cmd, bson.E{"batchSize", int32(1000)})
 	}
 	if !limited {
-		s.cmd = append(s.cmd, bson.E{Key: "maxTimeMS", Value: int32(limitMillis)})
+		s.cmd = append(s.cmd, bson.E{"maxTimeMS", int32(limitMillis)})
 	}
 }

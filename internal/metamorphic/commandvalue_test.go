@@ -34,11 +34,11 @@ var odd = []any{
 	bson.A{nil},
 	bson.A{bson.A{}},
 	bson.A{bson.D{}},
-	bson.D{{Key: "", Value: 1}},
-	bson.D{{Key: "$", Value: 1}},
-	bson.D{{Key: "a.b", Value: 1}},
-	bson.D{{Key: "a", Value: 1}, {Key: "a", Value: 2}},
-	bson.D{{Key: "$ref", Value: "c"}, {Key: "$id", Value: 1}},
+	bson.D{{"", 1}},
+	bson.D{{"$", 1}},
+	bson.D{{"a.b", 1}},
+	bson.D{{"a", 1}, {"a", 2}},
+	bson.D{{"$ref", "c"}, {"$id", 1}},
 	bson.JavaScript("function() { return this; }"), bson.JavaScript("("), "function(a) { return a; }",
 }
 
@@ -73,14 +73,14 @@ func (g *commandGen) anyValue(depth int) any {
 	case n == 18 && depth > 0:
 		out := bson.D{}
 		for range g.IntN(4) {
-			out = append(out, bson.E{Key: g.anyKey(), Value: g.anyValue(depth - 1)})
+			out = append(out, bson.E{g.anyKey(), g.anyValue(depth - 1)})
 		}
 		return out
 	case n == 19 && g.chance(20):
 		var deep any = int32(1)
 		for range 1 + g.IntN(120) {
 			if g.chance(2) {
-				deep = bson.D{{Key: "a", Value: deep}}
+				deep = bson.D{{"a", deep}}
 			} else {
 				deep = bson.A{deep}
 			}
@@ -115,7 +115,7 @@ func (g *commandGen) operatorOf(depth int) bson.D {
 	default:
 		arg = g.anyValue(depth)
 	}
-	return bson.D{{Key: pick(g.gen, g.operators), Value: arg}}
+	return bson.D{{pick(g.gen, g.operators), arg}}
 }
 
 // mutate returns a copy of a command with another value at a random place.
@@ -183,7 +183,7 @@ func (g *commandGen) change(v any) any {
 	case 0:
 		return bson.A{v}
 	case 1:
-		return bson.D{{Key: g.anyKey(), Value: v}}
+		return bson.D{{g.anyKey(), v}}
 	default:
 		return g.anyValue(2)
 	}
@@ -191,7 +191,7 @@ func (g *commandGen) change(v any) any {
 
 func (g *commandGen) changeDocument(d bson.D) any {
 	if len(d) == 0 {
-		return bson.D{{Key: g.anyKey(), Value: g.anyValue(2)}}
+		return bson.D{{g.anyKey(), g.anyValue(2)}}
 	}
 	i := g.IntN(len(d))
 	switch g.IntN(6) {
@@ -202,7 +202,7 @@ func (g *commandGen) changeDocument(d bson.D) any {
 	case 2:
 		d[i].Key = g.anyKey()
 	case 3:
-		return append(d, bson.E{Key: g.anyKey(), Value: g.anyValue(2)})
+		return append(d, bson.E{g.anyKey(), g.anyValue(2)})
 	case 4:
 		d[i].Value = g.anyValue(2)
 	default:

@@ -80,9 +80,9 @@ func (s *setting) configure(t testing.TB) *mongo.Client {
 func setUp(ctx context.Context, client *mongo.Client, budget int64, unoptimised bool) error {
 	admin := client.Database("admin")
 	if budget > 0 {
-		cmd := bson.D{{Key: "setParameter", Value: 1}}
+		cmd := bson.D{{"setParameter", 1}}
 		for _, name := range budgetParams {
-			cmd = append(cmd, bson.E{Key: name, Value: budget})
+			cmd = append(cmd, bson.E{name, budget})
 		}
 		if err := admin.RunCommand(ctx, cmd).Err(); err != nil {
 			return err
@@ -93,8 +93,8 @@ func setUp(ctx context.Context, client *mongo.Client, budget int64, unoptimised 
 	}
 	return admin.RunCommand(ctx,
 		bson.D{
-			{Key: "configureFailPoint", Value: "disablePipelineOptimization"},
-			{Key: "mode", Value: "alwaysOn"},
+			{"configureFailPoint", "disablePipelineOptimization"},
+			{"mode", "alwaysOn"},
 		}).Err()
 }
 
@@ -231,7 +231,7 @@ func (f *fileRun) load(t *testing.T, name string, docs []bson.Raw) {
 	}
 	for _, path := range append(fieldPaths(docs), "$**") {
 		if _, err := coll.Indexes().
-			CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{Key: path, Value: 1}}}); err != nil {
+			CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{path, 1}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -333,14 +333,14 @@ func (f *fileRun) checkExpression(t *testing.T, d *datadriven.TestData, line, wa
 func (f *fileRun) aggregate(ctx context.Context, stages bson.RawValue) ([]bson.Raw, error) {
 	options := bson.D{}
 	if f.batch > 0 {
-		options = bson.D{{Key: "batchSize", Value: f.batch}}
+		options = bson.D{{"batchSize", f.batch}}
 	}
 	var target any = collName
 	if makesDocuments(stages) {
 		target = 1
 	}
 	c, err := f.db().RunCommandCursor(ctx,
-		bson.D{{Key: "aggregate", Value: target}, {Key: "pipeline", Value: stages}, {Key: "cursor", Value: options}})
+		bson.D{{"aggregate", target}, {"pipeline", stages}, {"cursor", options}})
 	if err != nil {
 		return nil, err
 	}
@@ -382,8 +382,8 @@ func (f *fileRun) update(t *testing.T, stages bson.RawValue) []string {
 			} `bson:"writeErrors"`
 		}
 		cmd := bson.D{
-			{Key: "update", Value: coll.Name()},
-			{Key: "updates", Value: bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: stages}}}},
+			{"update", coll.Name()},
+			{"updates", bson.A{bson.D{{"q", bson.D{}}, {"u", stages}}}},
 		}
 		err := f.db().RunCommand(t.Context(), cmd).Decode(&reply)
 		var failed mongo.WriteException

@@ -12,11 +12,11 @@ func (g *gen) filter(depth int) bson.D {
 	if depth > 0 {
 		switch g.IntN(8) {
 		case 0, 1:
-			return bson.D{{Key: "$or", Value: bson.A{g.filter(depth - 1), g.filter(depth - 1)}}}
+			return bson.D{{"$or", bson.A{g.filter(depth - 1), g.filter(depth - 1)}}}
 		case 2:
-			return bson.D{{Key: "$and", Value: bson.A{g.filter(depth - 1), g.filter(depth - 1)}}}
+			return bson.D{{"$and", bson.A{g.filter(depth - 1), g.filter(depth - 1)}}}
 		case 3:
-			return bson.D{{Key: "$nor", Value: bson.A{g.filter(depth - 1)}}}
+			return bson.D{{"$nor", bson.A{g.filter(depth - 1)}}}
 		}
 	}
 	if g.family.predicate != nil && g.chance(2) {
@@ -26,16 +26,16 @@ func (g *gen) filter(depth int) bson.D {
 		return bson.D{}
 	}
 	if g.chance(8) {
-		return bson.D{{Key: "$expr", Value: g.comparison(depth)}}
+		return bson.D{{"$expr", g.comparison(depth)}}
 	}
 	out := bson.D{}
 	for range 1 + g.IntN(2) {
 		path := pick(g, paths)
 		if path == "_id" && g.chance(2) {
-			out = append(out, bson.E{Key: path, Value: g.id()})
+			out = append(out, bson.E{path, g.id()})
 			continue
 		}
-		out = append(out, bson.E{Key: path, Value: g.predicate(depth)})
+		out = append(out, bson.E{path, g.predicate(depth)})
 	}
 	if len(out) == 2 && out[0].Key == out[1].Key {
 		return out[:1]
@@ -46,19 +46,19 @@ func (g *gen) filter(depth int) bson.D {
 // comparison returns an expression that compares a field with a value, or several.
 func (g *gen) comparison(depth int) bson.D {
 	if depth > 0 && g.chance(3) {
-		return bson.D{{Key: "$and", Value: bson.A{g.comparison(0), g.comparison(0)}}}
+		return bson.D{{"$and", bson.A{g.comparison(0), g.comparison(0)}}}
 	}
 	path := "$" + pick(g, paths)
-	operands := bson.A{path, bson.D{{Key: "$literal", Value: g.value(1)}}}
+	operands := bson.A{path, bson.D{{"$literal", g.value(1)}}}
 	if g.chance(3) {
 		slices.Reverse(operands)
 	}
-	return bson.D{{Key: pick(g, []string{"$eq", "$eq", "$eq", "$gt", "$gte", "$lt", "$lte", "$ne"}), Value: operands}}
+	return bson.D{{pick(g, []string{"$eq", "$eq", "$eq", "$gt", "$gte", "$lt", "$lte", "$ne"}), operands}}
 }
 
 // predicate returns the value beside a path in a filter.
 func (g *gen) predicate(depth int) any {
-	op := func(name string, v any) bson.D { return bson.D{{Key: name, Value: v}} }
+	op := func(name string, v any) bson.D { return bson.D{{name, v}} }
 	switch g.IntN(18) {
 	case 0, 1:
 		return g.value(1)
@@ -71,7 +71,7 @@ func (g *gen) predicate(depth int) any {
 	case 5:
 		return op("$lte", g.small())
 	case 6:
-		return bson.D{{Key: "$gte", Value: g.small()}, {Key: "$lt", Value: g.small()}}
+		return bson.D{{"$gte", g.small()}, {"$lt", g.small()}}
 	case 7, 8:
 		return op("$in", bson.A{g.value(1), g.small(), g.small()})
 	case 9:
@@ -101,9 +101,9 @@ func (g *gen) predicate(depth int) any {
 		}
 		return op("$eq", g.value(1))
 	case 15:
-		return op("$elemMatch", bson.D{{Key: "$gte", Value: g.small()}, {Key: "$lt", Value: g.small()}})
+		return op("$elemMatch", bson.D{{"$gte", g.small()}, {"$lt", g.small()}})
 	case 16:
-		return op("$elemMatch", bson.D{{Key: "x", Value: g.small()}, {Key: "y", Value: op("$gte", g.small())}})
+		return op("$elemMatch", bson.D{{"x", g.small()}, {"y", op("$gte", g.small())}})
 	default:
 		return op("$all", bson.A{g.small(), g.small()})
 	}
@@ -113,7 +113,7 @@ func (g *gen) predicate(depth int) any {
 func (g *gen) sort() bson.D {
 	direction := func() int32 { return pick(g, []int32{1, -1}) }
 	var out bson.D
-	add := func(path string) { out = append(out, bson.E{Key: path, Value: direction()}) }
+	add := func(path string) { out = append(out, bson.E{path, direction()}) }
 	// At most one of these may be on an array.
 	if g.chance(3) {
 		add(pick(g, []string{"a", "a.x", "arr", "a.y"}))
@@ -130,65 +130,65 @@ func (g *gen) sort() bson.D {
 
 func (g *gen) projection() bson.D {
 	return pick(g, []bson.D{
-		{{Key: "_id", Value: 0}, {Key: "a", Value: 1}},
-		{{Key: "_id", Value: 0}, {Key: "b", Value: 1}},
-		{{Key: "_id", Value: 1}, {Key: "b", Value: 1}, {Key: "c", Value: 1}},
-		{{Key: "_id", Value: 1}},
-		{{Key: "_id", Value: 0}, {Key: "o.p", Value: 1}},
-		{{Key: "_id", Value: 0}, {Key: "n", Value: 1}, {Key: "o", Value: 1}},
-		{{Key: "pad", Value: 0}, {Key: "a.x", Value: 0}},
-		{{Key: "arr", Value: bson.D{{Key: "$slice", Value: 1}}}},
-		{{Key: "a", Value: bson.D{{Key: "$elemMatch", Value: bson.D{{Key: "$gte", Value: 1}}}}}},
-		{{Key: "b", Value: 1}, {Key: "sum", Value: bson.D{{Key: "$type", Value: "$a"}}}},
+		{{"_id", 0}, {"a", 1}},
+		{{"_id", 0}, {"b", 1}},
+		{{"_id", 1}, {"b", 1}, {"c", 1}},
+		{{"_id", 1}},
+		{{"_id", 0}, {"o.p", 1}},
+		{{"_id", 0}, {"n", 1}, {"o", 1}},
+		{{"pad", 0}, {"a.x", 0}},
+		{{"arr", bson.D{{"$slice", 1}}}},
+		{{"a", bson.D{{"$elemMatch", bson.D{{"$gte", 1}}}}}},
+		{{"b", 1}, {"sum", bson.D{{"$type", "$a"}}}},
 	})
 }
 
 // indexKeys has at most one path in each key that may be an array.
 var indexKeys = []bson.D{
-	{{Key: "a", Value: 1}},
-	{{Key: "a", Value: -1}},
-	{{Key: "b", Value: 1}},
-	{{Key: "b", Value: -1}, {Key: "a", Value: 1}},
-	{{Key: "a", Value: 1}, {Key: "b", Value: 1}},
-	{{Key: "a.x", Value: 1}},
-	{{Key: "a.x", Value: 1}, {Key: "a.y", Value: -1}},
-	{{Key: "a.y", Value: 1}, {Key: "c", Value: 1}},
-	{{Key: "o.p", Value: 1}, {Key: "a", Value: 1}},
-	{{Key: "o.p", Value: 1}, {Key: "o.q", Value: -1}},
-	{{Key: "o", Value: 1}, {Key: "b", Value: -1}},
-	{{Key: "c", Value: 1}, {Key: "arr", Value: 1}, {Key: "b", Value: -1}},
-	{{Key: "arr", Value: 1}},
-	{{Key: "arr", Value: -1}, {Key: "_id", Value: 1}},
-	{{Key: "b", Value: 1}, {Key: "_id", Value: -1}},
-	{{Key: "b", Value: 1}, {Key: "c", Value: -1}, {Key: "_id", Value: 1}},
-	{{Key: "n", Value: -1}, {Key: "_id", Value: 1}, {Key: "b", Value: 1}},
-	{{Key: "n", Value: 1}, {Key: "b", Value: 1}, {Key: "c", Value: 1}},
-	{{Key: "a.0", Value: 1}},
-	{{Key: "missing", Value: 1}, {Key: "c", Value: -1}},
-	{{Key: "b", Value: "hashed"}},
-	{{Key: "o.p", Value: "hashed"}, {Key: "n", Value: 1}},
-	{{Key: "b", Value: 1}, {Key: "c", Value: "hashed"}, {Key: "_id", Value: -1}},
-	{{Key: "$**", Value: 1}},
-	{{Key: "$**", Value: -1}},
-	{{Key: "a.$**", Value: -1}},
-	{{Key: "o.$**", Value: 1}, {Key: "b", Value: 1}},
-	{{Key: "b", Value: 1}, {Key: "a.$**", Value: 1}},
+	{{"a", 1}},
+	{{"a", -1}},
+	{{"b", 1}},
+	{{"b", -1}, {"a", 1}},
+	{{"a", 1}, {"b", 1}},
+	{{"a.x", 1}},
+	{{"a.x", 1}, {"a.y", -1}},
+	{{"a.y", 1}, {"c", 1}},
+	{{"o.p", 1}, {"a", 1}},
+	{{"o.p", 1}, {"o.q", -1}},
+	{{"o", 1}, {"b", -1}},
+	{{"c", 1}, {"arr", 1}, {"b", -1}},
+	{{"arr", 1}},
+	{{"arr", -1}, {"_id", 1}},
+	{{"b", 1}, {"_id", -1}},
+	{{"b", 1}, {"c", -1}, {"_id", 1}},
+	{{"n", -1}, {"_id", 1}, {"b", 1}},
+	{{"n", 1}, {"b", 1}, {"c", 1}},
+	{{"a.0", 1}},
+	{{"missing", 1}, {"c", -1}},
+	{{"b", "hashed"}},
+	{{"o.p", "hashed"}, {"n", 1}},
+	{{"b", 1}, {"c", "hashed"}, {"_id", -1}},
+	{{"$**", 1}},
+	{{"$**", -1}},
+	{{"a.$**", -1}},
+	{{"o.$**", 1}, {"b", 1}},
+	{{"b", 1}, {"a.$**", 1}},
 }
 
 // wildcardProjections are the projections of indexes on all paths.
 var wildcardProjections = []bson.D{
-	{{Key: "_id", Value: 1}, {Key: "a.x", Value: 0}},
-	{{Key: "a", Value: 1}, {Key: "o.p", Value: 1}},
-	{{Key: "pad", Value: 0}},
+	{{"_id", 1}, {"a.x", 0}},
+	{{"a", 1}, {"o.p", 1}},
+	{{"pad", 0}},
 }
 
 var partialFilters = []bson.D{
-	{{Key: "b", Value: bson.D{{Key: "$gte", Value: 1}}}},
-	{{Key: "a", Value: bson.D{{Key: "$exists", Value: true}}}},
-	{{Key: "c", Value: bson.D{{Key: "$in", Value: bson.A{1, 2}}}}},
-	{{Key: "n", Value: bson.D{{Key: "$type", Value: "number"}}}},
-	{{Key: "$or", Value: bson.A{
-		bson.D{{Key: "b", Value: "a"}},
-		bson.D{{Key: "o.p", Value: bson.D{{Key: "$lt", Value: 2}}}},
+	{{"b", bson.D{{"$gte", 1}}}},
+	{{"a", bson.D{{"$exists", true}}}},
+	{{"c", bson.D{{"$in", bson.A{1, 2}}}}},
+	{{"n", bson.D{{"$type", "number"}}}},
+	{{"$or", bson.A{
+		bson.D{{"b", "a"}},
+		bson.D{{"o.p", bson.D{{"$lt", 2}}}},
 	}}},
 }

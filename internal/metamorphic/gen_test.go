@@ -29,7 +29,7 @@ var generators = []operation{
 	{3, (*gen).count},
 	{3, (*gen).distinct},
 	{2, (*gen).aggregate},
-	{1, func(*gen) bson.D { return bson.D{{Key: "restart", Value: 1}} }},
+	{1, func(*gen) bson.D { return bson.D{{"restart", 1}} }},
 }
 
 // indexCommands concern indexes. Variants without indexes omit them.
@@ -83,19 +83,19 @@ func (g *gen) insert() bson.D {
 		docs = append(docs, g.newDoc())
 	}
 	if g.chance(10) {
-		docs = append(docs, append(bson.D{{Key: "_id", Value: g.id()}}, g.fields()...)) // perhaps a duplicate
+		docs = append(docs, append(bson.D{{"_id", g.id()}}, g.fields()...)) // perhaps a duplicate
 	}
 	return bson.D{
-		{Key: "insert", Value: collName},
-		{Key: "documents", Value: docs},
-		{Key: "ordered", Value: g.chance(2)},
+		{"insert", collName},
+		{"documents", docs},
+		{"ordered", g.chance(2)},
 	}
 }
 
 // safeUpdate returns an update that no document refuses.
 func (g *gen) safeUpdate() any {
 	op := func(name, path string, v any) bson.D {
-		return bson.D{{Key: name, Value: bson.D{{Key: path, Value: v}}}}
+		return bson.D{{name, bson.D{{path, v}}}}
 	}
 	if g.family.update != nil && g.chance(3) {
 		return g.family.update(g)
@@ -113,7 +113,7 @@ func (g *gen) safeUpdate() any {
 		return op("$push", "arr", g.small())
 	case 6:
 		return op("$push", "arr",
-			bson.D{{Key: "$each", Value: g.array()}, {Key: "$sort", Value: 1}, {Key: "$slice", Value: -3}})
+			bson.D{{"$each", g.array()}, {"$sort", 1}, {"$slice", -3}})
 	case 7:
 		return op("$addToSet", "arr", g.small())
 	case 8:
@@ -128,53 +128,53 @@ func (g *gen) safeUpdate() any {
 		return op("$pop", "arr", 1)
 	default:
 		return bson.A{bson.D{{
-			Key:   "$set",
-			Value: bson.D{{Key: "c", Value: "$b"}, {Key: "o", Value: bson.D{{Key: "p", Value: "$n"}}}},
+			"$set",
+			bson.D{{"c", "$b"}, {"o", bson.D{{"p", "$n"}}}},
 		}}}
 	}
 }
 
 func (g *gen) updateMany() bson.D {
 	return update(g.collated(bson.D{
-		{Key: "q", Value: g.filter(1)},
-		{Key: "u", Value: g.safeUpdate()},
-		{Key: "multi", Value: true},
+		{"q", g.filter(1)},
+		{"u", g.safeUpdate()},
+		{"multi", true},
 	}))
 }
 
 func (g *gen) updateByID() bson.D {
-	q := bson.D{{Key: "_id", Value: g.id()}}
+	q := bson.D{{"_id", g.id()}}
 	u := g.safeUpdate()
 	if g.chance(3) {
 		u = g.fields()
 	}
-	return update(bson.D{{Key: "q", Value: q}, {Key: "u", Value: u}, {Key: "upsert", Value: g.chance(2)}})
+	return update(bson.D{{"q", q}, {"u", u}, {"upsert", g.chance(2)}})
 }
 
 func update(statement bson.D) bson.D {
-	return bson.D{{Key: "update", Value: collName}, {Key: "updates", Value: bson.A{statement}}}
+	return bson.D{{"update", collName}, {"updates", bson.A{statement}}}
 }
 
 func (g *gen) findAndModify() bson.D {
 	cmd := g.collated(bson.D{
-		{Key: "findAndModify", Value: collName},
-		{Key: "query", Value: g.filter(1)},
-		{Key: "sort", Value: g.sort()},
+		{"findAndModify", collName},
+		{"query", g.filter(1)},
+		{"sort", g.sort()},
 	})
 	if g.chance(3) {
-		return append(cmd, bson.E{Key: "remove", Value: true})
+		return append(cmd, bson.E{"remove", true})
 	}
-	return append(cmd, bson.E{Key: "update", Value: g.safeUpdate()}, bson.E{Key: "new", Value: g.chance(2)})
+	return append(cmd, bson.E{"update", g.safeUpdate()}, bson.E{"new", g.chance(2)})
 }
 
 func (g *gen) delete() bson.D {
-	q := bson.D{{Key: "_id", Value: g.id()}}
+	q := bson.D{{"_id", g.id()}}
 	if g.chance(3) {
-		q = bson.D{{Key: pick(g, paths), Value: g.small()}, {Key: "b", Value: g.predicate(0)}}
+		q = bson.D{{pick(g, paths), g.small()}, {"b", g.predicate(0)}}
 	}
 	return bson.D{
-		{Key: "delete", Value: collName},
-		{Key: "deletes", Value: bson.A{g.collated(bson.D{{Key: "q", Value: q}, {Key: "limit", Value: 0}})}},
+		{"delete", collName},
+		{"deletes", bson.A{g.collated(bson.D{{"q", q}, {"limit", 0}})}},
 	}
 }
 
@@ -182,18 +182,18 @@ func indexName(i int) string { return fmt.Sprint("ix", i) }
 
 func (g *gen) createIndex() bson.D {
 	key := pick(g, g.family.keys)
-	spec := bson.D{{Key: "key", Value: key}, {Key: "name", Value: indexName(g.nextIndex)}}
+	spec := bson.D{{"key", key}, {"name", indexName(g.nextIndex)}}
 	g.nextIndex++
 	if key[0].Key == "$**" && g.chance(2) {
-		spec = append(spec, bson.E{Key: "wildcardProjection", Value: pick(g, wildcardProjections)})
+		spec = append(spec, bson.E{"wildcardProjection", pick(g, wildcardProjections)})
 	}
 	switch g.IntN(6) {
 	case 0:
-		spec = append(spec, bson.E{Key: "sparse", Value: true})
+		spec = append(spec, bson.E{"sparse", true})
 	case 1:
-		spec = append(spec, bson.E{Key: "partialFilterExpression", Value: pick(g, partialFilters)})
+		spec = append(spec, bson.E{"partialFilterExpression", pick(g, partialFilters)})
 	}
-	return bson.D{{Key: "createIndexes", Value: collName}, {Key: "indexes", Value: bson.A{g.collated(spec)}}}
+	return bson.D{{"createIndexes", collName}, {"indexes", bson.A{g.collated(spec)}}}
 }
 
 // collated adds a collation to a command, a statement or an index, or leaves it unchanged.
@@ -201,61 +201,61 @@ func (g *gen) collated(spec bson.D) bson.D {
 	if !g.chance(3) {
 		return spec
 	}
-	return append(spec, bson.E{Key: "collation", Value: pick(g, collations)})
+	return append(spec, bson.E{"collation", pick(g, collations)})
 }
 
 // collations are few, so that queries and indexes often have the same collation.
 var collations = []bson.D{
-	{{Key: "locale", Value: "en"}, {Key: "strength", Value: 1}},
-	{{Key: "locale", Value: "en"}, {Key: "strength", Value: 2}},
-	{{Key: "locale", Value: "sv"}},
-	{{Key: "locale", Value: "en"}, {Key: "alternate", Value: "shifted"}},
+	{{"locale", "en"}, {"strength", 1}},
+	{{"locale", "en"}, {"strength", 2}},
+	{{"locale", "sv"}},
+	{{"locale", "en"}, {"alternate", "shifted"}},
 }
 
 func (g *gen) dropIndex() bson.D {
-	return bson.D{{Key: "dropIndexes", Value: collName}, {Key: "index", Value: indexName(g.IntN(max(1, g.nextIndex)))}}
+	return bson.D{{"dropIndexes", collName}, {"index", indexName(g.IntN(max(1, g.nextIndex)))}}
 }
 
 func (g *gen) hideIndex() bson.D {
-	index := bson.D{{Key: "name", Value: indexName(g.IntN(max(1, g.nextIndex)))}, {Key: "hidden", Value: g.chance(2)}}
-	return bson.D{{Key: "collMod", Value: collName}, {Key: "index", Value: index}}
+	index := bson.D{{"name", indexName(g.IntN(max(1, g.nextIndex)))}, {"hidden", g.chance(2)}}
+	return bson.D{{"collMod", collName}, {"index", index}}
 }
 
 func (g *gen) find() bson.D {
-	cmd := bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: g.filter(2)}}
+	cmd := bson.D{{"find", collName}, {"filter", g.filter(2)}}
 	if g.chance(2) {
-		cmd = append(cmd, bson.E{Key: "sort", Value: g.sort()})
+		cmd = append(cmd, bson.E{"sort", g.sort()})
 		if g.chance(2) {
-			cmd = append(cmd, bson.E{Key: "skip", Value: g.IntN(4)}, bson.E{Key: "limit", Value: 1 + g.IntN(6)})
+			cmd = append(cmd, bson.E{"skip", g.IntN(4)}, bson.E{"limit", 1 + g.IntN(6)})
 		}
 	}
 	if g.chance(3) {
-		cmd = append(cmd, bson.E{Key: "projection", Value: g.projection()})
+		cmd = append(cmd, bson.E{"projection", g.projection()})
 	}
 	return g.collated(cmd)
 }
 
 func (g *gen) count() bson.D {
-	return g.collated(bson.D{{Key: "count", Value: collName}, {Key: "query", Value: g.filter(2)}})
+	return g.collated(bson.D{{"count", collName}, {"query", g.filter(2)}})
 }
 
 func (g *gen) distinct() bson.D {
 	key := pick(g, []string{"a", "b", "c", "o.p", "a.x", "o", "arr", "n", "_id"})
-	return bson.D{{Key: "distinct", Value: collName}, {Key: "key", Value: key}, {Key: "query", Value: g.filter(1)}}
+	return bson.D{{"distinct", collName}, {"key", key}, {"query", g.filter(1)}}
 }
 
 func (g *gen) aggregate() bson.D {
-	stages := bson.A{bson.D{{Key: "$match", Value: g.filter(1)}}, bson.D{{Key: "$sort", Value: g.sort()}}}
+	stages := bson.A{bson.D{{"$match", g.filter(1)}}, bson.D{{"$sort", g.sort()}}}
 	if g.chance(2) {
-		stages = append(stages, bson.D{{Key: "$limit", Value: 1 + g.IntN(6)}})
+		stages = append(stages, bson.D{{"$limit", 1 + g.IntN(6)}})
 	}
 	switch g.IntN(3) {
 	case 0:
-		stages = append(stages, bson.D{{Key: "$count", Value: "n"}})
+		stages = append(stages, bson.D{{"$count", "n"}})
 	case 1:
-		stages = append(stages, bson.D{{Key: "$unwind", Value: "$arr"}},
-			bson.D{{Key: "$project", Value: bson.D{{Key: "arr", Value: 1}}}})
+		stages = append(stages, bson.D{{"$unwind", "$arr"}},
+			bson.D{{"$project", bson.D{{"arr", 1}}}})
 	}
-	cmd := g.collated(bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages}})
-	return append(cmd, bson.E{Key: "cursor", Value: bson.D{}})
+	cmd := g.collated(bson.D{{"aggregate", collName}, {"pipeline", stages}})
+	return append(cmd, bson.E{"cursor", bson.D{}})
 }

@@ -32,32 +32,32 @@ func (p *past) answer(ctx context.Context, v *variant, op bson.D) (string, error
 	db := v.client.Database("test")
 	name := fmt.Sprint(op[0].Value)
 	var docs []bson.Raw
-	all, err := db.RunCommandCursor(ctx, bson.D{{Key: "find", Value: name}})
+	all, err := db.RunCommandCursor(ctx, bson.D{{"find", name}})
 	if err == nil {
 		err = all.All(ctx, &docs)
 	}
 	if err != nil || len(docs) == 0 {
 		return ask(ctx, v, op)
 	}
-	reply, err := db.RunCommand(ctx, bson.D{{Key: "ping", Value: 1}}).Raw()
+	reply, err := db.RunCommand(ctx, bson.D{{"ping", 1}}).Raw()
 	if err != nil {
 		return "", err
 	}
-	every := bson.A{bson.D{{Key: "q", Value: bson.D{}}, {Key: "limit", Value: 0}}}
+	every := bson.A{bson.D{{"q", bson.D{}}, {"limit", 0}}}
 	if err := db.RunCommand(ctx,
-		bson.D{{Key: "delete", Value: name}, {Key: "deletes", Value: every}}).Err(); err != nil {
+		bson.D{{"delete", name}, {"deletes", every}}).Err(); err != nil {
 		return "", err
 	}
-	then := bson.D{{Key: "level", Value: "snapshot"}, {Key: "atClusterTime", Value: reply.Lookup("operationTime")}}
-	at := append(bson.D{op[0], {Key: "readConcern", Value: then}}, op[1:]...)
+	then := bson.D{{"level", "snapshot"}, {"atClusterTime", reply.Lookup("operationTime")}}
+	at := append(bson.D{op[0], {"readConcern", then}}, op[1:]...)
 	got, err := ask(ctx, v, at)
 	if err != nil {
 		return "", err
 	}
 	insert := bson.D{
-		{Key: "insert", Value: name},
-		{Key: "documents", Value: docs},
-		{Key: "bypassDocumentValidation", Value: true},
+		{"insert", name},
+		{"documents", docs},
+		{"bypassDocumentValidation", true},
 	}
 	return got, db.RunCommand(ctx, insert).Err()
 }

@@ -87,10 +87,10 @@ func newRound(t *testing.T, seed uint64, clients []*mongo.Client) *round {
 		}
 		if f.indexed {
 			for _, keys := range []bson.D{
-				{{Key: "b", Value: 1}, {Key: "c", Value: -1}, {Key: "_id", Value: 1}},
-				{{Key: "b", Value: 1}, {Key: "_id", Value: 1}},
-				{{Key: "s", Value: -1}, {Key: "_id", Value: -1}},
-				{{Key: "o.p", Value: 1}, {Key: "_id", Value: 1}},
+				{{"b", 1}, {"c", -1}, {"_id", 1}},
+				{{"b", 1}, {"_id", 1}},
+				{{"s", -1}, {"_id", -1}},
+				{{"o.p", 1}, {"_id", 1}},
 			} {
 				if _, err := f.db().Collection(collName).Indexes().
 					CreateOne(t.Context(), mongo.IndexModel{Keys: keys}); err != nil {
@@ -210,13 +210,13 @@ func (s *setting) mayFail(err, first error) bool {
 func (s *setting) answer(ctx context.Context, client *mongo.Client, pipeline bson.RawValue) ([]string, error) {
 	options := bson.D{}
 	if s.batch > 0 {
-		options = bson.D{{Key: "batchSize", Value: s.batch}}
+		options = bson.D{{"batchSize", s.batch}}
 	}
 	c, err := client.Database("test").
 		RunCommandCursor(ctx, bson.D{
-			{Key: "aggregate", Value: collName},
-			{Key: "pipeline", Value: pipeline},
-			{Key: "cursor", Value: options},
+			{"aggregate", collName},
+			{"pipeline", pipeline},
+			{"cursor", options},
 		})
 	if err != nil {
 		return nil, err

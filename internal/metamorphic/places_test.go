@@ -19,26 +19,26 @@ func TestPlaces(t *testing.T) { try(t, placeFamily) }
 var placeFamily = &family{
 	patience: 3 * time.Second,
 	begin: []bson.D{everywhere(
-		bson.D{{Key: "loc", Value: "2dsphere"}, {Key: "nothing", Value: 1}},
-		bson.D{{Key: "in.at", Value: "2dsphere"}, {Key: "nothing", Value: 1}},
-		bson.D{{Key: "list.at", Value: "2dsphere"}, {Key: "nothing", Value: 1}},
-		bson.D{{Key: "flat", Value: "2d"}, {Key: "nothing", Value: 1}},
+		bson.D{{"loc", "2dsphere"}, {"nothing", 1}},
+		bson.D{{"in.at", "2dsphere"}, {"nothing", 1}},
+		bson.D{{"list.at", "2dsphere"}, {"nothing", 1}},
+		bson.D{{"flat", "2d"}, {"nothing", 1}},
 	)},
 	operations: []operation{{8, (*gen).near}, {3, (*gen).geoNear}, {1, (*gen).misplace}},
 	keys: []bson.D{
-		{{Key: "loc", Value: "2dsphere"}},
-		{{Key: "b", Value: 1}, {Key: "loc", Value: "2dsphere"}},
-		{{Key: "loc", Value: "2dsphere"}, {Key: "c", Value: -1}, {Key: "_id", Value: 1}},
-		{{Key: "in.at", Value: "2dsphere"}, {Key: "loc", Value: "2dsphere"}},
-		{{Key: "n", Value: 1}, {Key: "in.at", Value: "2dsphere"}, {Key: "arr", Value: 1}},
-		{{Key: "in.at", Value: "2dsphere"}},
-		{{Key: "list.at", Value: "2dsphere"}},
-		{{Key: "list.at", Value: "2dsphere"}, {Key: "list.b", Value: 1}},
-		{{Key: "flat", Value: "2d"}},
-		{{Key: "flat", Value: "2d"}, {Key: "b", Value: 1}},
-		{{Key: "flat", Value: "2d"}, {Key: "arr", Value: -1}},
-		{{Key: "a", Value: 1}},
-		{{Key: "b", Value: "hashed"}},
+		{{"loc", "2dsphere"}},
+		{{"b", 1}, {"loc", "2dsphere"}},
+		{{"loc", "2dsphere"}, {"c", -1}, {"_id", 1}},
+		{{"in.at", "2dsphere"}, {"loc", "2dsphere"}},
+		{{"n", 1}, {"in.at", "2dsphere"}, {"arr", 1}},
+		{{"in.at", "2dsphere"}},
+		{{"list.at", "2dsphere"}},
+		{{"list.at", "2dsphere"}, {"list.b", 1}},
+		{{"flat", "2d"}},
+		{{"flat", "2d"}, {"b", 1}},
+		{{"flat", "2d"}, {"arr", -1}},
+		{{"a", 1}},
+		{{"b", "hashed"}},
 	},
 	fields: (*gen).places, predicate: (*gen).placePredicate, update: (*gen).move,
 }
@@ -47,12 +47,12 @@ var placeFamily = &family{
 func everywhere(keys ...bson.D) bson.D {
 	var specs bson.A
 	for i, key := range keys {
-		specs = append(specs, bson.D{{Key: "key", Value: key}, {Key: "name", Value: "base" + indexName(i)}})
+		specs = append(specs, bson.D{{"key", key}, {"name", "base" + indexName(i)}})
 	}
 	return bson.D{
-		{Key: "createIndexes", Value: collName},
-		{Key: "indexes", Value: specs},
-		{Key: "comment", Value: "everywhere"},
+		{"createIndexes", collName},
+		{"indexes", specs},
+		{"comment", "everywhere"},
 	}
 }
 
@@ -77,7 +77,7 @@ func (g *gen) position() bson.A {
 }
 
 func geoJSON(kind string, coordinates any) bson.D {
-	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
+	return bson.D{{"type", kind}, {"coordinates", coordinates}}
 }
 
 func (g *gen) point() bson.D { return geoJSON("Point", g.position()) }
@@ -125,8 +125,8 @@ func (g *gen) geometry() bson.D {
 		return geoJSON("MultiPoint", bson.A{g.position(), g.position()})
 	case 5:
 		return bson.D{
-			{Key: "type", Value: "GeometryCollection"},
-			{Key: "geometries", Value: bson.A{g.point(), g.line()}},
+			{"type", "GeometryCollection"},
+			{"geometries", bson.A{g.point(), g.line()}},
 		}
 	default:
 		return g.point()
@@ -140,7 +140,7 @@ func (g *gen) place() any {
 		return g.position()
 	case 1:
 		p := g.position()
-		return bson.D{{Key: "x", Value: p[0]}, {Key: "y", Value: p[1]}}
+		return bson.D{{"x", p[0]}, {"y", p[1]}}
 	case 2:
 		return bson.A{g.point(), g.geometry()}
 	case 3:
@@ -161,27 +161,27 @@ func (g *gen) pair() bson.A {
 func (g *gen) places() bson.D {
 	var d bson.D
 	if !g.chance(8) {
-		d = append(d, bson.E{Key: "loc", Value: g.place()})
+		d = append(d, bson.E{"loc", g.place()})
 	}
 	if !g.chance(4) {
-		d = append(d, bson.E{Key: "in", Value: bson.D{{Key: "at", Value: g.point()}}})
+		d = append(d, bson.E{"in", bson.D{{"at", g.point()}}})
 	}
 	if !g.chance(4) {
 		list := bson.A{}
 		for range g.IntN(4) {
-			list = append(list, bson.D{{Key: "at", Value: g.point()}, {Key: "b", Value: g.small()}})
+			list = append(list, bson.D{{"at", g.point()}, {"b", g.small()}})
 		}
-		d = append(d, bson.E{Key: "list", Value: list})
+		d = append(d, bson.E{"list", list})
 	}
 	switch g.IntN(6) {
 	case 0:
 	case 1:
-		d = append(d, bson.E{Key: "flat", Value: bson.A{g.pair(), g.pair()}})
+		d = append(d, bson.E{"flat", bson.A{g.pair(), g.pair()}})
 	default:
-		d = append(d, bson.E{Key: "flat", Value: g.pair()})
+		d = append(d, bson.E{"flat", g.pair()})
 	}
 	if g.chance(30) {
-		d = append(d[:0], bson.E{Key: pick(g, []string{"loc", "flat"}), Value: pick(g, noPlaces)})
+		d = append(d[:0], bson.E{pick(g, []string{"loc", "flat"}), pick(g, noPlaces)})
 	}
 	return d
 }
@@ -199,41 +199,41 @@ var noPlaces = []any{
 func (g *gen) move() bson.D {
 	switch g.IntN(5) {
 	case 0:
-		return bson.D{{Key: "$unset", Value: bson.D{{Key: pick(g, []string{"loc", "in", "list", "flat"}), Value: ""}}}}
+		return bson.D{{"$unset", bson.D{{pick(g, []string{"loc", "in", "list", "flat"}), ""}}}}
 	case 1:
-		return bson.D{{Key: "$set", Value: bson.D{{Key: "in", Value: bson.D{{Key: "at", Value: g.point()}}}}}}
+		return bson.D{{"$set", bson.D{{"in", bson.D{{"at", g.point()}}}}}}
 	case 2:
-		return bson.D{{Key: "$set", Value: bson.D{{Key: "flat", Value: g.pair()}}}}
+		return bson.D{{"$set", bson.D{{"flat", g.pair()}}}}
 	case 3:
-		at := bson.D{{Key: "at", Value: g.point()}}
+		at := bson.D{{"at", g.point()}}
 		return bson.D{{
-			Key:   "$push",
-			Value: bson.D{{Key: "list", Value: bson.D{{Key: "$each", Value: bson.A{at}}, {Key: "$slice", Value: -3}}}},
+			"$push",
+			bson.D{{"list", bson.D{{"$each", bson.A{at}}, {"$slice", -3}}}},
 		}}
 	default:
-		return bson.D{{Key: "$set", Value: bson.D{{Key: "loc", Value: g.place()}}}}
+		return bson.D{{"$set", bson.D{{"loc", g.place()}}}}
 	}
 }
 
 // misplace returns an update that fails if it finds its document.
 func (g *gen) misplace() bson.D {
-	u := bson.D{{Key: "$set", Value: bson.D{{Key: pick(g, []string{"loc", "flat"}), Value: pick(g, noPlaces)}}}}
-	return update(bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: g.id()}}}, {Key: "u", Value: u}})
+	u := bson.D{{"$set", bson.D{{pick(g, []string{"loc", "flat"}), pick(g, noPlaces)}}}}
+	return update(bson.D{{"q", bson.D{{"_id", g.id()}}}, {"u", u}})
 }
 
 // placePredicate returns a predicate on a region, with or without an index.
 func (g *gen) placePredicate() bson.D {
 	path := pick(g, []string{"loc", "loc", "loc", "in.at", "list.at", "flat", "flat"})
-	out := bson.D{{Key: path, Value: g.region(path == "flat")}}
+	out := bson.D{{path, g.region(path == "flat")}}
 	if g.chance(3) {
-		out = append(out, bson.E{Key: pick(g, []string{"b", "c", "arr", "n", "list.b"}), Value: g.small()})
+		out = append(out, bson.E{pick(g, []string{"b", "c", "arr", "n", "list.b"}), g.small()})
 	}
 	return out
 }
 
 func (g *gen) region(flat bool) bson.D {
 	within := func(shape string, v any) bson.D {
-		return bson.D{{Key: "$geoWithin", Value: bson.D{{Key: shape, Value: v}}}}
+		return bson.D{{"$geoWithin", bson.D{{shape, v}}}}
 	}
 	if flat || g.chance(6) {
 		switch g.IntN(3) {
@@ -254,7 +254,7 @@ func (g *gen) region(flat bool) bson.D {
 	case 1:
 		return within("$geometry", geoJSON("MultiPolygon", bson.A{g.polygonRings(), g.polygonRings()}))
 	case 2, 3:
-		return bson.D{{Key: "$geoIntersects", Value: bson.D{{Key: "$geometry", Value: g.geometry()}}}}
+		return bson.D{{"$geoIntersects", bson.D{{"$geometry", g.geometry()}}}}
 	default:
 		return within("$geometry", g.polygon())
 	}
@@ -265,18 +265,18 @@ func (g *gen) near() bson.D {
 	path, value := g.nearby()
 	near := bson.D{}
 	if path == "flat" {
-		near = append(near, bson.E{Key: "$near", Value: value})
+		near = append(near, bson.E{"$near", value})
 		near = append(near, g.distances("$", 6)...)
 	} else {
-		value := append(bson.D{{Key: "$geometry", Value: value}}, g.distances("$", 700_000)...)
-		near = append(near, bson.E{Key: pick(g, []string{"$near", "$nearSphere"}), Value: value})
+		value := append(bson.D{{"$geometry", value}}, g.distances("$", 700_000)...)
+		near = append(near, bson.E{pick(g, []string{"$near", "$nearSphere"}), value})
 	}
 	cmd := bson.D{
-		{Key: "find", Value: collName},
-		{Key: "filter", Value: bson.D{{Key: "$and", Value: bson.A{g.filter(1)}}, {Key: path, Value: near}}},
+		{"find", collName},
+		{"filter", bson.D{{"$and", bson.A{g.filter(1)}}, {path, near}}},
 	}
 	if g.chance(2) {
-		cmd = append(cmd, bson.E{Key: "limit", Value: 1 + g.IntN(8)})
+		cmd = append(cmd, bson.E{"limit", 1 + g.IntN(8)})
 	}
 	return cmd
 }
@@ -297,10 +297,10 @@ func (g *gen) distances(prefix string, most float64) (out bson.D) {
 		return prefix + strings.ToLower(s[:1]) + s[1:]
 	}
 	if g.chance(2) {
-		out = append(out, bson.E{Key: name("maxDistance"), Value: most * g.Float64()})
+		out = append(out, bson.E{name("maxDistance"), most * g.Float64()})
 	}
 	if g.chance(4) {
-		out = append(out, bson.E{Key: name("minDistance"), Value: most / 4 * g.Float64()})
+		out = append(out, bson.E{name("minDistance"), most / 4 * g.Float64()})
 	}
 	return out
 }
@@ -312,18 +312,18 @@ func (g *gen) geoNear() bson.D {
 		most = 6
 	}
 	stage := append(bson.D{
-		{Key: "near", Value: value},
-		{Key: "key", Value: path},
-		{Key: "distanceField", Value: "far"},
-		{Key: "query", Value: g.filter(1)},
+		{"near", value},
+		{"key", path},
+		{"distanceField", "far"},
+		{"query", g.filter(1)},
 	}, g.distances("", most)...)
-	stages := bson.A{bson.D{{Key: "$geoNear", Value: stage}}}
+	stages := bson.A{bson.D{{"$geoNear", stage}}}
 	if g.chance(2) {
-		stages = append(stages, bson.D{{Key: "$limit", Value: 1 + g.IntN(8)}})
+		stages = append(stages, bson.D{{"$limit", 1 + g.IntN(8)}})
 	}
 	return bson.D{
-		{Key: "aggregate", Value: collName},
-		{Key: "pipeline", Value: stages},
-		{Key: "cursor", Value: bson.D{}},
+		{"aggregate", collName},
+		{"pipeline", stages},
+		{"cursor", bson.D{}},
 	}
 }

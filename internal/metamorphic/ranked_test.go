@@ -54,7 +54,7 @@ func (r *ranked) answer(ctx context.Context, v *variant) (string, error) {
 	}
 	op := r.op
 	if v.scans {
-		op = bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: r.rest}, hintNatural}
+		op = bson.D{{"find", collName}, {"filter", r.rest}, hintNatural}
 	}
 	docs, err := cursor(ctx, v, op)
 	if err != nil {
@@ -122,7 +122,7 @@ func printRows(rows []rankedRow, limit int) string {
 	return out.String()
 }
 
-var hintNatural = bson.E{Key: "hint", Value: bson.D{{Key: "$natural", Value: 1}}}
+var hintNatural = bson.E{"hint", bson.D{{"$natural", 1}}}
 
 // lookup returns the value of a field, or nil.
 func lookup(d bson.D, key string) any {

@@ -30,7 +30,7 @@ func relations(ctx context.Context, v *variant, op bson.D) error {
 	if err != nil {
 		return err
 	}
-	out, err := ids(ctx, v, bson.D{{Key: "$nor", Value: bson.A{p}}}, collation)
+	out, err := ids(ctx, v, bson.D{{"$nor", bson.A{p}}}, collation)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func relations(ctx context.Context, v *variant, op bson.D) error {
 // ids returns the _ids of the matches in the order of their text.
 func ids(ctx context.Context, v *variant, filter, collation bson.D) ([]string, error) {
 	docs, err := cursor(ctx, v,
-		collatedBy(bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: filter}}, collation))
+		collatedBy(bson.D{{"find", collName}, {"filter", filter}}, collation))
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +67,14 @@ func collatedBy(cmd, collation bson.D) bson.D {
 	if collation == nil {
 		return cmd
 	}
-	return append(cmd, bson.E{Key: "collation", Value: collation})
+	return append(cmd, bson.E{"collation", collation})
 }
 
 // counts checks that both ways to count agree with find.
 func counts(ctx context.Context, v *variant, p, collation bson.D, want int) error {
-	stages := bson.A{bson.D{{Key: "$match", Value: p}}, bson.D{{Key: "$count", Value: "n"}}}
-	aggregate := collatedBy(bson.D{{Key: "aggregate", Value: collName}, {Key: "pipeline", Value: stages}}, collation)
-	docs, err := cursor(ctx, v, append(aggregate, bson.E{Key: "cursor", Value: bson.D{}}))
+	stages := bson.A{bson.D{{"$match", p}}, bson.D{{"$count", "n"}}}
+	aggregate := collatedBy(bson.D{{"aggregate", collName}, {"pipeline", stages}}, collation)
+	docs, err := cursor(ctx, v, append(aggregate, bson.E{"cursor", bson.D{}}))
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func counts(ctx context.Context, v *variant, p, collation bson.D, want int) erro
 		n = docs[0].Lookup("n").Int32()
 	}
 	var r struct{ N int }
-	count := collatedBy(bson.D{{Key: "count", Value: collName}, {Key: "query", Value: p}}, collation)
+	count := collatedBy(bson.D{{"count", collName}, {"query", p}}, collation)
 	if err := v.client.Database("test").RunCommand(ctx, count).Decode(&r); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func counts(ctx context.Context, v *variant, p, collation bson.D, want int) erro
 // same documents, selected by _id.
 func distinctOfFound(ctx context.Context, v *variant, op bson.D, in []string) error {
 	named := bson.A{}
-	docs, err := cursor(ctx, v, bson.D{{Key: "find", Value: collName}})
+	docs, err := cursor(ctx, v, bson.D{{"find", collName}})
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func distinctOfFound(ctx context.Context, v *variant, op bson.D, in []string) er
 		}
 	}
 	byID := slices.Clone(op)
-	byID[len(byID)-1].Value = bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: named}}}}
+	byID[len(byID)-1].Value = bson.D{{"_id", bson.D{{"$in", named}}}}
 	want, err := answer(ctx, v, byID)
 	if err != nil {
 		return err

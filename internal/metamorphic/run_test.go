@@ -284,9 +284,9 @@ func cursor(ctx context.Context, v *variant, op bson.D) ([]bson.Raw, error) {
 	if v.batch > 0 {
 		op = slices.Clone(op)
 		if op[0].Key == "find" {
-			op = append(op, bson.E{Key: "batchSize", Value: v.batch})
+			op = append(op, bson.E{"batchSize", v.batch})
 		} else {
-			op[len(op)-1].Value = bson.D{{Key: "batchSize", Value: v.batch}}
+			op[len(op)-1].Value = bson.D{{"batchSize", v.batch}}
 		}
 	}
 	c, err := v.client.Database("test").RunCommandCursor(ctx, op)
@@ -322,7 +322,7 @@ func canonical(d bson.Raw) string {
 	elements, _ := d.Elements()
 	var out []string
 	for _, e := range elements {
-		out = append(out, text(bson.D{{Key: e.Key(), Value: e.Value()}}))
+		out = append(out, text(bson.D{{e.Key(), e.Value()}}))
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")
@@ -331,7 +331,7 @@ func canonical(d bson.Raw) string {
 // explain prints the plan of a query, for the report.
 func explain(ctx context.Context, v *variant, op bson.D) string {
 	raw, err := v.client.Database("test").
-		RunCommand(ctx, bson.D{{Key: "explain", Value: op}, {Key: "verbosity", Value: "queryPlanner"}}).Raw()
+		RunCommand(ctx, bson.D{{"explain", op}, {"verbosity", "queryPlanner"}}).Raw()
 	if err != nil {
 		return err.Error()
 	}
@@ -347,7 +347,7 @@ func validate(ctx context.Context, v *variant) error {
 		Errors []string
 	}
 	err := v.client.Database("test").
-		RunCommand(ctx, bson.D{{Key: "validate", Value: collName}, {Key: "full", Value: true}}).Decode(&r)
+		RunCommand(ctx, bson.D{{"validate", collName}, {"full", true}}).Decode(&r)
 	var s mongo.CommandError
 	if errors.As(err, &s) && s.HasErrorCode(26) {
 		return nil // a shortened run may not even create the collection

@@ -38,8 +38,8 @@ var scalars = []any{
 	bson.ObjectID{1, 2, 3},
 	bson.Binary{Data: []byte("a")},
 	bson.D{},
-	bson.D{{Key: "x", Value: int32(1)}},
-	bson.D{{Key: "x", Value: int32(2)}, {Key: "y", Value: int32(1)}},
+	bson.D{{"x", int32(1)}},
+	bson.D{{"x", int32(2)}, {"y", int32(1)}},
 }
 
 func pick[T any](g *gen, from []T) T { return from[g.IntN(len(from))] }
@@ -70,11 +70,11 @@ func (g *gen) value(depth int) any {
 	default:
 		out := bson.D{}
 		if !g.chance(3) {
-			out = append(out, bson.E{Key: "x", Value: g.value(depth - 1)})
+			out = append(out, bson.E{"x", g.value(depth - 1)})
 		}
 		if !g.chance(3) {
 			// Not an array: an index on both fields refuses two arrays.
-			out = append(out, bson.E{Key: "y", Value: g.small()})
+			out = append(out, bson.E{"y", g.small()})
 		}
 		return out
 	}
@@ -108,7 +108,7 @@ func idOf(n int32) any {
 }
 
 func (g *gen) newDoc() bson.D {
-	d := bson.D{{Key: "_id", Value: idOf(g.nextID)}}
+	d := bson.D{{"_id", idOf(g.nextID)}}
 	g.nextID++
 	return append(d, g.fields()...)
 }
@@ -118,18 +118,18 @@ func (g *gen) fields() bson.D {
 	var d bson.D
 	add := func(name string, v any) {
 		if !g.chance(6) {
-			d = append(d, bson.E{Key: name, Value: v})
+			d = append(d, bson.E{name, v})
 		}
 	}
 	add("a", g.value(2))
 	add("b", g.small())
 	add("c", g.small())
-	add("o", bson.D{{Key: "p", Value: g.small()}, {Key: "q", Value: g.small()}})
+	add("o", bson.D{{"p", g.small()}, {"q", g.small()}})
 	add("arr", g.array())
 	add("n", pick(g, []any{int32(1), int64(2), 2.5, decimal("3")}))
 	if g.family.fields != nil {
 		d = append(d, g.family.fields(g)...)
 	}
 	g.Shuffle(len(d), func(i, j int) { d[i], d[j] = d[j], d[i] })
-	return append(d, bson.E{Key: "pad", Value: strings.Repeat("x", g.IntN(120))})
+	return append(d, bson.E{"pad", strings.Repeat("x", g.IntN(120))})
 }

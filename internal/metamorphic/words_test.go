@@ -19,7 +19,7 @@ func TestWords(t *testing.T) { try(t, wordFamily) }
 
 var wordFamily = &family{
 	patience:   3 * time.Second,
-	begin:      []bson.D{{{Key: "layout", Value: layouts[0]}}},
+	begin:      []bson.D{{{"layout", layouts[0]}}},
 	operations: []operation{{14, (*gen).search}, {2, (*gen).layout}, {2, (*gen).changeFound}, {1, (*gen).mislead}},
 	keys:       indexKeys, fields: (*gen).texts, update: (*gen).rewrite,
 }
@@ -29,30 +29,30 @@ const textIndex = "words"
 // layouts are forms of the text index.
 var layouts = []bson.D{
 	layout(textPaths(nil, nil), nil),
-	layout(textPaths(nil, nil), bson.D{{Key: "t", Value: 10}, {Key: "in.t", Value: 3}, {Key: "tags", Value: 2}}),
-	layout(textPaths(nil, bson.D{{Key: "b", Value: 1}}), nil),
-	layout(textPaths(bson.D{{Key: "b", Value: 1}}, nil), bson.D{{Key: "many.t", Value: 4}}),
-	layout(textPaths(bson.D{{Key: "n", Value: -1}}, bson.D{{Key: "o.p", Value: -1}, {Key: "c", Value: 1}}), nil),
-	layout(bson.D{{Key: "$**", Value: "text"}}, nil),
-	layout(bson.D{{Key: "c", Value: 1}, {Key: "$**", Value: "text"}, {Key: "n", Value: 1}},
-		bson.D{{Key: "t", Value: 7}}),
-	append(layout(textPaths(nil, nil), nil), bson.E{Key: "default_language", Value: "none"}),
+	layout(textPaths(nil, nil), bson.D{{"t", 10}, {"in.t", 3}, {"tags", 2}}),
+	layout(textPaths(nil, bson.D{{"b", 1}}), nil),
+	layout(textPaths(bson.D{{"b", 1}}, nil), bson.D{{"many.t", 4}}),
+	layout(textPaths(bson.D{{"n", -1}}, bson.D{{"o.p", -1}, {"c", 1}}), nil),
+	layout(bson.D{{"$**", "text"}}, nil),
+	layout(bson.D{{"c", 1}, {"$**", "text"}, {"n", 1}},
+		bson.D{{"t", 7}}),
+	append(layout(textPaths(nil, nil), nil), bson.E{"default_language", "none"}),
 }
 
 func textPaths(before, after bson.D) bson.D {
 	words := bson.D{
-		{Key: "t", Value: "text"},
-		{Key: "in.t", Value: "text"},
-		{Key: "many.t", Value: "text"},
-		{Key: "tags", Value: "text"},
+		{"t", "text"},
+		{"in.t", "text"},
+		{"many.t", "text"},
+		{"tags", "text"},
 	}
 	return slices.Concat(before, words, after)
 }
 
 func layout(key, weights bson.D) bson.D {
-	out := bson.D{{Key: "key", Value: key}, {Key: "name", Value: textIndex}}
+	out := bson.D{{"key", key}, {"name", textIndex}}
 	if weights != nil {
-		out = append(out, bson.E{Key: "weights", Value: weights})
+		out = append(out, bson.E{"weights", weights})
 	}
 	return out
 }
@@ -68,14 +68,14 @@ func changeWords(ctx context.Context, v *variant, op bson.D) error {
 		if err != nil || now == nil {
 			return err
 		}
-		spec = bson.D{{Key: "name", Value: textIndex}}
+		spec = bson.D{{"name", textIndex}}
 		for _, name := range []string{"key", "weights", "default_language"} {
-			spec = append(spec, bson.E{Key: name, Value: lookup(now, name)})
+			spec = append(spec, bson.E{name, lookup(now, name)})
 		}
 	}
 	for _, cmd := range []bson.D{
-		{{Key: "dropIndexes", Value: collName}, {Key: "index", Value: textIndex}},
-		{{Key: "createIndexes", Value: collName}, {Key: "indexes", Value: bson.A{spec}}},
+		{{"dropIndexes", collName}, {"index", textIndex}},
+		{{"createIndexes", collName}, {"indexes", bson.A{spec}}},
 	} {
 		got, err := answer(ctx, v, cmd)
 		if err == nil && cmd[0].Key == "createIndexes" && strings.HasPrefix(got, "code") {
@@ -96,7 +96,7 @@ func (e errRefused) Error() string { return "refused with " + string(e) }
 // transactions.
 func textSpec(ctx context.Context, v *variant) (bson.D, error) {
 	ctx = mongo.NewSessionContext(ctx, nil)
-	specs, err := cursor(ctx, v, bson.D{{Key: "listIndexes", Value: collName}, {Key: "cursor", Value: bson.D{}}})
+	specs, err := cursor(ctx, v, bson.D{{"listIndexes", collName}, {"cursor", bson.D{}}})
 	if err != nil {
 		_, err := refusal(err)
 		return nil, err
@@ -139,29 +139,29 @@ func (g *gen) texts() bson.D {
 	d := bson.D{}
 	add := func(name string, v any) {
 		if !g.chance(4) {
-			d = append(d, bson.E{Key: name, Value: v})
+			d = append(d, bson.E{name, v})
 		}
 	}
 	add("t", g.textValue())
-	add("in", bson.D{{Key: "t", Value: g.textValue()}})
+	add("in", bson.D{{"t", g.textValue()}})
 	many, tags := bson.A{}, bson.A{}
 	for range g.IntN(3) {
-		many = append(many, bson.D{{Key: "t", Value: g.textValue()}})
+		many = append(many, bson.D{{"t", g.textValue()}})
 		tags = append(tags, g.textValue())
 	}
 	add("many", many)
 	add("tags", tags)
 	if g.chance(6) {
-		d = append(d, bson.E{Key: "language", Value: pick(g, []string{"none", "en", "english", "nl"})})
+		d = append(d, bson.E{"language", pick(g, []string{"none", "en", "english", "nl"})})
 	} else if g.chance(30) {
-		d = append(d, bson.E{Key: "language", Value: "klingon"}) // which is refused
+		d = append(d, bson.E{"language", "klingon"}) // which is refused
 	}
 	return d
 }
 
 func (g *gen) textValue() any {
 	if g.chance(10) {
-		return pick(g, []any{nil, int32(3), bson.D{{Key: "x", Value: int32(1)}}})
+		return pick(g, []any{nil, int32(3), bson.D{{"x", int32(1)}}})
 	}
 	return g.words()
 }
@@ -170,29 +170,29 @@ func (g *gen) textValue() any {
 func (g *gen) rewrite() bson.D {
 	switch g.IntN(4) {
 	case 0:
-		return bson.D{{Key: "$unset", Value: bson.D{{Key: pick(g, []string{"t", "in", "many", "tags"}), Value: ""}}}}
+		return bson.D{{"$unset", bson.D{{pick(g, []string{"t", "in", "many", "tags"}), ""}}}}
 	case 1:
-		tag := bson.D{{Key: "$each", Value: bson.A{g.textValue()}}, {Key: "$slice", Value: -3}}
+		tag := bson.D{{"$each", bson.A{g.textValue()}}, {"$slice", -3}}
 		return bson.D{
-			{Key: "$set", Value: bson.D{{Key: "in.t", Value: g.textValue()}}},
-			{Key: "$push", Value: bson.D{{Key: "tags", Value: tag}}},
+			{"$set", bson.D{{"in.t", g.textValue()}}},
+			{"$push", bson.D{{"tags", tag}}},
 		}
 	default:
-		return bson.D{{Key: "$set", Value: bson.D{{Key: "t", Value: g.textValue()}}}}
+		return bson.D{{"$set", bson.D{{"t", g.textValue()}}}}
 	}
 }
 
 // mislead returns an update that sets an unknown language.
 func (g *gen) mislead() bson.D {
-	u := bson.D{{Key: "$set", Value: bson.D{{Key: "language", Value: "klingon"}, {Key: "t", Value: g.words()}}}}
-	return update(bson.D{{Key: "q", Value: bson.D{{Key: "_id", Value: g.id()}}}, {Key: "u", Value: u}})
+	u := bson.D{{"$set", bson.D{{"language", "klingon"}, {"t", g.words()}}}}
+	return update(bson.D{{"q", bson.D{{"_id", g.id()}}}, {"u", u}})
 }
 
 func (g *gen) layout() bson.D {
 	if g.chance(2) {
-		return bson.D{{Key: "rebuild", Value: 1}}
+		return bson.D{{"rebuild", 1}}
 	}
-	return bson.D{{Key: "layout", Value: pick(g, layouts)}}
+	return bson.D{{"layout", pick(g, layouts)}}
 }
 
 func (g *gen) textPredicate() bson.D {
@@ -212,9 +212,9 @@ func (g *gen) textPredicate() bson.D {
 	if g.chance(8) {
 		parts = append(parts, `-"`+g.word()+" "+g.word()+`"`)
 	}
-	out := bson.D{{Key: "$search", Value: strings.Join(parts, " ")}}
+	out := bson.D{{"$search", strings.Join(parts, " ")}}
 	if g.chance(4) {
-		out = append(out, bson.E{Key: "$caseSensitive", Value: true})
+		out = append(out, bson.E{"$caseSensitive", true})
 	}
 	return out
 }
@@ -224,15 +224,15 @@ func (g *gen) textPredicate() bson.D {
 func (g *gen) searched() bson.D {
 	out := bson.D{}
 	if g.chance(2) {
-		out = append(out, bson.E{Key: "b", Value: g.scalar()})
+		out = append(out, bson.E{"b", g.scalar()})
 	}
 	if g.chance(2) {
-		out = append(out, bson.E{Key: "n", Value: pick(g, []any{int32(1), int64(2), 2.5})})
+		out = append(out, bson.E{"n", pick(g, []any{int32(1), int64(2), 2.5})})
 	}
 	if g.chance(3) {
 		out = append(out, bson.E{
-			Key:   "c",
-			Value: pick(g, []any{nil, int32(1), "a", bson.D{{Key: "$gte", Value: int32(1)}}}),
+			"c",
+			pick(g, []any{nil, int32(1), "a", bson.D{{"$gte", int32(1)}}}),
 		})
 	}
 	if g.chance(3) {
@@ -240,39 +240,39 @@ func (g *gen) searched() bson.D {
 		if nor, ok := lookup(more, "$nor").(bson.A); ok && len(nor[0].(bson.D)) == 0 {
 			more = bson.D{} // a predicate that is always false needs no plan of a search
 		}
-		out = append(out, bson.E{Key: "$and", Value: bson.A{more}})
+		out = append(out, bson.E{"$and", bson.A{more}})
 	}
-	return append(out, bson.E{Key: "$text", Value: g.textPredicate()})
+	return append(out, bson.E{"$text", g.textPredicate()})
 }
 
 func (g *gen) search() bson.D {
-	score := bson.D{{Key: "$meta", Value: "textScore"}}
+	score := bson.D{{"$meta", "textScore"}}
 	if g.chance(3) {
 		stages := bson.A{
-			bson.D{{Key: "$match", Value: g.searched()}},
-			bson.D{{Key: "$addFields", Value: bson.D{{Key: "score", Value: score}}}},
-			bson.D{{Key: "$sort", Value: bson.D{{Key: "score", Value: -1}, {Key: "_id", Value: 1}}}},
+			bson.D{{"$match", g.searched()}},
+			bson.D{{"$addFields", bson.D{{"score", score}}}},
+			bson.D{{"$sort", bson.D{{"score", -1}, {"_id", 1}}}},
 		}
 		if g.chance(2) {
-			stages = append(stages, bson.D{{Key: "$limit", Value: 1 + g.IntN(8)}})
+			stages = append(stages, bson.D{{"$limit", 1 + g.IntN(8)}})
 		}
 		return bson.D{
-			{Key: "aggregate", Value: collName},
-			{Key: "pipeline", Value: stages},
-			{Key: "cursor", Value: bson.D{}},
+			{"aggregate", collName},
+			{"pipeline", stages},
+			{"cursor", bson.D{}},
 		}
 	}
-	cmd := bson.D{{Key: "find", Value: collName}, {Key: "filter", Value: g.searched()}}
+	cmd := bson.D{{"find", collName}, {"filter", g.searched()}}
 	if g.chance(4) {
 		return cmd
 	}
-	cmd = append(cmd, bson.E{Key: "projection", Value: bson.D{{Key: "score", Value: score}}})
+	cmd = append(cmd, bson.E{"projection", bson.D{{"score", score}}})
 	if g.chance(4) {
 		return cmd
 	}
-	cmd = append(cmd, bson.E{Key: "sort", Value: bson.D{{Key: "score", Value: score}}})
+	cmd = append(cmd, bson.E{"sort", bson.D{{"score", score}}})
 	if g.chance(2) {
-		cmd = append(cmd, bson.E{Key: "limit", Value: 1 + g.IntN(8)})
+		cmd = append(cmd, bson.E{"limit", 1 + g.IntN(8)})
 	}
 	return cmd
 }
@@ -280,13 +280,13 @@ func (g *gen) search() bson.D {
 // changeFound changes or removes the documents that a search finds.
 func (g *gen) changeFound() bson.D {
 	if g.chance(4) {
-		statement := bson.D{{Key: "q", Value: g.searched()}, {Key: "limit", Value: 0}}
-		return bson.D{{Key: "delete", Value: collName}, {Key: "deletes", Value: bson.A{statement}}}
+		statement := bson.D{{"q", g.searched()}, {"limit", 0}}
+		return bson.D{{"delete", collName}, {"deletes", bson.A{statement}}}
 	}
 	return update(bson.D{
-		{Key: "q", Value: g.searched()},
-		{Key: "u", Value: g.safeUpdate()},
-		{Key: "multi", Value: true},
+		{"q", g.searched()},
+		{"u", g.safeUpdate()},
+		{"multi", true},
 	})
 }
 

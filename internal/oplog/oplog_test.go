@@ -75,7 +75,7 @@ func document(depth int) *rapid.Generator[bson.D] {
 		d := bson.D{}
 		for _, key := range rapid.Permutation([]string{"a", "b", "c", "d"}).
 			Draw(t, "keys")[:rapid.IntRange(0, 4).Draw(t, "n")] {
-			d = append(d, bson.E{Key: key, Value: value(depth).Draw(t, "value")})
+			d = append(d, bson.E{key, value(depth).Draw(t, "value")})
 		}
 		return d
 	})

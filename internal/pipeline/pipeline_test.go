@@ -69,7 +69,7 @@ func TestStages(t *testing.T) {
 }
 
 func run(t *testing.T, server *errortext.Server, stages bsonx.Value, docs []bsonx.Doc, colls fakeCollections) string {
-	aggregate := bson.D{{Key: "aggregate", Value: "c"}, {Key: "pipeline", Value: rawValue(stages)}, {Key: "cursor", Value: bson.D{}}}
+	aggregate := bson.D{{"aggregate", "c"}, {"pipeline", rawValue(stages)}, {"cursor", bson.D{}}}
 	if strings.HasPrefix(bsonx.FormatShell(stages), "[ { $documents:") {
 		aggregate[0].Value = 1
 	}
@@ -94,8 +94,8 @@ func rawValue(v bsonx.Value) bson.RawValue {
 }
 
 func update(t *testing.T, server *errortext.Server, stages bsonx.Value, docs []bsonx.Doc) string {
-	statement := bson.D{{Key: "q", Value: bson.D{}}, {Key: "u", Value: rawValue(stages)}}
-	command := bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{statement}}}
+	statement := bson.D{{"q", bson.D{}}, {"u", rawValue(stages)}}
+	command := bson.D{{"update", "c"}, {"updates", bson.A{statement}}}
 	p, err := pipeline.ParseUpdate(stages, parsing.Options{Vars: expressions.Scope()})
 	if err != nil {
 		return "  " + server.Of(t, err, command) + "\n"
@@ -104,7 +104,7 @@ func update(t *testing.T, server *errortext.Server, stages bsonx.Value, docs []b
 	for _, d := range docs {
 		got, err := p.Apply(d)
 		if err != nil {
-			statement[0].Value = bson.D{{Key: "_id", Value: rawValue(d.Lookup("_id"))}}
+			statement[0].Value = bson.D{{"_id", rawValue(d.Lookup("_id"))}}
 			out += "  " + server.Of(t, err, command) + "\n"
 			continue
 		}

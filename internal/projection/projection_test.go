@@ -104,17 +104,17 @@ func asCommand(kind string, spec bsonx.Value, query bsonx.Doc) bson.D {
 	value := bson.RawValue{Type: bson.Type(spec.Type), Value: spec.Data}
 	if kind == "find" {
 		return bson.D{
-			{Key: "find", Value: "c"},
-			{Key: "filter", Value: bson.Raw(query)},
-			{Key: "projection", Value: value},
+			{"find", "c"},
+			{"filter", bson.Raw(query)},
+			{"projection", value},
 		}
 	}
 	stages := map[string]string{"stage": "$project", "addFields": "$addFields", "unset": "$unset"}
-	match := bson.D{{Key: "$match", Value: bson.Raw(query)}}
+	match := bson.D{{"$match", bson.Raw(query)}}
 	return bson.D{
-		{Key: "aggregate", Value: "c"},
-		{Key: "pipeline", Value: bson.A{match, bson.D{{Key: stages[kind], Value: value}}}},
-		{Key: "cursor", Value: bson.D{}},
+		{"aggregate", "c"},
+		{"pipeline", bson.A{match, bson.D{{stages[kind], value}}}},
+		{"cursor", bson.D{}},
 	}
 }
 

@@ -269,7 +269,7 @@ func (b *adminBase) cases(path string) []question {
 				continue
 			}
 			db, name := b.db, b.command
-			said := inJSON(bson.D{{Key: path, Value: v}})
+			said := inJSON(bson.D{{path, v}})
 			out = append(out, question{
 				name: target + " " + b.name + said,
 				ask: func(ctx context.Context, here *mongo.Database) string {

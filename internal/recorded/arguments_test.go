@@ -146,7 +146,7 @@ func withArgument(cmd bson.D, name string, v any) bson.D {
 	name, field, nested := strings.Cut(name, ".")
 	i := slices.IndexFunc(cmd, func(e bson.E) bool { return e.Key == name })
 	if i < 0 {
-		i, cmd = len(cmd), append(cmd, bson.E{Key: name, Value: bson.D{}})
+		i, cmd = len(cmd), append(cmd, bson.E{name, bson.D{}})
 	}
 	switch list, ok := cmd[i].Value.(bson.A); {
 	case !nested:
@@ -176,7 +176,7 @@ func argumentCases(t *testing.T) []question {
 			for _, v := range valuesOf(values) {
 				for _, coll := range []string{"there", "missing"} {
 					cmd := withArgument(fromJSON(strings.ReplaceAll(b.base, "*", coll)), name, v)
-					said := inJSON(bson.D{{Key: name, Value: v}})
+					said := inJSON(bson.D{{name, v}})
 					out = append(out, question{
 						name: coll + " " + b.name + said,
 						ask: func(ctx context.Context, db *mongo.Database) string {

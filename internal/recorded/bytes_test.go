@@ -68,7 +68,7 @@ func fromJSON(text string) bson.D {
 func d(kv ...any) bson.D {
 	out := make(bson.D, 0, len(kv)/2)
 	for i := 0; i < len(kv); i += 2 {
-		out = append(out, bson.E{Key: kv[i].(string), Value: kv[i+1]})
+		out = append(out, bson.E{kv[i].(string), kv[i+1]})
 	}
 	return out
 }

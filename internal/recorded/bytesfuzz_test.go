@@ -37,7 +37,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if _, err := coll.UpdateOne(ctx, d("_id", text, "o."+name, text), update); err != nil {
 			t.Fatal(err)
 		}
-		doc[2].Value = append(doc[2].Value.(bson.D), bson.E{Key: "new" + name, Value: text})
+		doc[2].Value = append(doc[2].Value.(bson.D), bson.E{"new" + name, text})
 		doc[3].Value = bson.A{text, name, text}
 		for _, filter := range []bson.D{d("_id", text), d("v", text), d("o."+name, text)} {
 			var back bson.D

@@ -59,22 +59,22 @@ func TestCircles(t *testing.T) {
 		for n, circle := range circles() {
 			var docs bson.A
 			for i, p := range circle.onAndBeside() {
-				docs = append(docs, bson.D{{Key: "_id", Value: int32(i)}, {Key: "g", Value: p}})
+				docs = append(docs, bson.D{{"_id", int32(i)}, {"g", p}})
 			}
 			coll := fmt.Sprint("circle", n)
-			must(t, db, bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: docs}})
-			must(t, db, bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: bson.A{bson.D{
-				{Key: "key", Value: bson.D{{Key: "g", Value: "2d"}}},
-				{Key: "name", Value: "g"},
-				{Key: "min", Value: -2000},
-				{Key: "max", Value: 2000},
+			must(t, db, bson.D{{"insert", coll}, {"documents", docs}})
+			must(t, db, bson.D{{"createIndexes", coll}, {"indexes", bson.A{bson.D{
+				{"key", bson.D{{"g", "2d"}}},
+				{"name", "g"},
+				{"min", -2000},
+				{"max", 2000},
 			}}}})
 		}
 	}}
 	for n, circle := range circles() {
 		for _, operator := range []string{"$geoWithin", "$within"} {
-			filter := bson.D{{Key: "g", Value: bson.D{{Key: operator, Value: bson.D{
-				{Key: "$center", Value: bson.A{bson.A{circle.x, circle.y}, circle.radius}},
+			filter := bson.D{{"g", bson.D{{operator, bson.D{
+				{"$center", bson.A{bson.A{circle.x, circle.y}, circle.radius}},
 			}}}}}
 			c.cases = append(c.cases, question{
 				name: fmt.Sprintf("%s %v", operator, circle),
@@ -107,11 +107,11 @@ func TestNearAcross(t *testing.T) {
 			{175, 79},
 			{-174, -78},
 		} {
-			docs = append(docs, bson.D{{Key: "_id", Value: int32(i)}, {Key: "g", Value: p}})
+			docs = append(docs, bson.D{{"_id", int32(i)}, {"g", p}})
 		}
-		must(t, db, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: docs}})
-		must(t, db, bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{
-			bson.D{{Key: "key", Value: bson.D{{Key: "g", Value: "2d"}}}, {Key: "name", Value: "g"}},
+		must(t, db, bson.D{{"insert", "c"}, {"documents", docs}})
+		must(t, db, bson.D{{"createIndexes", "c"}, {"indexes", bson.A{
+			bson.D{{"key", bson.D{{"g", "2d"}}}, {"name", "g"}},
 		}}})
 	}}
 	for _, center := range []bson.A{
@@ -124,12 +124,12 @@ func TestNearAcross(t *testing.T) {
 		{-90, 10},
 	} {
 		for _, most := range []float64{0.001, 0.05, 0.2, 1, 2, 3.2} {
-			near := bson.D{{Key: "$nearSphere", Value: center}, {Key: "$maxDistance", Value: most}}
+			near := bson.D{{"$nearSphere", center}, {"$maxDistance", most}}
 			c.cases = append(c.cases, question{
 				name: fmt.Sprint(center, " up to ", most),
 				ask: func(ctx context.Context, db *mongo.Database) string {
 					return inOrder(ctx, db,
-						bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "g", Value: near}}}})
+						bson.D{{"find", "c"}, {"filter", bson.D{{"g", near}}}})
 				},
 			})
 		}
@@ -139,7 +139,7 @@ func TestNearAcross(t *testing.T) {
 
 // inOrder returns the _ids of a find's documents in the returned order.
 func inOrder(ctx context.Context, db *mongo.Database, cmd bson.D) string {
-	reply, failed := run(ctx, db, append(cmd, bson.E{Key: "batchSize", Value: 100_000}))
+	reply, failed := run(ctx, db, append(cmd, bson.E{"batchSize", 100_000}))
 	if failed != "" {
 		return failed
 	}

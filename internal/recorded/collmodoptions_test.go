@@ -139,7 +139,7 @@ func (c *collModCase) runIndex() {
 	for _, v := range c.all() {
 		made, want := c.options, ""
 		if twin != "" {
-			made = append(slices.Clone(c.options), bson.E{Key: twin, Value: v})
+			made = append(slices.Clone(c.options), bson.E{twin, v})
 			want = indexOf(ctx, c.db, made)
 		}
 		changes := withOption(d("index", d("name", "i")), c.name, v, c.values)
@@ -172,7 +172,7 @@ func (c *collModCase) judge(v any, got, want string) {
 	case slices.ContainsFunc(collModDiffers,
 		func(r *regexp.Regexp) bool { return r.MatchString(c.name + "\t" + got + "\t" + want) }):
 	default:
-		c.t.Errorf("%s %s:\n got %s\nwant %s", c.base, inJSON(bson.D{{Key: c.name, Value: v}}),
+		c.t.Errorf("%s %s:\n got %s\nwant %s", c.base, inJSON(bson.D{{c.name, v}}),
 			got, cmp.Or(want, "an error"))
 	}
 }
@@ -190,7 +190,7 @@ func (c *collModCase) has(twin string) bool {
 // inList reports whether v is one of the values of a list.
 func inList(list bson.A, v any) bool {
 	return slices.ContainsFunc(list, func(one any) bool {
-		return inJSON(bson.D{{Key: "v", Value: one}}) == inJSON(bson.D{{Key: "v", Value: v}})
+		return inJSON(bson.D{{"v", one}}) == inJSON(bson.D{{"v", v}})
 	})
 }
 

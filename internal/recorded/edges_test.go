@@ -20,7 +20,7 @@ type shape struct {
 }
 
 func geojson(kind string, coordinates any) bson.D {
-	return bson.D{{Key: "type", Value: kind}, {Key: "coordinates", Value: coordinates}}
+	return bson.D{{"type", kind}, {"coordinates", coordinates}}
 }
 
 // lattice is a grid of places with the corner lng, lat. On a straight lattice, three places in a
@@ -82,9 +82,9 @@ func shapes(base lattice) []shape {
 		}
 		out = append(out, shape{"polygon " + ring, geojson("Polygon", coordinates)})
 		if !strings.Contains(ring, "/") {
-			strict := append(geojson("Polygon", coordinates), bson.E{Key: "crs", Value: bson.D{
-				{Key: "type", Value: "name"},
-				{Key: "properties", Value: bson.D{{Key: "name", Value: "urn:x-mongodb:crs:strictwinding:EPSG:4326"}}},
+			strict := append(geojson("Polygon", coordinates), bson.E{"crs", bson.D{
+				{"type", "name"},
+				{"properties", bson.D{{"name", "urn:x-mongodb:crs:strictwinding:EPSG:4326"}}},
 			}})
 			out = append(out, shape{"strict " + ring, strict})
 		}
@@ -99,7 +99,7 @@ func shapes(base lattice) []shape {
 	return append(out, shape{"polygons", geojson("MultiPolygon", two)},
 		shape{"lines", geojson("MultiLineString", bson.A{at("00 10", base), at("11 10", base)})},
 		shape{"points", geojson("MultiPoint", at("00 10 21", base))},
-		shape{"collection", bson.D{{Key: "type", Value: "GeometryCollection"}, {Key: "geometries", Value: bson.A{
+		shape{"collection", bson.D{{"type", "GeometryCollection"}, {"geometries", bson.A{
 			geojson("LineString", at("10 00", base)), geojson("Point", at("11", base)[0]),
 		}}}})
 }
@@ -132,11 +132,11 @@ func TestSharedEdges(t *testing.T) {
 		for name, base := range bases {
 			var docs bson.A
 			for i, s := range stored(base) {
-				docs = append(docs, bson.D{{Key: "_id", Value: int32(i)}, {Key: "g", Value: s.doc}})
+				docs = append(docs, bson.D{{"_id", int32(i)}, {"g", s.doc}})
 			}
-			must(t, db, bson.D{{Key: "insert", Value: name}, {Key: "documents", Value: docs}})
-			must(t, db, bson.D{{Key: "createIndexes", Value: name}, {Key: "indexes", Value: bson.A{
-				bson.D{{Key: "key", Value: bson.D{{Key: "g", Value: "2dsphere"}}}, {Key: "name", Value: "g"}},
+			must(t, db, bson.D{{"insert", name}, {"documents", docs}})
+			must(t, db, bson.D{{"createIndexes", name}, {"indexes", bson.A{
+				bson.D{{"key", bson.D{{"g", "2dsphere"}}}, {"name", "g"}},
 			}}})
 		}
 	}}
@@ -147,8 +147,8 @@ func TestSharedEdges(t *testing.T) {
 					continue
 				}
 				filter := bson.D{{
-					Key:   "g",
-					Value: bson.D{{Key: operator, Value: bson.D{{Key: "$geometry", Value: s.doc}}}},
+					"g",
+					bson.D{{operator, bson.D{{"$geometry", s.doc}}}},
 				}}
 				c.cases = append(c.cases, question{
 					name: fmt.Sprintf("%s %s %s", name, operator, s.name),
@@ -166,7 +166,7 @@ func TestSharedEdges(t *testing.T) {
 // finds other documents. The recorded server's index misses some points on a boundary, so the
 // result of its scan was recorded.
 func sameByPlan(ctx context.Context, db *mongo.Database, coll string, filter bson.D) string {
-	byScan := found(ctx, db, coll, filter, bson.D{{Key: "$natural", Value: 1}})
+	byScan := found(ctx, db, coll, filter, bson.D{{"$natural", 1}})
 	if *record != "" {
 		return byScan
 	}
@@ -179,11 +179,11 @@ func sameByPlan(ctx context.Context, db *mongo.Database, coll string, filter bso
 // found returns the documents that a filter finds. Each digit has the bits of four _ids.
 func found(ctx context.Context, db *mongo.Database, coll string, filter bson.D, hint any) string {
 	reply, failed := run(ctx, db, bson.D{
-		{Key: "find", Value: coll},
-		{Key: "filter", Value: filter},
-		{Key: "projection", Value: bson.D{{Key: "_id", Value: 1}}},
-		{Key: "hint", Value: hint},
-		{Key: "batchSize", Value: 100_000},
+		{"find", coll},
+		{"filter", filter},
+		{"projection", bson.D{{"_id", 1}}},
+		{"hint", hint},
+		{"batchSize", 100_000},
 	})
 	if failed != "" {
 		return failed

@@ -31,44 +31,44 @@ var hashFields = []string{"queryHash", "planCacheShapeHash", "planCacheKey"}
 func explainedCommands() map[string]func(coll string, filter bson.D) bson.D {
 	statement := func(name, field string, spec bson.D) func(string, bson.D) bson.D {
 		return func(coll string, filter bson.D) bson.D {
-			one := append(bson.D{{Key: "q", Value: filter}}, spec...)
-			return bson.D{{Key: name, Value: coll}, {Key: field, Value: bson.A{one}}}
+			one := append(bson.D{{"q", filter}}, spec...)
+			return bson.D{{name, coll}, {field, bson.A{one}}}
 		}
 	}
 	query := func(name, field string, more ...bson.E) func(string, bson.D) bson.D {
 		return func(coll string, filter bson.D) bson.D {
-			return append(bson.D{{Key: name, Value: coll}, {Key: field, Value: filter}}, more...)
+			return append(bson.D{{name, coll}, {field, filter}}, more...)
 		}
 	}
-	set := bson.D{{Key: "$set", Value: bson.D{{Key: "z", Value: 1}}}}
-	byB := bson.D{{Key: "b", Value: 1}}
+	set := bson.D{{"$set", bson.D{{"z", 1}}}}
+	byB := bson.D{{"b", 1}}
 	return map[string]func(string, bson.D) bson.D{
 		"find":        query("find", "filter"),
-		"find sorted": query("find", "filter", bson.E{Key: "sort", Value: byB}, bson.E{Key: "limit", Value: 3}),
+		"find sorted": query("find", "filter", bson.E{"sort", byB}, bson.E{"limit", 3}),
 		"count":       query("count", "query"),
-		"distinct":    query("distinct", "query", bson.E{Key: "key", Value: "z"}),
+		"distinct":    query("distinct", "query", bson.E{"key", "z"}),
 		"aggregate": func(coll string, filter bson.D) bson.D {
-			match := bson.A{bson.D{{Key: "$match", Value: filter}}}
+			match := bson.A{bson.D{{"$match", filter}}}
 			return bson.D{
-				{Key: "aggregate", Value: coll},
-				{Key: "pipeline", Value: match},
-				{Key: "cursor", Value: bson.D{}},
+				{"aggregate", coll},
+				{"pipeline", match},
+				{"cursor", bson.D{}},
 			}
 		},
-		"update":      statement("update", "updates", bson.D{{Key: "u", Value: set}}),
-		"update many": statement("update", "updates", bson.D{{Key: "u", Value: set}, {Key: "multi", Value: true}}),
-		"upsert":      statement("update", "updates", bson.D{{Key: "u", Value: set}, {Key: "upsert", Value: true}}),
+		"update":      statement("update", "updates", bson.D{{"u", set}}),
+		"update many": statement("update", "updates", bson.D{{"u", set}, {"multi", true}}),
+		"upsert":      statement("update", "updates", bson.D{{"u", set}, {"upsert", true}}),
 		"update sorted": statement("update", "updates", bson.D{
-			{Key: "u", Value: set}, {Key: "sort", Value: byB},
+			{"u", set}, {"sort", byB},
 		}),
-		"delete":        statement("delete", "deletes", bson.D{{Key: "limit", Value: 1}}),
-		"delete many":   statement("delete", "deletes", bson.D{{Key: "limit", Value: 0}}),
-		"findAndUpdate": query("findAndModify", "query", bson.E{Key: "update", Value: set}),
-		"findAndRemove": query("findAndModify", "query", bson.E{Key: "remove", Value: true}),
-		"findAndUpdate 2": query("findAndModify", "query", bson.E{Key: "update", Value: set},
-			bson.E{Key: "sort", Value: byB}),
-		"findAndRemove 2": query("findAndModify", "query", bson.E{Key: "remove", Value: true},
-			bson.E{Key: "sort", Value: byB}),
+		"delete":        statement("delete", "deletes", bson.D{{"limit", 1}}),
+		"delete many":   statement("delete", "deletes", bson.D{{"limit", 0}}),
+		"findAndUpdate": query("findAndModify", "query", bson.E{"update", set}),
+		"findAndRemove": query("findAndModify", "query", bson.E{"remove", true}),
+		"findAndUpdate 2": query("findAndModify", "query", bson.E{"update", set},
+			bson.E{"sort", byB}),
+		"findAndRemove 2": query("findAndModify", "query", bson.E{"remove", true},
+			bson.E{"sort", byB}),
 	}
 }
 
@@ -77,12 +77,12 @@ func explainedCommands() map[string]func(coll string, filter bson.D) bson.D {
 func explains() []question {
 	filters := map[string]bson.D{
 		"all":     {},
-		"one":     {{Key: "_id", Value: 1}},
-		"scan":    {{Key: "z", Value: 1}},
-		"indexed": {{Key: "a", Value: bson.D{{Key: "$gt", Value: 0}}}},
-		"text":    {{Key: "$text", Value: bson.D{{Key: "$search", Value: "x"}}}},
-		"false":   {{Key: "$alwaysFalse", Value: 1}},
-		"true":    {{Key: "$alwaysTrue", Value: 1}},
+		"one":     {{"_id", 1}},
+		"scan":    {{"z", 1}},
+		"indexed": {{"a", bson.D{{"$gt", 0}}}},
+		"text":    {{"$text", bson.D{{"$search", "x"}}}},
+		"false":   {{"$alwaysFalse", 1}},
+		"true":    {{"$alwaysTrue", 1}},
 	}
 	var out []question
 	for _, coll := range []string{"plain", "collated", "missing"} {
@@ -104,7 +104,7 @@ func explains() []question {
 }
 
 func explainedAs(ctx context.Context, db *mongo.Database, cmd bson.D, missing bool) string {
-	reply, failed := run(ctx, db, bson.D{{Key: "explain", Value: cmd}, {Key: "verbosity", Value: "queryPlanner"}})
+	reply, failed := run(ctx, db, bson.D{{"explain", cmd}, {"verbosity", "queryPlanner"}})
 	if failed != "" {
 		return failed
 	}
@@ -150,15 +150,15 @@ func TestFormsOfExplain(t *testing.T) {
 	t.Parallel()
 	check(t, class{file: "explains.txt", cases: explains(), setup: func(t *testing.T, db *mongo.Database) {
 		t.Helper()
-		collation := bson.D{{Key: "locale", Value: "en"}}
-		must(t, db, bson.D{{Key: "create", Value: "plain"}})
-		must(t, db, bson.D{{Key: "create", Value: "collated"}, {Key: "collation", Value: collation}})
+		collation := bson.D{{"locale", "en"}}
+		must(t, db, bson.D{{"create", "plain"}})
+		must(t, db, bson.D{{"create", "collated"}, {"collation", collation}})
 		for _, coll := range []string{"plain", "collated"} {
-			index := bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a"}}
-			must(t, db, bson.D{{Key: "createIndexes", Value: coll}, {Key: "indexes", Value: bson.A{index}}})
+			index := bson.D{{"key", bson.D{{"a", 1}}}, {"name", "a"}}
+			must(t, db, bson.D{{"createIndexes", coll}, {"indexes", bson.A{index}}})
 			must(t, db, bson.D{
-				{Key: "insert", Value: coll},
-				{Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 1}}}},
+				{"insert", coll},
+				{"documents", bson.A{bson.D{{"_id", 1}, {"a", 1}}}},
 			})
 		}
 	}})

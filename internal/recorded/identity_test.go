@@ -31,7 +31,7 @@ func TestIdentity(t *testing.T) {
 	byKey, first := d("$sort", d("k", 1)), d("$match", d("k", 1))
 	for _, coll := range []string{"c", "indexed"} {
 		graph := d("from", coll, "startWith", "$p", "connectFromField", "p", "connectToField", "_id", "as", "g")
-		deep := append(graph[:len(graph):len(graph)], bson.E{Key: "depthField", Value: "n"})
+		deep := append(graph[:len(graph):len(graph)], bson.E{"depthField", "n"})
 		for name, pipeline := range map[string]bson.A{
 			"graph": {first, d("$graphLookup", graph), d("$project", d("k", 1, "n", d("$size", "$g"))), byKey},
 			"unwound": {

@@ -129,7 +129,7 @@ func kindCommands(coll string) map[string]bson.D {
 	for name, b := range bounds {
 		hint := bson.D{}
 		for _, e := range b[0] {
-			hint = append(hint, bson.E{Key: e.Key, Value: 1})
+			hint = append(hint, bson.E{e.Key, 1})
 		}
 		out["from "+name] = d("find", coll, "min", b[0], "hint", hint)
 		out["between "+name] = d("find", coll, "min", b[0], "max", b[1], "hint", hint)

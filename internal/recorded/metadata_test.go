@@ -127,28 +127,28 @@ func TestMetadataOfStages(t *testing.T) {
 		setup: func(t *testing.T, db *mongo.Database) {
 			t.Helper()
 			point := func(x, y int) bson.A { return bson.A{x, y} }
-			must(t, db, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{
+			must(t, db, bson.D{{"insert", "c"}, {"documents", bson.A{
 				bson.D{
-					{Key: "_id", Value: 1},
-					{Key: "s", Value: "tea time"},
-					{Key: "k", Value: 1},
-					{Key: "t", Value: bson.A{"x"}},
-					{Key: "l", Value: point(1, 2)},
+					{"_id", 1},
+					{"s", "tea time"},
+					{"k", 1},
+					{"t", bson.A{"x"}},
+					{"l", point(1, 2)},
 				},
 				bson.D{
-					{Key: "_id", Value: 2},
-					{Key: "s", Value: "coffee"},
-					{Key: "k", Value: 2},
-					{Key: "l", Value: point(3, 4)},
+					{"_id", 2},
+					{"s", "coffee"},
+					{"k", 2},
+					{"l", point(3, 4)},
 				},
 			}}})
 			must(t, db, bson.D{
-				{Key: "insert", Value: "d"},
-				{Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 10}, {Key: "k", Value: 1}}}},
+				{"insert", "d"},
+				{"documents", bson.A{bson.D{{"_id", 10}, {"k", 1}}}},
 			})
-			must(t, db, bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{
-				bson.D{{Key: "key", Value: bson.D{{Key: "s", Value: "text"}}}, {Key: "name", Value: "t"}},
-				bson.D{{Key: "key", Value: bson.D{{Key: "l", Value: "2d"}}}, {Key: "name", Value: "l"}},
+			must(t, db, bson.D{{"createIndexes", "c"}, {"indexes", bson.A{
+				bson.D{{"key", bson.D{{"s", "text"}}}, {"name", "t"}},
+				bson.D{{"key", bson.D{{"l", "2d"}}}, {"name", "l"}},
 			}}})
 		},
 	})

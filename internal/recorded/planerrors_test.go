@@ -189,9 +189,9 @@ func plannedTree(ctx context.Context, db *mongo.Database, text string) string {
 	if err := bson.UnmarshalExtJSON([]byte(text), false, &f); err != nil {
 		return err.Error()
 	}
-	cmd := bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: f}}
+	cmd := bson.D{{"find", "c"}, {"filter", f}}
 	if !strings.Contains(text, "$text") { // $text is refused in another way
-		cmd = append(cmd, bson.E{Key: "hint", Value: "missing"})
+		cmd = append(cmd, bson.E{"hint", "missing"})
 	}
 	var failed mongo.CommandError
 	if err := db.RunCommand(ctx, cmd).Err(); !errors.As(err, &failed) {
@@ -210,11 +210,11 @@ func TestTreesOfPlanErrors(t *testing.T) {
 	t.Parallel()
 	check(t, class{file: "planerrors.txt", cases: planErrors(t), setup: func(t *testing.T, db *mongo.Database) {
 		t.Helper()
-		must(t, db, bson.D{{Key: "create", Value: "c"}})
+		must(t, db, bson.D{{"create", "c"}})
 		text := bson.D{{
-			Key:   "key",
-			Value: bson.D{{Key: "p", Value: 1}, {Key: "t", Value: "text"}},
-		}, {Key: "name", Value: "t"}}
-		must(t, db, bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{text}}})
+			"key",
+			bson.D{{"p", 1}, {"t", "text"}},
+		}, {"name", "t"}}
+		must(t, db, bson.D{{"createIndexes", "c"}, {"indexes", bson.A{text}}})
 	}})
 }

@@ -28,11 +28,11 @@ func TestPolygons(t *testing.T) {
 			var docs bson.A
 			for i := range side * side {
 				place := bson.A{l.origin + float64(i/side)*l.step, l.origin + float64(i%side)*l.step}
-				docs = append(docs, bson.D{{Key: "_id", Value: int32(i)}, {Key: "g", Value: place}})
+				docs = append(docs, bson.D{{"_id", int32(i)}, {"g", place}})
 			}
-			must(t, db, bson.D{{Key: "insert", Value: l.name}, {Key: "documents", Value: docs}})
-			must(t, db, bson.D{{Key: "createIndexes", Value: l.name}, {Key: "indexes", Value: bson.A{bson.D{
-				{Key: "key", Value: bson.D{{Key: "g", Value: "2d"}}}, {Key: "name", Value: "g"},
+			must(t, db, bson.D{{"insert", l.name}, {"documents", docs}})
+			must(t, db, bson.D{{"createIndexes", l.name}, {"indexes", bson.A{bson.D{
+				{"key", bson.D{{"g", "2d"}}}, {"name", "g"},
 			}}}})
 		}
 	}}
@@ -45,8 +45,8 @@ func TestPolygons(t *testing.T) {
 			}
 			operator := []string{"$geoWithin", "$within"}[i%2]
 			filter := bson.D{{
-				Key:   "g",
-				Value: bson.D{{Key: operator, Value: bson.D{{Key: "$polygon", Value: polygon}}}},
+				"g",
+				bson.D{{operator, bson.D{{"$polygon", polygon}}}},
 			}}
 			c.cases = append(c.cases, question{
 				name: fmt.Sprint(l.name, " ", operator, " ", places),

@@ -34,19 +34,19 @@ type reply struct {
 func diagnosticReplies() []reply {
 	aggregate := func(coll any, stage string, arg any) bson.D {
 		return bson.D{
-			{Key: "aggregate", Value: coll},
-			{Key: "pipeline", Value: bson.A{bson.D{{Key: stage, Value: arg}}}},
-			{Key: "cursor", Value: bson.D{}},
+			{"aggregate", coll},
+			{"pipeline", bson.A{bson.D{{stage, arg}}}},
+			{"cursor", bson.D{}},
 		}
 	}
 	one := func(name string, arg any, more ...bson.E) bson.D {
-		return append(bson.D{{Key: name, Value: arg}}, more...)
+		return append(bson.D{{name, arg}}, more...)
 	}
 	all := bson.D{
-		{Key: "latencyStats", Value: bson.D{{Key: "histograms", Value: true}}},
-		{Key: "storageStats", Value: bson.D{}},
-		{Key: "count", Value: bson.D{}},
-		{Key: "queryExecStats", Value: bson.D{}},
+		{"latencyStats", bson.D{{"histograms", true}}},
+		{"storageStats", bson.D{}},
+		{"count", bson.D{}},
+		{"queryExecStats", bson.D{}},
 	}
 	return []reply{
 		{"$collStats", "", aggregate("c", "$collStats", all)},
@@ -56,12 +56,12 @@ func diagnosticReplies() []reply {
 		{"buildInfo", "admin", one("buildInfo", 1)},
 		{"collStats", "", one("collStats", "c")},
 		{"connPoolStats", "admin", one("connPoolStats", 1)},
-		{"connectionStatus", "admin", one("connectionStatus", 1, bson.E{Key: "showPrivileges", Value: true})},
+		{"connectionStatus", "admin", one("connectionStatus", 1, bson.E{"showPrivileges", true})},
 		{"currentOp", "admin", one("currentOp", 1)},
 		{"dataSize", "", one("dataSize", "recorded.c")},
-		{"dbStats", "", one("dbStats", 1, bson.E{Key: "freeStorage", Value: 1})},
+		{"dbStats", "", one("dbStats", 1, bson.E{"freeStorage", 1})},
 		{"explain", "", one("explain",
-			bson.D{{Key: "find", Value: "c"}, {Key: "filter", Value: bson.D{{Key: "a", Value: 3}}}})},
+			bson.D{{"find", "c"}, {"filter", bson.D{{"a", 3}}}})},
 		{"getCmdLineOpts", "admin", one("getCmdLineOpts", 1)},
 		{"getDefaultRWConcern", "admin", one("getDefaultRWConcern", 1)},
 		{"getDiagnosticData", "admin", one("getDiagnosticData", 1)},
@@ -78,8 +78,8 @@ func diagnosticReplies() []reply {
 		{"serverStatus", "admin", one("serverStatus", 1)},
 		{"top", "admin", one("top", 1)},
 		{"validate", "", one("validate", "c")},
-		{"validateDBMetadata", "admin", one("validateDBMetadata", 1, bson.E{Key: "apiParameters", Value: bson.D{
-			{Key: "version", Value: "1"}, {Key: "strict", Value: true}, {Key: "deprecationErrors", Value: true},
+		{"validateDBMetadata", "admin", one("validateDBMetadata", 1, bson.E{"apiParameters", bson.D{
+			{"version", "1"}, {"strict", true}, {"deprecationErrors", true},
 		}})},
 		{"whatsmyuri", "admin", one("whatsmyuri", 1)},
 	}
@@ -211,19 +211,19 @@ func setUpShapes(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	var docs []any
 	for i := range 100 {
-		docs = append(docs, bson.D{{Key: "a", Value: i % 10}, {Key: "b", Value: i}})
+		docs = append(docs, bson.D{{"a", i % 10}, {"b", i}})
 	}
 	if _, err := db.Collection("c").InsertMany(t.Context(), docs); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []bson.D{{{Key: "a", Value: 1}}, {{Key: "a", Value: 1}, {Key: "b", Value: 1}}} {
+	for _, key := range []bson.D{{{"a", 1}}, {{"a", 1}, {"b", 1}}} {
 		if _, err := db.Collection("c").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: key}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 3 { // so that a plan is cached
 		if err := db.Collection("c").
-			FindOne(t.Context(), bson.D{{Key: "a", Value: 3}, {Key: "b", Value: 13}}).Err(); err != nil {
+			FindOne(t.Context(), bson.D{{"a", 3}, {"b", 13}}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,13 +44,13 @@ func TestSortKeys(t *testing.T) {
 	t.Parallel()
 	c := class{file: "sortkeys.txt", grouped: true, setup: func(t *testing.T, db *mongo.Database) {
 		t.Helper()
-		must(t, db, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: bson.A{
-			bson.D{{Key: "_id", Value: 1}, {Key: "a", Value: 5}, {Key: "b", Value: "x"}, {Key: "c", Value: 1}},
-			bson.D{{Key: "_id", Value: 2}, {Key: "a", Value: 4}, {Key: "b", Value: "y"}, {Key: "c", Value: 1}},
-			bson.D{{Key: "_id", Value: 3}, {Key: "a", Value: 3}, {Key: "b", Value: "w"}, {Key: "c", Value: 2}},
+		must(t, db, bson.D{{"insert", "c"}, {"documents", bson.A{
+			bson.D{{"_id", 1}, {"a", 5}, {"b", "x"}, {"c", 1}},
+			bson.D{{"_id", 2}, {"a", 4}, {"b", "y"}, {"c", 1}},
+			bson.D{{"_id", 3}, {"a", 3}, {"b", "w"}, {"c", 2}},
 		}}})
-		must(t, db, bson.D{{Key: "create", Value: "v"}, {Key: "viewOn", Value: "c"}, {Key: "pipeline", Value: bson.A{
-			bson.D{{Key: "$sort", Value: bson.D{{Key: "a", Value: 1}}}},
+		must(t, db, bson.D{{"create", "v"}, {"viewOn", "c"}, {"pipeline", bson.A{
+			bson.D{{"$sort", bson.D{{"a", 1}}}},
 		}}})
 	}}
 	for first, head := range sortKeyFirst {

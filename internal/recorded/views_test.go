@@ -42,11 +42,11 @@ func TestFindOnViews(t *testing.T) {
 		t.Helper()
 		var docs bson.A
 		for i, a := range []int{2, 3, 1} {
-			docs = append(docs, bson.D{{Key: "_id", Value: i}, {Key: "a", Value: a}, {Key: "t", Value: bson.A{4, 5}}})
+			docs = append(docs, bson.D{{"_id", i}, {"a", a}, {"t", bson.A{4, 5}}})
 		}
-		must(t, db, bson.D{{Key: "insert", Value: "c"}, {Key: "documents", Value: docs}})
-		must(t, db, bson.D{{Key: "createIndexes", Value: "c"}, {Key: "indexes", Value: bson.A{
-			bson.D{{Key: "key", Value: bson.D{{Key: "a", Value: 1}}}, {Key: "name", Value: "a"}},
+		must(t, db, bson.D{{"insert", "c"}, {"documents", docs}})
+		must(t, db, bson.D{{"createIndexes", "c"}, {"indexes", bson.A{
+			bson.D{{"key", bson.D{{"a", 1}}}, {"name", "a"}},
 		}}})
 		for name, stages := range viewPipelines {
 			var view bson.D

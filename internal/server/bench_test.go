@@ -74,21 +74,21 @@ func readFloor(nc net.Conn, buf []byte) ([]byte, error) {
 func floorReplies(b *testing.B) (hello, ok []byte) {
 	b.Helper()
 	hello, err := bson.Marshal(bson.D{
-		{Key: "isWritablePrimary", Value: true},
-		{Key: "ismaster", Value: true},
-		{Key: "helloOk", Value: true},
-		{Key: "maxBsonObjectSize", Value: int32(16 << 20)},
-		{Key: "maxMessageSizeBytes", Value: int32(48000000)},
-		{Key: "maxWriteBatchSize", Value: int32(100000)},
-		{Key: "logicalSessionTimeoutMinutes", Value: int32(30)},
-		{Key: "minWireVersion", Value: int32(0)},
-		{Key: "maxWireVersion", Value: int32(25)},
-		{Key: "ok", Value: 1.0},
+		{"isWritablePrimary", true},
+		{"ismaster", true},
+		{"helloOk", true},
+		{"maxBsonObjectSize", int32(16 << 20)},
+		{"maxMessageSizeBytes", int32(48000000)},
+		{"maxWriteBatchSize", int32(100000)},
+		{"logicalSessionTimeoutMinutes", int32(30)},
+		{"minWireVersion", int32(0)},
+		{"maxWireVersion", int32(25)},
+		{"ok", 1.0},
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	ok, err = bson.Marshal(bson.D{{Key: "ok", Value: 1.0}})
+	ok, err = bson.Marshal(bson.D{{"ok", 1.0}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func benchPing(b *testing.B, dialer options.ContextDialer, clients int) {
 	defer func() { _ = client.Disconnect(context.Background()) }()
 	ctx := context.Background()
 	db := client.Database("admin")
-	ping := bson.D{{Key: "ping", Value: 1}}
+	ping := bson.D{{"ping", 1}}
 	if err := db.RunCommand(ctx, ping).Err(); err != nil {
 		b.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func BenchmarkReplies(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := client.Database("bench").
-					RunCommand(context.Background(), bson.D{{Key: "large", Value: 1}}).Err(); err != nil {
+					RunCommand(context.Background(), bson.D{{"large", 1}}).Err(); err != nil {
 					b.Fatal(err)
 				}
 			}

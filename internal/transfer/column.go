@@ -200,7 +200,7 @@ func parseValue(cell, rounds string) (any, error) {
 }
 
 func formatJSON(v bson.RawValue, _ string) (string, bool) {
-	text, err := bson.MarshalExtJSON(bson.D{{Key: "v", Value: v}}, false, false)
+	text, err := bson.MarshalExtJSON(bson.D{{"v", v}}, false, false)
 	if err != nil {
 		return "", false
 	}

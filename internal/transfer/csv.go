@@ -135,7 +135,7 @@ func (r *csvReader) Next() (bson.Raw, int, error) {
 // put sets the value at a path, and creates the documents on the way.
 func put(doc bson.D, path []string, v any) bson.D {
 	if len(path) == 1 {
-		return append(doc, bson.E{Key: path[0], Value: v})
+		return append(doc, bson.E{path[0], v})
 	}
 	for i := range doc {
 		if inner, ok := doc[i].Value.(bson.D); ok && doc[i].Key == path[0] {
@@ -143,7 +143,7 @@ func put(doc bson.D, path []string, v any) bson.D {
 			return doc
 		}
 	}
-	return append(doc, bson.E{Key: path[0], Value: put(bson.D{}, path[1:], v)})
+	return append(doc, bson.E{path[0], put(bson.D{}, path[1:], v)})
 }
 
 // csvWriter writes the columns of documents.

@@ -212,14 +212,14 @@ func (im *Importer) key(doc bson.Raw) bson.D {
 	for _, field := range im.UpsertFields {
 		v, err := doc.LookupErr(splitPath(field)...)
 		if err != nil {
-			filter = append(filter, bson.E{Key: field, Value: bson.D{{Key: "$exists", Value: false}}})
+			filter = append(filter, bson.E{field, bson.D{{"$exists", false}}})
 			continue
 		}
-		equal := bson.D{{Key: "$eq", Value: v}}
+		equal := bson.D{{"$eq", v}}
 		if v.Type == bson.TypeNull {
-			equal = append(equal, bson.E{Key: "$exists", Value: true}) // null alone would also find missing fields
+			equal = append(equal, bson.E{"$exists", true}) // null alone would also find missing fields
 		}
-		filter = append(filter, bson.E{Key: field, Value: equal})
+		filter = append(filter, bson.E{field, equal})
 	}
 	return filter
 }

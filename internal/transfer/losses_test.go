@@ -138,7 +138,7 @@ func TestSingleEmptyCell(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, v := range []any{"x", "", nil, "y"} {
-		doc, _ := bson.Marshal(bson.D{{Key: "a", Value: v}})
+		doc, _ := bson.Marshal(bson.D{{"a", v}})
 		if err := w.Write(doc); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestCellsOfColumns(t *testing.T) {
 			`"{""$binary"":{""base64"":""AQ=="",""subType"":""04""}}"`,
 		},
 	} {
-		got, err := export(t, CSV, WriterOptions{Columns: []string{c.column}}, bson.D{{Key: "a", Value: c.value}})
+		got, err := export(t, CSV, WriterOptions{Columns: []string{c.column}}, bson.D{{"a", c.value}})
 		if _, cell, _ := strings.Cut(got, "\n"); err != nil || cell != c.want+"\n" {
 			t.Errorf("%v in %s: %q, %v, want %q", c.value, c.column, cell, err, c.want)
 		}
@@ -184,16 +184,16 @@ func TestCellsOfColumns(t *testing.T) {
 func TestNamesLikeExtendedJSON(t *testing.T) {
 	t.Parallel()
 	for _, v := range []any{
-		bson.D{{Key: "$numberInt", Value: "5"}},
-		bson.D{{Key: "$date", Value: "hello"}},
-		bson.A{bson.D{{Key: "$uuid", Value: "c8edabc3-f738-4ca3-b68d-ab92a91478a3"}}},
+		bson.D{{"$numberInt", "5"}},
+		bson.D{{"$date", "hello"}},
+		bson.A{bson.D{{"$uuid", "c8edabc3-f738-4ca3-b68d-ab92a91478a3"}}},
 		bson.DBPointer{DB: `a"b`},
 		bson.Binary{Subtype: bson.TypeBinaryBinaryOld},
-		bson.CodeWithScope{Scope: bson.D{{Key: "x", Value: bson.D{{Key: "$oid", Value: "0123456789abcdef01234567"}}}}},
+		bson.CodeWithScope{Scope: bson.D{{"x", bson.D{{"$oid", "0123456789abcdef01234567"}}}}},
 	} {
 		for _, canonical := range []bool{true, false} {
 			text, err := export(t, JSON, WriterOptions{Canonical: canonical},
-				bson.D{{Key: "_id", Value: int32(7)}, {Key: "a", Value: v}})
+				bson.D{{"_id", int32(7)}, {"a", v}})
 			if err == nil || !strings.Contains(err.Error(), `"7"`) || !strings.Contains(err.Error(), `field "a"`) {
 				t.Errorf("%v was exported as %s: %v", v, text, err)
 			}
@@ -201,11 +201,11 @@ func TestNamesLikeExtendedJSON(t *testing.T) {
 	}
 	for _, v := range []any{
 		"$5",
-		bson.D{{Key: "$ref", Value: "x"}, {Key: "$id", Value: 1}},
-		bson.D{{Key: "$gt", Value: 5}},
-		bson.D{{Key: "$regex", Value: "a"}},
+		bson.D{{"$ref", "x"}, {"$id", 1}},
+		bson.D{{"$gt", 5}},
+		bson.D{{"$regex", "a"}},
 	} {
-		if _, err := export(t, JSON, WriterOptions{}, bson.D{{Key: "a", Value: v}}); err != nil {
+		if _, err := export(t, JSON, WriterOptions{}, bson.D{{"a", v}}); err != nil {
 			t.Errorf("%v: %v", v, err)
 		}
 	}
@@ -235,7 +235,7 @@ func TestReadErrorsAreNoEnd(t *testing.T) {
 func TestCanonicalJSONKeepsEveryType(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		want, err := bson.Marshal(bson.D{{Key: "_id", Value: 1}, {Key: "v", Value: anyValue(3).Draw(t, "v")}})
+		want, err := bson.Marshal(bson.D{{"_id", 1}, {"v", anyValue(3).Draw(t, "v")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +321,7 @@ func anyValue(depth int) *rapid.Generator[any] {
 		case 15:
 			return bson.CodeWithScope{
 				Code:  bson.JavaScript(line.Draw(t, "code")),
-				Scope: bson.D{{Key: line.Draw(t, "name"), Value: text.Draw(t, "value")}},
+				Scope: bson.D{{line.Draw(t, "name"), text.Draw(t, "value")}},
 			}
 		default:
 			if depth == 0 {
@@ -333,7 +333,7 @@ func anyValue(depth int) *rapid.Generator[any] {
 			}
 			doc := bson.D{}
 			for _, v := range values {
-				doc = append(doc, bson.E{Key: line.Draw(t, "name"), Value: v})
+				doc = append(doc, bson.E{line.Draw(t, "name"), v})
 			}
 			return doc
 		}

@@ -83,7 +83,7 @@ func isRisky(v bson.RawValue) bool {
 // keeps reports whether a value stays the same when it is written as canonical Extended JSON and
 // read again.
 func keeps(v bson.RawValue) bool {
-	doc, err := bson.Marshal(bson.D{{Key: "v", Value: v}})
+	doc, err := bson.Marshal(bson.D{{"v", v}})
 	if err != nil {
 		return false
 	}

@@ -31,12 +31,12 @@ func export(t *testing.T, f Format, opts WriterOptions, doc bson.D) (string, err
 func TestTextThatIsNotUTF8(t *testing.T) {
 	t.Parallel()
 	for field, doc := range map[string]bson.D{
-		"a":    {{Key: "_id", Value: 7}, {Key: "a", Value: "x\xffy"}},
-		"b.c":  {{Key: "_id", Value: 7}, {Key: "b", Value: bson.D{{Key: "c", Value: "\xc3"}}}},
-		"b.0":  {{Key: "_id", Value: 7}, {Key: "b", Value: bson.A{"\xed\xa0\x80"}}},
-		`\xff`: {{Key: "_id", Value: 7}, {Key: "\xff", Value: 1}},
-		"r":    {{Key: "_id", Value: 7}, {Key: "r", Value: bson.Regex{Pattern: "\xff"}}},
-		"j":    {{Key: "_id", Value: 7}, {Key: "j", Value: bson.JavaScript("\xff")}},
+		"a":    {{"_id", 7}, {"a", "x\xffy"}},
+		"b.c":  {{"_id", 7}, {"b", bson.D{{"c", "\xc3"}}}},
+		"b.0":  {{"_id", 7}, {"b", bson.A{"\xed\xa0\x80"}}},
+		`\xff`: {{"_id", 7}, {"\xff", 1}},
+		"r":    {{"_id", 7}, {"r", bson.Regex{Pattern: "\xff"}}},
+		"j":    {{"_id", 7}, {"j", bson.JavaScript("\xff")}},
 	} {
 		for _, f := range []Format{JSON, JSONArray} {
 			_, err := export(t, f, WriterOptions{}, doc)
@@ -49,7 +49,7 @@ func TestTextThatIsNotUTF8(t *testing.T) {
 			}
 		}
 	}
-	doc := bson.D{{Key: "_id", Value: 7}, {Key: "a", Value: "x\xffy"}, {Key: "b", Value: bson.A{"\xff"}}}
+	doc := bson.D{{"_id", 7}, {"a", "x\xffy"}, {"b", bson.A{"\xff"}}}
 	text, err := export(t, CSV, WriterOptions{Columns: []string{"_id", "a"}}, doc)
 	if want := "_id,a\n7,x\xffy\n"; err != nil || text != want {
 		t.Errorf("CSV: %q, %v, want %q", text, err, want)

@@ -212,19 +212,19 @@ func TestRoundTrip(t *testing.T) {
 	d128, _ := bson.ParseDecimal128("1.50")
 	docs := []any{
 		bson.D{
-			{Key: "_id", Value: id},
-			{Key: "i", Value: int32(1)},
-			{Key: "l", Value: int64(2)},
-			{Key: "f", Value: 2.0},
-			{Key: "d", Value: d128},
+			{"_id", id},
+			{"i", int32(1)},
+			{"l", int64(2)},
+			{"f", 2.0},
+			{"d", d128},
 		},
 		bson.D{
-			{Key: "s", Value: "a,\"b\"\n"},
-			{Key: "t", Value: bson.DateTime(1500)},
-			{Key: "n", Value: nil},
-			{Key: "b", Value: bson.Binary{Data: []byte{0, 255}}},
+			{"s", "a,\"b\"\n"},
+			{"t", bson.DateTime(1500)},
+			{"n", nil},
+			{"b", bson.Binary{Data: []byte{0, 255}}},
 		},
-		bson.D{{Key: "o", Value: bson.D{{Key: "x", Value: true}}}, {Key: "a", Value: bson.A{int32(1), "x"}}},
+		bson.D{{"o", bson.D{{"x", true}}}, {"a", bson.A{int32(1), "x"}}},
 	}
 	columns := []string{
 		"_id.objectid()", "i.int32()", "l.int64()", "f.double()", "d.decimal()", "s.string()",
@@ -261,9 +261,9 @@ func TestRoundTrip(t *testing.T) {
 				want, _ := bson.Marshal(doc)
 				if f == CSV && i == 1 { // CSV has no null
 					want, _ = bson.Marshal(bson.D{
-						{Key: "s", Value: "a,\"b\"\n"},
-						{Key: "t", Value: bson.DateTime(1500)},
-						{Key: "b", Value: bson.Binary{Data: []byte{0, 255}}},
+						{"s", "a,\"b\"\n"},
+						{"t", bson.DateTime(1500)},
+						{"b", bson.Binary{Data: []byte{0, 255}}},
 					})
 				}
 				if !bytes.Equal(got, want) {

@@ -123,8 +123,8 @@ func runInsert(t *testing.T, server *errortext.Server, lines []string) string {
 			func() bsonx.Value { return bsonx.String("new") }, func() (t, i uint32) { return 5, 6 })
 		if err != nil {
 			insert := bson.D{
-				{Key: "insert", Value: "c"},
-				{Key: "documents", Value: bson.A{raw(bsonxtest.ParseValue(t, line))}},
+				{"insert", "c"},
+				{"documents", bson.A{raw(bsonxtest.ParseValue(t, line))}},
 			}
 			out.WriteString(server.Of(t, err, insert) + "\n")
 			continue
@@ -144,11 +144,11 @@ func compareNoCase(a, b bsonx.Value) int {
 
 // asUpdate returns the command that applies an update to the only document of a collection.
 func asUpdate(u, filters bsonx.Value, upsert bool, query bsonx.Doc) bson.D {
-	statement := bson.D{{Key: "q", Value: bson.Raw(query)}, {Key: "u", Value: raw(u)}, {Key: "upsert", Value: upsert}}
+	statement := bson.D{{"q", bson.Raw(query)}, {"u", raw(u)}, {"upsert", upsert}}
 	if !filters.IsMissing() {
-		statement = append(statement, bson.E{Key: "arrayFilters", Value: raw(filters)})
+		statement = append(statement, bson.E{"arrayFilters", raw(filters)})
 	}
-	return bson.D{{Key: "update", Value: "c"}, {Key: "updates", Value: bson.A{statement}}}
+	return bson.D{{"update", "c"}, {"updates", bson.A{statement}}}
 }
 
 // askAbout prints the server's result for an update of a document. A document without an _id gets

@@ -180,7 +180,7 @@ func put(in any, path []string, v any) any {
 			return doc
 		}
 	}
-	return append(doc, bson.E{Key: path[0], Value: put(nil, path[1:], v)})
+	return append(doc, bson.E{path[0], put(nil, path[1:], v)})
 }
 
 // Value is a value of a type of BSON.

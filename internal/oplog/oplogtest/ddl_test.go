@@ -6,26 +6,26 @@ import (
 )
 
 func (w *workload) create() {
-	command := bson.D{{Key: "create", Value: w.coll()}}
+	command := bson.D{{"create", w.coll()}}
 	options := pick(w, "options",
 		bson.D{},
-		bson.D{{Key: "capped", Value: true}, {Key: "size", Value: 150}},
-		bson.D{{Key: "capped", Value: true}, {Key: "size", Value: 4096}, {Key: "max", Value: 3}},
+		bson.D{{"capped", true}, {"size", 150}},
+		bson.D{{"capped", true}, {"size", 4096}, {"max", 3}},
 		bson.D{{
-			Key:   "clusteredIndex",
-			Value: bson.D{{Key: "key", Value: bson.D{{Key: "_id", Value: 1}}}, {Key: "unique", Value: true}},
+			"clusteredIndex",
+			bson.D{{"key", bson.D{{"_id", 1}}}, {"unique", true}},
 		}},
 		bson.D{
-			{Key: "viewOn", Value: w.coll()},
-			{Key: "pipeline", Value: bson.A{bson.D{{Key: "$match", Value: bson.D{{Key: "x", Value: 1}}}}}},
+			{"viewOn", w.coll()},
+			{"pipeline", bson.A{bson.D{{"$match", bson.D{{"x", 1}}}}}},
 		},
-		bson.D{{Key: "collation", Value: bson.D{{Key: "locale", Value: "en"}, {Key: "strength", Value: 2}}}},
-		bson.D{{Key: "validator", Value: bson.D{{Key: "x", Value: bson.D{{Key: "$ne", Value: "s"}}}}}},
-		bson.D{{Key: "changeStreamPreAndPostImages", Value: bson.D{{Key: "enabled", Value: true}}}},
-		bson.D{{Key: "timeseries", Value: bson.D{{Key: "timeField", Value: "t"}, {Key: "metaField", Value: "m"}}}},
+		bson.D{{"collation", bson.D{{"locale", "en"}, {"strength", 2}}}},
+		bson.D{{"validator", bson.D{{"x", bson.D{{"$ne", "s"}}}}}},
+		bson.D{{"changeStreamPreAndPostImages", bson.D{{"enabled", true}}}},
+		bson.D{{"timeseries", bson.D{{"timeField", "t"}, {"metaField", "m"}}}},
 		bson.D{
-			{Key: "timeseries", Value: bson.D{{Key: "timeField", Value: "t"}}},
-			{Key: "expireAfterSeconds", Value: 1 << 30},
+			{"timeseries", bson.D{{"timeField", "t"}}},
+			{"expireAfterSeconds", 1 << 30},
 		},
 	)
 	_ = w.run(w.ctx, w.db(), append(command, options...))
@@ -33,10 +33,10 @@ func (w *workload) create() {
 
 func (w *workload) drop() {
 	if pick(w, "database", false, false, false, true) {
-		_ = w.run(w.ctx, w.db(), bson.D{{Key: "dropDatabase", Value: 1}})
+		_ = w.run(w.ctx, w.db(), bson.D{{"dropDatabase", 1}})
 		return
 	}
-	_ = w.run(w.ctx, w.db(), bson.D{{Key: "drop", Value: w.coll()}})
+	_ = w.run(w.ctx, w.db(), bson.D{{"drop", w.coll()}})
 }
 
 func (w *workload) rename() {
@@ -46,72 +46,72 @@ func (w *workload) rename() {
 		to = w.db()
 	}
 	_ = w.run(w.ctx, "admin", bson.D{
-		{Key: "renameCollection", Value: from + "." + w.coll()},
-		{Key: "to", Value: to + "." + w.coll()},
-		{Key: "dropTarget", Value: rapid.Bool().Draw(w.T, "dropTarget")},
+		{"renameCollection", from + "." + w.coll()},
+		{"to", to + "." + w.coll()},
+		{"dropTarget", rapid.Bool().Draw(w.T, "dropTarget")},
 	})
 }
 
 func (w *workload) capped() {
-	size := bson.E{Key: "size", Value: pick(w, "size", 100, 200, 4096)}
+	size := bson.E{"size", pick(w, "size", 100, 200, 4096)}
 	if rapid.Bool().Draw(w.T, "convert") {
-		_ = w.run(w.ctx, w.db(), bson.D{{Key: "convertToCapped", Value: w.coll()}, size})
+		_ = w.run(w.ctx, w.db(), bson.D{{"convertToCapped", w.coll()}, size})
 		return
 	}
 	_ = w.run(w.ctx, w.db(),
-		bson.D{{Key: "cloneCollectionAsCapped", Value: w.coll()}, {Key: "toCollection", Value: w.coll()}, size})
+		bson.D{{"cloneCollectionAsCapped", w.coll()}, {"toCollection", w.coll()}, size})
 }
 
 func (w *workload) modify() {
 	options := pick(w, "modify",
-		bson.D{{Key: "validator", Value: bson.D{}}},
+		bson.D{{"validator", bson.D{}}},
 		bson.D{
-			{Key: "validator", Value: bson.D{{Key: "y", Value: bson.D{{Key: "$ne", Value: 1}}}}},
-			{Key: "validationAction", Value: "warn"},
+			{"validator", bson.D{{"y", bson.D{{"$ne", 1}}}}},
+			{"validationAction", "warn"},
 		},
-		bson.D{{Key: "changeStreamPreAndPostImages", Value: bson.D{{Key: "enabled", Value: true}}}},
-		bson.D{{Key: "changeStreamPreAndPostImages", Value: bson.D{{Key: "enabled", Value: false}}}},
-		bson.D{{Key: "cappedSize", Value: 120}},
-		bson.D{{Key: "cappedMax", Value: 2}},
-		bson.D{{Key: "expireAfterSeconds", Value: 1 << 29}},
-		bson.D{{Key: "expireAfterSeconds", Value: "off"}},
-		bson.D{{Key: "timeseries", Value: bson.D{{Key: "granularity", Value: "hours"}}}},
-		bson.D{{Key: "viewOn", Value: w.coll()}, {Key: "pipeline", Value: bson.A{}}},
-		bson.D{{Key: "index", Value: bson.D{{Key: "name", Value: "x"}, {Key: "hidden", Value: true}}}},
-		bson.D{{Key: "index", Value: bson.D{{Key: "name", Value: "x"}, {Key: "hidden", Value: false}}}},
-		bson.D{{Key: "index", Value: bson.D{{Key: "name", Value: "ttl"}, {Key: "expireAfterSeconds", Value: 77}}}},
+		bson.D{{"changeStreamPreAndPostImages", bson.D{{"enabled", true}}}},
+		bson.D{{"changeStreamPreAndPostImages", bson.D{{"enabled", false}}}},
+		bson.D{{"cappedSize", 120}},
+		bson.D{{"cappedMax", 2}},
+		bson.D{{"expireAfterSeconds", 1 << 29}},
+		bson.D{{"expireAfterSeconds", "off"}},
+		bson.D{{"timeseries", bson.D{{"granularity", "hours"}}}},
+		bson.D{{"viewOn", w.coll()}, {"pipeline", bson.A{}}},
+		bson.D{{"index", bson.D{{"name", "x"}, {"hidden", true}}}},
+		bson.D{{"index", bson.D{{"name", "x"}, {"hidden", false}}}},
+		bson.D{{"index", bson.D{{"name", "ttl"}, {"expireAfterSeconds", 77}}}},
 	)
-	_ = w.run(w.ctx, w.db(), append(bson.D{{Key: "collMod", Value: w.coll()}}, options...))
+	_ = w.run(w.ctx, w.db(), append(bson.D{{"collMod", w.coll()}}, options...))
 }
 
 func (w *workload) index() {
 	if rapid.Bool().Draw(w.T, "drop") {
 		_ = w.run(w.ctx, w.db(),
 			bson.D{
-				{Key: "dropIndexes", Value: w.coll()},
-				{Key: "index", Value: pick(w, "index", "x", "ttl", "u", "*")},
+				{"dropIndexes", w.coll()},
+				{"index", pick(w, "index", "x", "ttl", "u", "*")},
 			})
 		return
 	}
 	spec := pick(w, "spec",
-		bson.D{{Key: "key", Value: bson.D{{Key: "x", Value: 1}}}, {Key: "name", Value: "x"}},
+		bson.D{{"key", bson.D{{"x", 1}}}, {"name", "x"}},
 		bson.D{
-			{Key: "key", Value: bson.D{{Key: "x", Value: 1}}},
-			{Key: "name", Value: "u"},
-			{Key: "unique", Value: true},
+			{"key", bson.D{{"x", 1}}},
+			{"name", "u"},
+			{"unique", true},
 		},
 		bson.D{
-			{Key: "key", Value: bson.D{{Key: "t", Value: 1}}},
-			{Key: "name", Value: "ttl"},
-			{Key: "expireAfterSeconds", Value: 1 << 29},
+			{"key", bson.D{{"t", 1}}},
+			{"name", "ttl"},
+			{"expireAfterSeconds", 1 << 29},
 		},
 		bson.D{
-			{Key: "key", Value: bson.D{{Key: "y", Value: -1}, {Key: "x", Value: 1}}},
-			{Key: "name", Value: "yx"},
-			{Key: "sparse", Value: true},
+			{"key", bson.D{{"y", -1}, {"x", 1}}},
+			{"name", "yx"},
+			{"sparse", true},
 		},
 	)
-	_ = w.run(w.ctx, w.db(), bson.D{{Key: "createIndexes", Value: w.coll()}, {Key: "indexes", Value: bson.A{spec}}})
+	_ = w.run(w.ctx, w.db(), bson.D{{"createIndexes", w.coll()}, {"indexes", bson.A{spec}}})
 }
 
 // results runs commands that write their results into a collection.
@@ -119,28 +119,28 @@ func (w *workload) results() {
 	to := w.coll()
 	if rapid.Bool().Draw(w.T, "mapReduce") {
 		_ = w.run(w.ctx, w.db(), bson.D{
-			{Key: "mapReduce", Value: w.coll()},
-			{Key: "map", Value: "function() { emit(this.x, 1) }"},
-			{Key: "reduce", Value: "function(k, v) { return Array.sum(v) }"},
-			{Key: "out", Value: bson.D{{Key: pick(w, "action", "replace", "merge", "reduce"), Value: to}}},
+			{"mapReduce", w.coll()},
+			{"map", "function() { emit(this.x, 1) }"},
+			{"reduce", "function(k, v) { return Array.sum(v) }"},
+			{"out", bson.D{{pick(w, "action", "replace", "merge", "reduce"), to}}},
 		})
 		return
 	}
 	last := pick(w, "stage",
-		bson.D{{Key: "$out", Value: to}},
-		bson.D{{Key: "$out", Value: bson.D{{Key: "db", Value: w.db()}, {Key: "coll", Value: to}}}},
-		bson.D{{Key: "$out", Value: bson.D{
-			{Key: "db", Value: "a"},
-			{Key: "coll", Value: to},
-			{Key: "timeseries", Value: bson.D{{Key: "timeField", Value: "t"}}},
+		bson.D{{"$out", to}},
+		bson.D{{"$out", bson.D{{"db", w.db()}, {"coll", to}}}},
+		bson.D{{"$out", bson.D{
+			{"db", "a"},
+			{"coll", to},
+			{"timeseries", bson.D{{"timeField", "t"}}},
 		}}},
-		bson.D{{Key: "$merge", Value: to}},
+		bson.D{{"$merge", to}},
 	)
 	_ = w.run(w.ctx, w.db(),
 		bson.D{
-			{Key: "aggregate", Value: w.coll()},
-			{Key: "pipeline", Value: bson.A{last}},
-			{Key: "cursor", Value: bson.D{}},
+			{"aggregate", w.coll()},
+			{"pipeline", bson.A{last}},
+			{"cursor", bson.D{}},
 		})
 }
 
@@ -148,18 +148,18 @@ func (w *workload) results() {
 func (w *workload) series() {
 	coll := w.coll()
 	if pick(w, "delete", false, false, false, true) {
-		q := pick(w, "which", bson.D{}, bson.D{{Key: "m", Value: 1}},
-			bson.D{{Key: "t", Value: bson.D{{Key: "$lt", Value: w.at()}}}})
+		q := pick(w, "which", bson.D{}, bson.D{{"m", 1}},
+			bson.D{{"t", bson.D{{"$lt", w.at()}}}})
 		_ = w.run(w.ctx, w.db(),
 			bson.D{
-				{Key: "delete", Value: coll},
-				{Key: "deletes", Value: bson.A{bson.D{{Key: "q", Value: q}, {Key: "limit", Value: 0}}}},
+				{"delete", coll},
+				{"deletes", bson.A{bson.D{{"q", q}, {"limit", 0}}}},
 			})
 		return
 	}
 	docs := bson.A{}
 	for range rapid.IntRange(1, 5).Draw(w.T, "measurements") {
-		docs = append(docs, bson.D{{Key: "t", Value: w.at()}, {Key: "m", Value: w.id() % 2}, {Key: "v", Value: w.id()}})
+		docs = append(docs, bson.D{{"t", w.at()}, {"m", w.id() % 2}, {"v", w.id()}})
 	}
-	_ = w.run(w.ctx, w.db(), bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: docs}})
+	_ = w.run(w.ctx, w.db(), bson.D{{"insert", coll}, {"documents", docs}})
 }

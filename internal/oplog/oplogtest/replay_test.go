@@ -148,10 +148,10 @@ func (w *workload) step() {
 }
 
 func (w *workload) doc() bson.D {
-	d := bson.D{{Key: "_id", Value: w.id()}}
+	d := bson.D{{"_id", w.id()}}
 	for _, field := range []string{"x", "y", "l"} {
 		if rapid.Bool().Draw(w.T, field) {
-			d = append(d, bson.E{Key: field, Value: w.value()})
+			d = append(d, bson.E{field, w.value()})
 		}
 	}
 	return d
@@ -161,16 +161,16 @@ func (w *workload) doc() bson.D {
 const text = "a text of some length"
 
 func (w *workload) value() any {
-	return pick[any](w, "value", 1, 2.5, "s", bson.A{1, 2, 3}, bson.A{bson.D{{Key: "k", Value: 1}}},
-		bson.A{text, bson.D{{Key: "k", Value: text}, {Key: "m", Value: 1}}, 3},
-		bson.D{{Key: "k", Value: 1}, {Key: "m", Value: text}}, nil)
+	return pick[any](w, "value", 1, 2.5, "s", bson.A{1, 2, 3}, bson.A{bson.D{{"k", 1}}},
+		bson.A{text, bson.D{{"k", text}, {"m", 1}}, 3},
+		bson.D{{"k", 1}, {"m", text}}, nil)
 }
 
 // change draws an update.
 func (w *workload) change() any {
 	field := pick(w, "field", "x", "y", "l", "x.k", "l.0", "l.1.k", "l.1.m", "new")
 	set := func(operator string, v any) any {
-		return bson.D{{Key: operator, Value: bson.D{{Key: field, Value: v}}}}
+		return bson.D{{operator, bson.D{{field, v}}}}
 	}
 	switch pick(w, "operator", "$set", "$unset", "$inc", "$push", "$pop", "$rename", "pipeline",
 		"shorten", "dots", "replace") {
@@ -187,34 +187,34 @@ func (w *workload) change() any {
 	case "pipeline":
 		return bson.A{
 			bson.D{{
-				Key:   "$set",
-				Value: bson.D{{Key: "x", Value: "$y"}, {Key: "l", Value: bson.A{"$x", 1}}},
+				"$set",
+				bson.D{{"x", "$y"}, {"l", bson.A{"$x", 1}}},
 			}},
-			bson.D{{Key: "$unset", Value: "y"}},
+			bson.D{{"$unset", "y"}},
 		}
 	case "dots": // paths whose dots are ambiguous
 		dotted := bson.D{{
-			Key: "$setField",
-			Value: bson.D{
-				{Key: "field", Value: "p.q"},
-				{Key: "input", Value: "$$ROOT"},
-				{Key: "value", Value: w.id()},
+			"$setField",
+			bson.D{
+				{"field", "p.q"},
+				{"input", "$$ROOT"},
+				{"value", w.id()},
 			},
 		}}
 		return bson.A{
-			bson.D{{Key: "$replaceWith", Value: dotted}},
-			bson.D{{Key: "$set", Value: bson.D{{Key: "r.0", Value: w.id()}, {Key: "r.t", Value: text}}}},
+			bson.D{{"$replaceWith", dotted}},
+			bson.D{{"$set", bson.D{{"r.0", w.id()}, {"r.t", text}}}},
 		}
 	case "shorten":
 		array := bson.D{{
-			Key: "$cond",
-			Value: bson.A{
-				bson.D{{Key: "$isArray", Value: "$l"}},
-				bson.D{{Key: "$slice", Value: bson.A{"$l", 2}}},
+			"$cond",
+			bson.A{
+				bson.D{{"$isArray", "$l"}},
+				bson.D{{"$slice", bson.A{"$l", 2}}},
 				bson.A{text, text, 1, 2},
 			},
 		}}
-		return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "l", Value: array}}}}}
+		return bson.A{bson.D{{"$set", bson.D{{"l", array}}}}}
 	case "replace":
 		return append(bson.D{}, w.doc()[1:]...)
 	default:
@@ -223,53 +223,53 @@ func (w *workload) change() any {
 }
 
 func (w *workload) filter() bson.D {
-	return pick(w, "filter", bson.D{{Key: "_id", Value: w.id()}}, bson.D{{Key: "x", Value: 1}}, bson.D{})
+	return pick(w, "filter", bson.D{{"_id", w.id()}}, bson.D{{"x", 1}}, bson.D{})
 }
 
 func (w *workload) write() { _ = w.run(w.ctx, w.db(), w.writeCommand()) }
 
 func (w *workload) writeCommand() bson.D {
 	coll := w.coll()
-	ordered := bson.E{Key: "ordered", Value: rapid.Bool().Draw(w.T, "ordered")}
+	ordered := bson.E{"ordered", rapid.Bool().Draw(w.T, "ordered")}
 	switch pick(w, "write", "insert", "insert", "update", "update", "delete", "findAndModify") {
 	case "insert":
 		docs := bson.A{}
 		for range rapid.IntRange(1, 4).Draw(w.T, "documents") {
 			docs = append(docs, w.doc())
 		}
-		return bson.D{{Key: "insert", Value: coll}, {Key: "documents", Value: docs}, ordered}
+		return bson.D{{"insert", coll}, {"documents", docs}, ordered}
 	case "update":
 		updates := bson.A{}
 		for range rapid.IntRange(1, 2).Draw(w.T, "updates") {
 			updates = append(updates, bson.D{
-				{Key: "q", Value: w.filter()},
-				{Key: "u", Value: w.change()},
-				{Key: "multi", Value: rapid.Bool().Draw(w.T, "multi")},
-				{Key: "upsert", Value: rapid.Bool().Draw(w.T, "upsert")},
+				{"q", w.filter()},
+				{"u", w.change()},
+				{"multi", rapid.Bool().Draw(w.T, "multi")},
+				{"upsert", rapid.Bool().Draw(w.T, "upsert")},
 			})
 		}
-		return bson.D{{Key: "update", Value: coll}, {Key: "updates", Value: updates}, ordered}
+		return bson.D{{"update", coll}, {"updates", updates}, ordered}
 	case "delete":
 		return bson.D{
-			{Key: "delete", Value: coll},
-			{Key: "deletes", Value: bson.A{bson.D{
-				{Key: "q", Value: w.filter()},
-				{Key: "limit", Value: pick(w, "limit", 0, 1)},
+			{"delete", coll},
+			{"deletes", bson.A{bson.D{
+				{"q", w.filter()},
+				{"limit", pick(w, "limit", 0, 1)},
 			}}},
 		}
 	default:
 		if rapid.Bool().Draw(w.T, "remove") {
 			return bson.D{
-				{Key: "findAndModify", Value: coll},
-				{Key: "query", Value: w.filter()},
-				{Key: "remove", Value: true},
+				{"findAndModify", coll},
+				{"query", w.filter()},
+				{"remove", true},
 			}
 		}
 		return bson.D{
-			{Key: "findAndModify", Value: coll},
-			{Key: "query", Value: w.filter()},
-			{Key: "update", Value: w.change()},
-			{Key: "upsert", Value: rapid.Bool().Draw(w.T, "upsert")},
+			{"findAndModify", coll},
+			{"query", w.filter()},
+			{"update", w.change()},
+			{"upsert", rapid.Bool().Draw(w.T, "upsert")},
 		}
 	}
 }
@@ -289,7 +289,7 @@ func (w *workload) transaction() {
 	for range rapid.IntRange(1, 4).Draw(w.T, "statements") {
 		command := w.writeCommand()
 		if pick(w, "create", false, false, true) {
-			command = bson.D{{Key: "create", Value: w.coll()}}
+			command = bson.D{{"create", w.coll()}}
 		}
 		if w.run(ctx, db, command) != nil {
 			break

@@ -39,7 +39,7 @@ func (r *Replica) Applied() int { return r.applied }
 // the store.
 func (r *Replica) CatchUp(ctx context.Context, client *mongo.Client) error {
 	log := client.Database(oplog.DB).Collection(oplog.Collection)
-	cursor, err := log.Find(ctx, bson.D{{Key: "ts", Value: bson.D{{Key: "$gt", Value: r.last}}}})
+	cursor, err := log.Find(ctx, bson.D{{"ts", bson.D{{"$gt", r.last}}}})
 	if err != nil {
 		return err
 	}

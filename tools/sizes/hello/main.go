@@ -27,7 +27,7 @@ func run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	words := db.Client().Database("app").Collection("words")
-	if _, err := words.InsertOne(ctx, bson.D{{Key: "text", Value: "hello, world"}}); err != nil {
+	if _, err := words.InsertOne(ctx, bson.D{{"text", "hello, world"}}); err != nil {
 		return fmt.Errorf("insert: %w", err)
 	}
 	var doc struct{ Text string }
