@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -22,17 +21,12 @@ func DeleteCommands() []command.Definition {
 		Name: "delete", Help: "Removes documents.",
 		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
 		Run:        runDelete, Parses: true, Silent: true, Retryable: true, Kind: "remove", Counter: command.CountNone,
-		Fields: []command.Field{
+		Fields: append([]command.Field{
 			{Name: "deletes", Type: command.Array, Required: true, Sequence: true, Fields: deleteFields},
 			{Name: "ordered", Type: command.Bool},
 			{Name: "let", Type: command.Object},
 			{Name: "bypassDocumentValidation", Type: command.SafeBool},
-			{Name: "stmtId", Type: command.Int},
-			{Name: "stmtIds", Type: command.Array},
-			command.CollectionUUID,
-			command.EncryptionInformation,
-			command.IsTimeseriesNamespace,
-		},
+		}, statementFields...),
 	}}
 }
 
@@ -94,47 +88,22 @@ func (s *deleteSpec) setLimit(v bsonx.Value) error {
 }
 
 func runDelete(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
-	name, err := req.CollectionName()
+	name, specs, sc, err := prepareStatements(req, "deletes", nil, parseDeleteSpec)
 	if err != nil {
-		return err
-	}
-	if err := catalog.CheckWrite(req.DB, name); err != nil {
-		return err
-	}
-	specs, err := parseStatements(req, "deletes", nil, parseDeleteSpec)
-	if err != nil {
-		return err
-	}
-	if err := checkBuckets(req, name); err != nil {
-		return err
-	}
-	sc, err := command.NewStatementScope(req, name)
-	if err != nil {
-		return err
-	}
-	if err := readStatements(req, len(specs)); err != nil {
 		return err
 	}
 	opts := singleCommit(req, writeOptions(req), len(specs) == 1 && !specs[0].multi)
 	opts.Retry.Of(retryable.Delete)
 	var total int64
 	var failures command.WriteErrors
-	tried := 0
-	for i := range specs {
-		tried++
+	tried, err := eachStatement(len(specs), opts.Ordered, &failures, func(i int) error {
 		specs[i].position = i
 		n, err := runDeleteSpec(ctx, req, sc, req.DB, name, &specs[i], opts)
 		total += n
-		if err == nil {
-			continue
-		}
-		if command.EndsCommand(err) {
-			return err
-		}
-		failures.Add(i, err)
-		if opts.Ordered {
-			break
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	req.Count(command.CountDelete, int64(tried))
 	req.Op.Debug.Deleted(total)

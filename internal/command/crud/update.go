@@ -3,7 +3,6 @@ package crud
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -26,18 +25,13 @@ func UpdateCommands() []command.Definition {
 		Name: "update", Help: "Changes, replaces or upserts documents.",
 		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
 		Run:        runUpdate, Parses: true, Silent: true, Retryable: true, Kind: "update", Counter: command.CountNone,
-		Fields: []command.Field{
+		Fields: append([]command.Field{
 			{Name: "updates", Type: command.Array, Required: true, Sequence: true, Fields: updateFields},
 			{Name: "ordered", Type: command.Bool},
 			{Name: "bypassDocumentValidation", Type: command.SafeBool},
 			{Name: "bypassEmptyTsReplacement", Type: command.OptionalBool, Unstable: true},
 			{Name: "let", Type: command.Object},
-			{Name: "stmtId", Type: command.Int},
-			{Name: "stmtIds", Type: command.Array},
-			command.CollectionUUID,
-			command.EncryptionInformation,
-			command.IsTimeseriesNamespace,
-		},
+		}, statementFields...),
 	}}
 }
 
@@ -108,64 +102,23 @@ func parseUpdateSpec(doc bsonx.Doc) (command.UpdateSpec, error) {
 var errSortedMulti = mongoerr.New(mongoerr.FailedToParse, "Cannot specify sort with multi=true")
 
 func runUpdate(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
-	name, err := req.CollectionName()
-	if err != nil {
-		return err
-	}
-	if err := catalog.CheckWrite(req.DB, name); err != nil {
-		return err
-	}
-	specs, err := parseStatements(req, "updates", req.Memory.Updates, parseUpdateSpec)
+	name, specs, sc, err := prepareStatements(req, "updates", req.Memory.Updates, parseUpdateSpec)
 	req.Memory.Updates = specs
 	if err != nil {
-		return err
-	}
-	if err := checkBuckets(req, name); err != nil {
-		return err
-	}
-	sc, err := command.NewStatementScope(req, name)
-	if err != nil {
-		return err
-	}
-	if err := readStatements(req, len(specs)); err != nil {
 		return err
 	}
 	run := updateRun{req: req, scope: sc, name: name, opts: writeOptions(req)}
 	run.opts = singleCommit(req, run.opts, len(specs) == 1 && !specs[0].Multi)
 	run.opts.Retry.Of(retryable.Update)
-	tried := 0
-	for i := range specs {
-		tried++
-		run.one(ctx, i, &specs[i])
-		if run.fatal != nil {
-			return run.fatal
-		}
-		if len(run.errors.Items) > 0 && run.opts.Ordered {
-			break
-		}
+	tried, err := eachStatement(len(specs), run.opts.Ordered, &run.errors, func(i int) error {
+		return run.one(ctx, i, &specs[i])
+	})
+	if err != nil {
+		return err
 	}
 	req.Count(command.CountUpdate, int64(tried))
 	run.report(reply)
 	return nil
-}
-
-// parseStatements parses the statements of a write command before any of them runs. It appends them to out, which is
-// empty.
-func parseStatements[T any](req *command.Request, field string, out []T, parse func(doc bsonx.Doc) (T, error)) ([]T, error) {
-	n := req.DocumentCount(field)
-	if err := checkBatch(n); err != nil {
-		return out, req.Malformed(err)
-	}
-	out = slices.Grow(out, n)
-	err := req.Documents(field, func(_ int, doc bsonx.Doc) error {
-		if err := command.CheckStrictStatement(req, field, doc); err != nil {
-			return err
-		}
-		s, err := parse(doc)
-		out = append(out, s)
-		return err
-	})
-	return out, req.Malformed(err)
 }
 
 // updateRun executes the statements of an update command.
@@ -178,7 +131,6 @@ type updateRun struct {
 	modified int64
 	upserted []upserted
 	errors   command.WriteErrors
-	fatal    error
 }
 
 type upserted struct {
@@ -186,17 +138,12 @@ type upserted struct {
 	id    bsonx.Value
 }
 
-func (r *updateRun) one(ctx context.Context, i int, spec *command.UpdateSpec) {
+// one runs a statement. The changes of a statement that fails are not counted, as in MongoDB.
+func (r *updateRun) one(ctx context.Context, i int, spec *command.UpdateSpec) error {
 	spec.Position = i
 	res, err := runUpdateSpec(ctx, r.req, r.scope, r.req.DB, r.name, spec, r.opts)
 	if err != nil {
-		// What a failed statement has changed is not counted, as in MongoDB.
-		if command.EndsCommand(err) {
-			r.fatal = err
-		} else {
-			r.errors.Add(i, err)
-		}
-		return
+		return err
 	}
 	r.n += res.Matched
 	r.modified += res.Modified
@@ -204,6 +151,7 @@ func (r *updateRun) one(ctx context.Context, i int, spec *command.UpdateSpec) {
 		r.n++
 		r.upserted = append(r.upserted, upserted{i, res.UpsertedID})
 	}
+	return nil
 }
 
 func (r *updateRun) report(reply *bsonx.Builder) {
