@@ -73,7 +73,7 @@ func TestPolygonsByEdges(t *testing.T) {
 			t.Errorf("intersects: %v, s2 says %v", got, intersects)
 		}
 	})
-	if len(counts) < 3 {
+	if len(counts) < 3 && !testing.Short() { // the short form draws 20 pairs
 		t.Errorf("the polygons were too alike: %v", counts)
 	}
 }
