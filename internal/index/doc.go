@@ -29,8 +29,10 @@
 // gives and how key ranges are scanned (packages plan and exec), or which documents a partial index
 // covers (the caller decides).
 //
-// An index type (kind.go) is a Generator that fills Keys, and the Pattern of the fields in the
-// keys. Compile makes both from the catalog's specification. To add a type, add a Kind and its
-// compiler to the tables there. Code that reads entries must check with Field.Holds that a field
-// holds plain values, because only Ordered fields do.
+// An index type is a Definition: its name, its properties, and the function that makes a Generator
+// from the catalog's specification. To add a type, write its file with its Definition, like
+// hashed.go, and add that to the table in definition.go. A type that stores an image of each value,
+// as a hash is one, only gives the function Image: the generator and the planner's bounds exist.
+// Code that reads entries must check with Field.Holds that a field holds plain values, because only
+// Ordered fields do.
 package index

@@ -16,14 +16,6 @@ import (
 // their type. It fails if the operation r ends. r may be nil.
 func HashedKey(v bsonx.Value, r *interrupt.Running) (int64, error) { return hashOf(v, false, r) }
 
-// HashOf returns the value that a hashed index stores for v. It is HashedKey except for decimals
-// with a fraction. MongoDB rounds decimals but truncates doubles, so that a query for a decimal
-// does not find the equal double. HashOf gives equal values the same hash.
-func HashOf(v bsonx.Value) bsonx.Value {
-	n, _ := hashOf(v, true, nil) // fails only if an operation ends
-	return bsonx.Int64(n)
-}
-
 func hashOf(v bsonx.Value, truncate bool, r *interrupt.Running) (int64, error) {
 	var room [128]byte
 	h := keyHash{input: room[:4], truncate: truncate, watch: interrupt.Watch{Running: r}} // the seed

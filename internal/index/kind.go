@@ -1,7 +1,6 @@
 package index
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -9,10 +8,11 @@ import (
 )
 
 // Kind says what a field of an index holds.
-type Kind uint8
+type Kind int8
 
-// The kinds of fields. The zero value, Ordered, is for a field that holds the values at its path in
-// their order.
+// The kinds of fields that other packages know. A type of index without special rules has no
+// constant: its kind is its position in the table of definitions. The zero value, Ordered, is for a
+// field that holds the values at its path in their order.
 const (
 	// Ordered fields hold the values at a path, ascending or descending.
 	Ordered Kind = iota
@@ -27,17 +27,13 @@ const (
 	Plane
 	// Sphere fields hold cells of a sphere ("2dsphere").
 	Sphere
-	kinds
 )
-
-// kindNames are the string values of key patterns that select a kind.
-var kindNames = [kinds]string{Hashed: "hashed", Text: "text", Plane: "2d", Sphere: "2dsphere"}
 
 // FieldKind returns the kind of a field of a key pattern. The pattern was validated when the index
 // was created.
 func FieldKind(path string, v bsonx.Value) Kind {
 	if v.Type == bsonx.TypeString {
-		return Kind(max(slices.Index(kindNames[:], v.Str()), 0))
+		return max(kindNamed(v.Str()), Ordered)
 	}
 	if path == "$**" || strings.HasSuffix(path, ".$**") {
 		return Wildcard
@@ -73,33 +69,6 @@ type Generator interface {
 	// Generate adds the keys of doc to out: sorted, without duplicates, and with the multikey
 	// paths. The caller has reset out.
 	Generate(doc bsonx.Doc, out *Keys) error
-}
-
-// compilers make the generators, by the kind of the index.
-var compilers = [kinds]func(Spec) (Pattern, Generator, error){
-	Ordered:  compileOrdered,
-	Hashed:   compileHashed,
-	Wildcard: compileWildcard,
-	Text:     compileText,
-	Plane:    compilePlane,
-	Sphere:   compileSphere,
-}
-
-// Kinds returns the index types by their user-visible names.
-func Kinds() []string {
-	out := kindNames
-	out[Ordered], out[Wildcard] = "ascending and descending", "wildcard ($**)"
-	return out[:]
-}
-
-// Compile returns the generator of an index, and the fields of its keys. Each field is one value in
-// a key. The fields are the fields of the key pattern, or others that the index type derives from
-// them.
-func Compile(s Spec) (Pattern, Generator, error) { return compilers[KindOf(s.Key)](s) }
-
-func compileOrdered(s Spec) (Pattern, Generator, error) {
-	p := fieldsOf(s.Key)
-	return p, NewKeyGen(p, s.Sparse, s.Collation), nil
 }
 
 // fieldsOf returns the fields of a key pattern unchanged.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/geo"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -52,6 +53,16 @@ func GridOf(options bsonx.Doc) geo.Grid {
 		g.Min, g.Max = low, high
 	}
 	return g
+}
+
+func planeDefinition() Definition {
+	return Definition{
+		Name: "2d", Compile: compilePlane,
+		Properties: Properties{
+			ByPaths: feature.No, Bounded: feature.Yes, Equality: feature.No,
+			Unique: feature.Yes, ArrayPaths: feature.No,
+		},
+	}
 }
 
 func compilePlane(s Spec) (Pattern, Generator, error) {

@@ -3,6 +3,7 @@ package index
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/geo"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -24,6 +25,16 @@ type sphereGen struct {
 type sphereField struct {
 	keyField
 	isGeo bool
+}
+
+func sphereDefinition() Definition {
+	return Definition{
+		Name: "2dsphere", Compile: compileSphere,
+		Properties: Properties{
+			ByPaths: feature.No, Bounded: feature.Yes, Equality: feature.No,
+			Unique: feature.Yes, ArrayPaths: feature.Yes,
+		},
+	}
 }
 
 func compileSphere(s Spec) (Pattern, Generator, error) {

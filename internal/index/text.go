@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/text"
 )
@@ -41,6 +42,16 @@ type extraField struct {
 	path  string
 	parts []string
 	desc  bool
+}
+
+func textDefinition() Definition {
+	return Definition{
+		Name: "text", Compile: compileText,
+		Properties: Properties{
+			ByPaths: feature.No, Bounded: feature.No, Equality: feature.No,
+			Unique: feature.Yes, ArrayPaths: feature.No,
+		},
+	}
 }
 
 func compileText(s Spec) (Pattern, Generator, error) {

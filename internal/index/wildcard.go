@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -28,6 +29,16 @@ type wildcardGen struct {
 	desc          bool
 	paths         *pathFilter
 	collation     *collation.Collator
+}
+
+func wildcardDefinition() Definition {
+	return Definition{
+		Title: "wildcard ($**)", Compile: compileWildcard,
+		Properties: Properties{
+			ByPaths: feature.No, Bounded: feature.No, Equality: feature.No,
+			Unique: feature.No, ArrayPaths: feature.Yes,
+		},
+	}
 }
 
 func compileWildcard(s Spec) (Pattern, Generator, error) {

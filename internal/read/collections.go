@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/limits"
@@ -107,12 +108,11 @@ func (p *Pipelines) Indexed(db, name, path string, scalars bool) bool {
 	}
 	return path == "_id" || slices.ContainsFunc(c.Indexes, func(ix *table.Index) bool {
 		finds := false
-		switch first := ix.Pattern[0]; first.Kind {
-		case index.Ordered, index.Hashed:
+		switch first := ix.Pattern[0]; {
+		case first.Kind.Definition().Equality == feature.Yes:
 			finds = first.Path == path && (scalars || !ix.Sparse)
-		case index.Wildcard:
+		case first.Kind == index.Wildcard:
 			finds = scalars && index.NewWildcardPaths(ix.Key, ix.Spec).Has(path)
-		default:
 		}
 		return finds && ix.PartialFilter == nil && ix.Ready && !ix.Hidden
 	})

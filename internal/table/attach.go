@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/changelog"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -141,7 +142,7 @@ func (a *attacher) index(e *catalog.Index, previous *Collection, co *collation.C
 		return nil, err
 	}
 	ix := &Index{Index: e, Pattern: pattern, keygen: keygen, Collation: co}
-	ix.byPaths = ix.Kind() == index.Ordered || ix.Kind() == index.Hashed
+	ix.byPaths = ix.Kind().Definition().ByPaths == feature.Yes
 	if p != nil {
 		ix.multikey, ix.uses = p.multikey, p.uses
 	} else {

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -73,7 +74,7 @@ func checkConversion(req *command.Request, ix *catalog.Index, set map[string]bso
 	case hasUnique && !unique.Truthy():
 		return false, mongoerr.New(mongoerr.BadValue, "collMod does not support converting an index to 'unique: false'")
 	}
-	if kind := index.KindOf(ix.Key); (hasUnique || prepare.Truthy()) && (kind == index.Hashed || kind == index.Wildcard) {
+	if (hasUnique || prepare.Truthy()) && index.KindOf(ix.Key).Definition().Unique == feature.No {
 		return false, cannotCreate("Index '%s' is of a type that cannot be unique", ix.Name)
 	}
 	return hasUnique && !ix.Unique, nil

@@ -17,16 +17,13 @@ import (
 
 // The codes of MongoDB's checks of index specifications.
 const (
-	codeHashedUnique          = mongoerr.Code(16764)
-	codeTwoHashed             = mongoerr.Code(31303)
+	codeUniqueImages          = mongoerr.Code(16764)
+	codeTwoImages             = mongoerr.Code(31303)
 	codeTwoWildcards          = mongoerr.Code(7246201)
 	codeWildcardOverlap       = mongoerr.Code(7246204)
 	codeExpressionInIndexSpec = mongoerr.Code(51271)
 	codePositionalInIndexSpec = mongoerr.Code(31324)
 )
-
-// indexKinds are the index types that a key pattern can name as a string.
-var indexKinds = map[string]bool{"text": true, "2d": true, "2dsphere": true, "hashed": true}
 
 // indexSpec is a specification of createIndexes that was checked.
 type indexSpec struct {
@@ -42,7 +39,8 @@ type indexSpec struct {
 	hidden    bool
 	clustered bool
 	wildcard  bool
-	hashed    int // fields
+	images    int    // fields that hold images of values, as hashes
+	imageType string // the type of these fields
 	// text are the options that a text index has beside others, with their defaults.
 	text bsonx.Doc
 	// collation is normalised; missing where the collection's default is meant.
@@ -209,7 +207,7 @@ func (s *indexSpec) checkKey() error {
 	case n > limits.IndexFields:
 		return cannotCreate("Index key pattern has %d fields; the limit is %d", n, limits.IndexFields)
 	}
-	wildcards, hashed := 0, 0
+	wildcards, images := 0, 0
 	for it := s.key.Iter(); it.Next(); {
 		path := string(it.Key())
 		kind, err := indexDirection(path, it.Value())
@@ -226,21 +224,28 @@ func (s *indexSpec) checkKey() error {
 		switch {
 		case wildcard && kind == "":
 			wildcards++
-		case kind == "hashed":
-			hashed++
+		case holdsImages(kind):
+			images++
+			s.imageType = kind
 		}
 	}
-	s.wildcard, s.hashed = wildcards > 0, hashed
+	s.wildcard, s.images = wildcards > 0, images
 	switch {
 	case wildcards > 1:
 		return mongoerr.New(codeTwoWildcards, "Index Key can contain only one wildcard index field")
-	case s.wildcard && hashed > 0:
+	case s.wildcard && images > 0:
 		return cannotCreate("Can't use more than one index plugin for a single index.")
 	}
 	if s.wildcard {
 		return s.checkWildcardOverlap()
 	}
 	return nil
+}
+
+// holdsImages reports whether the fields of a type of index hold images of values.
+func holdsImages(kind string) bool {
+	def := index.Named(kind)
+	return def != nil && def.Image != nil
 }
 
 // indexDirection checks the value of a key pattern's field and returns its special type, if it has one.
@@ -254,7 +259,7 @@ func indexDirection(path string, v bsonx.Value) (kind string, err error) {
 		case kind == columnstore && path != "$**": // checkColumnstore refuses it
 		case kind == "geoHaystack":
 			return "", cannotCreate("GeoHaystack indexes cannot be created in version 5.0 and above")
-		case !indexKinds[kind]:
+		case index.Named(kind) == nil:
 			return "", cannotCreate("Unknown index plugin '%s'", kind)
 		}
 		return kind, nil
@@ -335,10 +340,11 @@ func (s *indexSpec) checkBuild() error {
 		return err
 	}
 	switch {
-	case s.hashed > 1:
-		return mongoerr.New(codeTwoHashed, "A maximum of one index field is allowed to be hashed but found %d for 'key' %s", s.hashed, bsonx.FormatShell(bsonx.Document(s.key)))
-	case s.hashed > 0 && s.unique && !s.clustered:
-		return mongoerr.New(codeHashedUnique, "Currently hashed indexes cannot guarantee uniqueness. Use a regular index.")
+	case s.images > 1:
+		return mongoerr.New(codeTwoImages, "A maximum of one index field is allowed to be %s but found %d for 'key' %s",
+			s.imageType, s.images, bsonx.FormatShell(bsonx.Document(s.key)))
+	case s.images > 0 && s.unique && !s.clustered:
+		return mongoerr.New(codeUniqueImages, "Currently %s indexes cannot guarantee uniqueness. Use a regular index.", s.imageType)
 	default:
 		return nil
 	}

@@ -79,8 +79,8 @@ func (p *Predicate) expressionBounds(x *indexinfo.Index, field int, c *collation
 	switch {
 	case x.Bits(field) != 0 || x.Wild != nil || x.Kind == index.Plane || mismatch && collation.Concerns(n.Value):
 		return b
-	case x.Fields[field].Kind == index.Hashed:
-		return p.hashedBounds(x, c)
+	case x.Fields[field].Kind.Definition().Image != nil:
+		return p.imageBounds(x, field, c)
 	case x.Fields[field].Kind != index.Ordered:
 		return b
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -47,8 +48,8 @@ func (cq *Query) BoundsOn(p *Predicate, x *indexinfo.Index, field int) *Bounds {
 	switch {
 	case p.Expression:
 		return p.expressionBounds(x, field, c)
-	case x.Fields[field].Kind == index.Hashed:
-		return p.hashedBounds(x, c)
+	case x.Fields[field].Kind.Definition().Image != nil:
+		return p.imageBounds(x, field, c)
 	case indexinfo.IsGeo(x.Fields[field]) || x.Kind == index.Plane:
 		return p.geoBounds(x, field)
 	}
@@ -150,12 +151,7 @@ func (c *Conjunction) Split(n filter.Node) {
 
 // IsBoundBy reports whether predicates on a path can bound an index field.
 func IsBoundBy(f index.Field, path string) bool {
-	switch f.Kind {
-	case index.Ordered, index.Hashed, index.Plane, index.Sphere:
-		return f.Path == path
-	default:
-		return false
-	}
+	return f.Path == path && f.Kind.Definition().Bounded == feature.Yes
 }
 
 // Bounds reports whether a predicate is about the values that a field holds.

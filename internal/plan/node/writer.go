@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
@@ -200,10 +201,8 @@ func (w *Writer) indexKeys(x *indexinfo.Index) {
 		b.Doc("collation", x.Collation.Spec())
 	}
 	b.Bool("isMultiKey", x.IsMultikey())
-	switch x.Kind {
-	case index.Hashed, index.Text, index.Plane:
-		return // MongoDB does not know which paths were arrays
-	default:
+	if x.Kind.Definition().ArrayPaths == feature.No {
+		return
 	}
 	b.StartDocField("multiKeyPaths")
 	for i, f := range x.Fields {

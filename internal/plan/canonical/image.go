@@ -6,43 +6,49 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/filter"
-	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/plan/bounds"
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// hashedBounds are the bounds of a predicate on a field that holds hashes. Different values can
-// have one hash: the document must always be looked at.
-func (p *Predicate) hashedBounds(x *indexinfo.Index, c *collation.Collator) *Bounds {
+// image is the function by which a field of an index stores values; see index.Definition.
+type image = func(v bsonx.Value, r *interrupt.Running) (bsonx.Value, error)
+
+// imageBounds returns the bounds that a predicate gives to a field that holds images of values.
+// Different values can have one image, so that the predicate must be tested on the document.
+func (p *Predicate) imageBounds(x *indexinfo.Index, field int, c *collation.Collator) *Bounds {
+	of := x.Fields[field].Kind.Definition().Image
 	b := &Bounds{made: true}
 	b.Tight = bounds.InexactFetch
 	mismatch := !x.Collation.Same(c)
 	switch n := p.Node.(type) {
 	case *filter.Compare:
 		if n.Op == filter.Eq {
-			b.Intervals, b.Ok = hashPoints([]bsonx.Value{n.Value}, c, mismatch)
+			b.Intervals, b.Ok = imagePoints(of, []bsonx.Value{n.Value}, c, mismatch)
 		}
 	case *filter.In:
 		if len(n.Regexes) == 0 {
-			b.Intervals, b.Ok = hashPoints(n.Values, c, mismatch)
+			b.Intervals, b.Ok = imagePoints(of, n.Values, c, mismatch)
 		}
 	case *filter.Exists:
 		b.Intervals, b.Ok = bounds.All, true
 	case *filter.Not:
 		if _, exists := n.Child.(*filter.Exists); exists {
-			b.Intervals, b.Ok = bounds.Intervals{bounds.Point(index.HashOf(bsonx.Null))}, true
+			null, err := of(bsonx.Null, nil)
+			b.Intervals, b.Ok = bounds.Intervals{bounds.Point(null)}, err == nil
 		}
 	case *filter.And, *filter.Or, *filter.ElemMatchObject, *filter.ElemMatchValue, *filter.Size,
 		*filter.Regex, *filter.Mod, *filter.Bits, *filter.Nor, *filter.TypeOf, *filter.Geo,
 		*filter.Where, *filter.Expr, *filter.AlwaysFalse, *filter.AlwaysTrue, *filter.GeoNear,
-		*filter.Text, *filter.SampleRate, *filter.JSONSchema: // a hash tells none of them
+		*filter.Text, *filter.SampleRate, *filter.JSONSchema: // an image tells none of them
 	}
 	b.Points = b.Intervals.IsPoints()
 	return b
 }
 
-// hashPoints are the hashes of values. Arrays have none: no document with one is in the index.
-func hashPoints(values []bsonx.Value, c *collation.Collator, mismatch bool) (bounds.Intervals, bool) {
+// imagePoints returns the images of values. Arrays have none: no document with an array is in the
+// index.
+func imagePoints(of image, values []bsonx.Value, c *collation.Collator, mismatch bool) (bounds.Intervals, bool) {
 	var arrays bounds.Intervals
 	points := make(bounds.Intervals, 0, len(values))
 	for _, v := range values {
@@ -56,7 +62,11 @@ func hashPoints(values []bsonx.Value, c *collation.Collator, mismatch bool) (bou
 			if err != nil {
 				return nil, false // too large a value for bounds
 			}
-			points = append(points, bounds.Point(index.HashOf(folded)))
+			v, err := of(folded, nil)
+			if err != nil {
+				return nil, false
+			}
+			points = append(points, bounds.Point(v))
 		}
 	}
 	slices.SortFunc(points, bounds.CompareLow)
