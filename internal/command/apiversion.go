@@ -12,12 +12,13 @@ import (
 // CodeAPIWithoutVersion is the error for API arguments without an API version.
 const CodeAPIWithoutVersion = mongoerr.Code(4886600)
 
-// API returns what the request says of the stable API.
+// API returns the request's stable API parameters: apiVersion, apiStrict and apiDeprecationErrors.
 func (g *Generic) API() session.API {
 	return session.API{Version: g.APIVersion, Strict: g.APIStrict.String(), Deprecation: g.APIDeprecation.String()}
 }
 
-// CheckStrictField refuses an argument that is outside the stable API under apiStrict.
+// CheckStrictField returns an error if the request sets apiStrict and the field f is not in the
+// stable API.
 func CheckStrictField(f *Field, g *Generic) error {
 	if f.Unstable && g.APIStrict == BoolTrue {
 		return mongoerr.New(mongoerr.APIStrictError, "BSON field '%s' is not allowed with apiStrict:true.", f.Name)
@@ -25,7 +26,8 @@ func CheckStrictField(f *Field, g *Generic) error {
 	return nil
 }
 
-// checkStrictSort refuses a sort by metadata that is outside the stable API.
+// checkStrictSort returns an error if a sort uses a $meta keyword that the stable API does not
+// have.
 func checkStrictSort(sort bsonx.Doc, vars *expr.Vars) error {
 	for it := sort.Iter(); it.Next(); {
 		if it.Value().Type != bsonx.TypeDocument {
@@ -40,7 +42,8 @@ func checkStrictSort(sort bsonx.Doc, vars *expr.Vars) error {
 	return nil
 }
 
-// CheckStrictStages refuses stages that are outside the stable API under apiStrict.
+// CheckStrictStages returns an error if the request sets apiStrict and a stage of the pipeline is
+// not in the stable API.
 func CheckStrictStages(stages bsonx.Value, g *Generic) error {
 	if g.APIStrict != BoolTrue {
 		return nil

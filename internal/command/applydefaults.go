@@ -5,8 +5,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// ImpliedConcern returns the write concern of commands without one where nothing was set: a
-// majority, unless the server was started with less, or is no member of a set.
+// ImpliedConcern returns the write concern that applies if neither the command nor
+// setDefaultRWConcern gave one. It is w: "majority". It is w: 1 if Deps.ImpliedOne is set or the
+// server is standalone. The second result is the same concern as a document.
 func (s *Service) ImpliedConcern() (WriteConcern, bsonx.Doc) {
 	if s.ImpliedOne || !s.Replicates() {
 		return WriteConcern{W: 1}, impliedOne
@@ -14,7 +15,7 @@ func (s *Service) ImpliedConcern() (WriteConcern, bsonx.Doc) {
 	return WriteConcern{W: -1, Mode: modeMajority, Majority: true}, impliedWrite
 }
 
-// Append appends the defaults and their sources as getDefaultRWConcern shows them.
+// Append appends the default concerns and their sources in the format of getDefaultRWConcern.
 func (d *RWDefaults) Append(s *Service, b *bsonx.Builder) {
 	read, readSource := d.read, "global"
 	if read == nil {

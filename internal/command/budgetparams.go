@@ -1,4 +1,4 @@
 package command
 
-// SortMemoryParam is the parameter with the memory of a sort, in bytes.
+// SortMemoryParam is the name of the parameter that limits the memory of one sort, in bytes.
 const SortMemoryParam = "internalQueryMaxBlockingSortMemoryUsageBytes"

@@ -7,14 +7,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// WrittenSpace is a namespace of a bulkWrite, with the time that each kind of operation took on
-// it. A kind without operations has a negative time.
+// WrittenSpace is a namespace of a bulkWrite with the time that each kind of operation took on it.
+// The time is negative for a kind that the bulkWrite did not use.
 type WrittenSpace struct {
 	Namespace
 	Took [bulkKinds]time.Duration
 }
 
-// WrittenSpaces are the namespaces of a bulkWrite without operations.
+// WrittenSpaces returns one WrittenSpace per namespace. All its times are negative: no operation
+// has run.
 func WrittenSpaces(spaces []Namespace) []WrittenSpace {
 	out := make([]WrittenSpace, len(spaces))
 	for i := range out {
@@ -23,10 +24,10 @@ func WrittenSpaces(spaces []Namespace) []WrittenSpace {
 	return out
 }
 
-// Namespace is one entry of nsInfo.
+// Namespace is one entry of the nsInfo array of a bulkWrite.
 type Namespace struct {
 	DB, Name string
-	UUID     bsonx.Value // that the collection must have; missing where that is not said
+	UUID     bsonx.Value // collectionUUID: the UUID that the collection must have; missing if the client gave none
 }
 
 // BulkKind is a kind of operation of a bulkWrite.
@@ -40,10 +41,10 @@ const (
 	bulkKinds
 )
 
-// Counter is the opcounter of operations of a kind.
+// Counter returns the opcounter that an operation of kind k adds to.
 func (k BulkKind) Counter() Counter { return [...]Counter{CountInsert, CountUpdate, CountDelete}[k] }
 
-// Traffic is as what top counts operations of a kind.
+// Traffic returns the column of the top command that an operation of kind k counts in.
 func (k BulkKind) Traffic() table.TrafficKind {
 	return [...]table.TrafficKind{table.TrafficInsert, table.TrafficUpdate, table.TrafficRemove}[k]
 }

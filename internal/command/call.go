@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// call is the working memory of one command; calls are pooled so that idle connections hold none.
+// call is the memory that one command needs while it runs. Calls are pooled, so an idle connection
+// holds no such memory.
 type call struct {
 	Req     Request
 	Builder bsonx.Builder
@@ -18,11 +19,11 @@ type call struct {
 	Memory  Workspace
 }
 
-// Workspace is what the most frequent commands work with. Nothing of it may be reachable after the
-// command has ended, but by a cursor that took it along; see TakeFind.
+// Workspace is memory that the most frequent commands reuse. After a command has ended, nothing may
+// refer to its Workspace. A cursor that stays open may keep its FindRun; see TakeFind.
 type Workspace struct {
 	find      *FindRun
-	used      bool // find is done with, and not yet cleared
+	used      bool // find was given back and must be cleared before its next use
 	Updates   []UpdateSpec
 	Scope     read.Scope
 	Statement write.UpdateStatement
@@ -30,14 +31,14 @@ type Workspace struct {
 	Retry     retryState
 }
 
-// FindRun is what a find works with: what is asked, and the cursor that answers.
+// FindRun is the memory of one find: its query, its plan source, and its cursor.
 type FindRun struct {
 	Query  query.Query
 	Source read.PlanSource
 	Cursor session.Cursor
 }
 
-// What an idle call holds on to.
+// The largest slices, in elements, that an idle call keeps for the next command.
 const (
 	maxKeptUpdates = 8
 	maxKeptDocs    = 64
@@ -60,7 +61,7 @@ func (p *callPool) Put(c *call) {
 	p.p.Put(c)
 }
 
-// forget lets go of what the memory refers to.
+// forget drops the references to the documents and sessions of the last command.
 func (m *Workspace) forget() {
 	m.forgetFind()
 	if len(m.Updates) > 0 {
@@ -79,7 +80,7 @@ func (m *Workspace) forget() {
 	}
 }
 
-// keep returns an empty slice with the memory of s, unless that is large.
+// keep returns an empty slice with the memory of s, or nil if s has a capacity over limit.
 func keep[T any](s []T, limit int) []T {
 	if cap(s) > limit {
 		return nil
@@ -87,7 +88,7 @@ func keep[T any](s []T, limit int) []T {
 	return s[:0]
 }
 
-// TakeFind returns the memory of a find. Give it back with GiveFind, unless a cursor keeps it.
+// TakeFind returns cleared memory for a find. Give it back with GiveFind, unless a cursor keeps it.
 func (m *Workspace) TakeFind() *FindRun {
 	m.forgetFind()
 	run := m.find
@@ -97,9 +98,9 @@ func (m *Workspace) TakeFind() *FindRun {
 	return run
 }
 
-// GiveFind gives the memory of a find back. The next find of the connection clears it.
+// GiveFind gives back the memory of a find. The next find that uses this Workspace clears it.
 func (m *Workspace) GiveFind(run *FindRun) {
-	m.find, m.used = run, true // the log of slow operations may ask it yet
+	m.find, m.used = run, true // not cleared yet: the slow operation log may still read it
 }
 
 func (m *Workspace) forgetFind() {

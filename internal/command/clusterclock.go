@@ -8,15 +8,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Where the two times stand in the fields of timesOfReply: from their beginning, and from their
-// end.
+// The offsets of the two timestamps in the fields of timesOfReply. clusterTimeAt counts from the
+// beginning of the fields, operationTimeAt from their end.
 const (
 	clusterTimeAt   = 1 + len("$clusterTime\x00") + 4 + 1 + len("clusterTime\x00")
 	operationTimeAt = 8
 )
 
-// timesOfReply is a document with the fields that AppendTimes appends. Without users nothing signs
-// the time: the key is 0.
+// timesOfReply is a template for AppendTimes, which overwrites both timestamps. The signature is
+// zero, because a server without users has no key to sign the time with.
 var timesOfReply = bsonx.NewDoc(
 	"$clusterTime", bsonx.NewDoc(
 		"clusterTime", bsonx.Timestamp(0, 0),
@@ -25,7 +25,7 @@ var timesOfReply = bsonx.NewDoc(
 	"operationTime", bsonx.Timestamp(0, 0),
 )
 
-// AppendTimes ends a reply of a replica set's member.
+// AppendTimes appends $clusterTime and operationTime to the reply of a replica set member.
 func (s *Service) AppendTimes(b *bsonx.Builder, op *session.Op) {
 	now := s.Order.Visible()
 	at := op.Stamp
@@ -38,5 +38,5 @@ func (s *Service) AppendTimes(b *bsonx.Builder, op *session.Op) {
 	binary.LittleEndian.PutUint64(b.Bytes()[b.Len()-operationTimeAt:], uint64(at))
 }
 
-// StampNow returns the least stamp of what happens now.
+// StampNow returns the smallest stamp of the current time.
 func (s *Service) StampNow() storage.Stamp { return storage.StampAt(s.settled.Now()) }

@@ -5,10 +5,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// ClusterParameter is a parameter of all members.
+// ClusterParameter is a parameter that setClusterParameter sets for all members of a replica set.
 type ClusterParameter struct {
 	Name string
-	// Parse reads a new value, which is set at the given time.
+	// Parse checks and parses a new value. at is the cluster time at which the parameter is set.
 	Parse func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error)
 	// Value returns the current value.
 	Value func(s *Service) clusterValue
@@ -16,13 +16,14 @@ type ClusterParameter struct {
 
 // clusterValue is the value of a cluster parameter. It is immutable.
 type clusterValue interface {
-	// Document returns the value as it is shown and stored.
+	// Document returns the value in the format of getClusterParameter, which is also the stored
+	// format.
 	Document() bsonx.Doc
-	// Hold makes this the current value.
+	// Hold makes this value the current one of the service s.
 	Hold(s *Service)
 }
 
-// ClusterTable has the cluster parameters.
+// ClusterTable lists all cluster parameters.
 var ClusterTable = [...]ClusterParameter{
 	{
 		changeStreamOptions, func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error) { return parseImagePolicy(doc, at) },

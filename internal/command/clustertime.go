@@ -6,14 +6,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// This file tells clients the time of the replica set, and takes in theirs: the cluster time is the greatest stamp that the
-// storage has given or heard of, the operation time of a reply the stamp of what the command wrote or may have read. A
-// client that sends the latter back as afterClusterTime reads what it has written and read before.
+// Cluster time: every reply tells the client two timestamps, and every request may carry one.
+// $clusterTime is the greatest stamp that the storage has assigned or that a client has sent.
+// operationTime is the stamp of the command's write, or of the newest state that the command may
+// have read. A client that sends operationTime back as afterClusterTime reads everything it has
+// written and read before.
 
-// maxClockDrift is by how many seconds clients may put the cluster time before the clock, by default.
+// maxClockDrift is the default of maxAcceptableLogicalClockDriftSecs: a client may send a cluster
+// time at most this many seconds ahead of the server's clock.
 const maxClockDrift = 365 * 24 * 3600
 
-// StampOf returns the stamp of a BSON timestamp.
+// StampOf converts a BSON timestamp to a stamp.
 func StampOf(v bsonx.Value) storage.Stamp { return storage.NewStamp(v.Timestamp()) }
 
 func setClusterTime(g *Generic, _ string, v bsonx.Value) error {

@@ -12,26 +12,26 @@ import (
 
 // ReadConcern is the parsed readConcern argument.
 type ReadConcern struct {
-	// Level is empty where none was sent; it then means "local".
+	// Level is empty if the request has no level. An empty level means "local".
 	Level string
-	// Given tells readConcern: {} from no readConcern.
+	// Given is true if the request has a readConcern, even an empty one.
 	Given bool
-	// Default says that the level is the default one that was set, not the client's.
+	// Default is true if Level comes from setDefaultRWConcern and not from the client.
 	Default bool
 
-	// AfterClusterTime and AtClusterTime are 0 where they were not sent.
+	// AfterClusterTime and AtClusterTime are 0 if the request does not have them.
 	AfterClusterTime storage.Stamp
 	AtClusterTime    storage.Stamp
 	hasAfterOpTime   bool
 }
 
-// IsEmpty reports whether the client has asked for nothing.
+// IsEmpty reports whether the read concern asks for nothing: no level, no time and no afterOpTime.
 func (rc *ReadConcern) IsEmpty() bool {
 	return rc.Level == "" && rc.AfterClusterTime == 0 && rc.AtClusterTime == 0 && !rc.hasAfterOpTime
 }
 
-// The read concern levels. On the only member of a set what was acknowledged is what a majority
-// has.
+// The read concern levels. The server is the only member of its set, so every acknowledged write is
+// also majority-committed.
 const (
 	LevelLocal        = "local"
 	levelAvailable    = "available"
@@ -43,27 +43,28 @@ const (
 // WriteConcern is the parsed writeConcern argument.
 type WriteConcern struct {
 	Given bool
-	// W is the number of members; -1 stands for Mode or Tags.
+	// W is the number of members. It is -1 if w is a mode or a document of tags.
 	W    int
 	Mode string
 	Tags bsonx.Doc
-	// Journal is j: true, Majority is w: "majority"; both make acknowledged writes survive the loss
-	// of power. NoJournal is j: false, with which a majority does not.
+	// Journal is j: true, Majority is w: "majority", NoJournal is j: false. Acknowledged writes
+	// survive a loss of power with Journal, or with Majority and without NoJournal.
 	Journal   bool
 	Majority  bool
 	NoJournal bool
 	Timeout   int64
-	// NoW says that a concern was given without w: that of the default is taken.
+	// NoW is true if the document has no w, so that the w of the default write concern applies.
 	NoW bool
 }
 
-// Named reports whether w is the name of a mode, which may be empty.
+// Named reports whether w is the name of a mode, which may be empty. An absent or null w counts as
+// an empty name outside a replica set.
 func (w *WriteConcern) Named() bool { return w.W == -1 && w.Tags == nil }
 
-// Unacknowledged reports w: 0.
+// Unacknowledged reports whether the client asked for w: 0, which means that it expects no result.
 func (w *WriteConcern) Unacknowledged() bool { return w.Given && w.W == 0 }
 
-// durable reports whether writes must survive the loss of power before they are acknowledged.
+// durable reports whether a write must survive a loss of power before it is acknowledged.
 func (w *WriteConcern) durable() bool { return w.Journal || w.Majority && !w.NoJournal }
 
 const modeMajority = "majority"
@@ -106,7 +107,8 @@ func setReadConcern(g *Generic, _ string, v bsonx.Value) error {
 	})
 }
 
-// provenances are where a concern may come from: routers send it along.
+// provenances are the valid values of the field provenance, in which a router tells the origin of a
+// concern.
 var provenances = []string{
 	"clientSupplied", "customDefault", "implicitDefault",
 	"getLastErrorDefaults", "internalWriteDefault",
@@ -130,7 +132,7 @@ func setTime(to *storage.Stamp, name string, v bsonx.Value) error {
 	return nil
 }
 
-// Check judges the combination of the fields.
+// Check returns an error if the fields of the read concern contradict each other.
 func (rc *ReadConcern) Check() error {
 	switch level := rc.Level; {
 	case rc.AfterClusterTime != 0 && rc.AtClusterTime != 0:
@@ -150,7 +152,8 @@ func (rc *ReadConcern) Check() error {
 	}
 }
 
-// ReadConcernUnsupported is the error of a read concern level that a command does not have.
+// ReadConcernUnsupported returns the error for a read concern level that the command does not
+// support. reason is the last part of its message.
 func ReadConcernUnsupported(command, level, reason string) error {
 	return mongoerr.New(mongoerr.InvalidOptions,
 		"Command %s does not support { readConcern: { level: \"%s\", provenance: \"clientSupplied\" } } :: caused by :: %s",
@@ -168,7 +171,7 @@ var writeConcernFields = []Field{
 	{Name: "provenance", Type: String},
 }
 
-// maxMembers is the largest number of replica set members.
+// maxMembers is the largest number of members of a replica set.
 const maxMembers = 50
 
 func setWriteConcern(g *Generic, _ string, v bsonx.Value) error {
@@ -221,10 +224,10 @@ func (w *WriteConcern) setW(v bsonx.Value) error {
 		w.W, w.Mode = -1, v.Str()
 		w.Majority = w.Mode == modeMajority
 	case v.Type == bsonx.TypeDocument:
-		w.W, w.Tags = -1, v.Doc() // a server outside a replica set takes them as w: 1
+		w.W, w.Tags = -1, v.Doc() // a standalone server treats tags as w: 1
 		return checkTags(w.Tags)
 	case w.NoW:
-		w.W = -1 // a server outside a replica set takes it as a mode
+		w.W = -1 // a standalone server treats null as a mode
 	default:
 		return mongoerr.New(mongoerr.FailedToParse, "w has to be a number, string, or object; found: %s", v.Type)
 	}
@@ -243,8 +246,8 @@ func checkTags(tags bsonx.Doc) error {
 	return nil
 }
 
-// Unmet returns the error that a write is acknowledged with that asks for more than a set of one
-// member can give, or nil.
+// Unmet returns the write concern error of a write that asks for more than a set of one member can
+// give: more members, tags, or an unknown mode. It returns nil if the set satisfies w.
 func (w *WriteConcern) Unmet() *mongoerr.Error {
 	var err *mongoerr.Error
 	switch {
@@ -261,7 +264,8 @@ func (w *WriteConcern) Unmet() *mongoerr.Error {
 	return err.WithInfo(bsonx.NewDoc("errInfo", bsonx.NewDoc("writeConcern", w.Document("clientSupplied"))))
 }
 
-// Document returns the write concern with where it came from, as errors and defaults show it.
+// Document returns the write concern as errors and defaults show it. If provenance is not empty,
+// the document has it.
 func (w *WriteConcern) Document(provenance string) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -293,8 +297,8 @@ var readPreferenceFields = []Field{
 	{Name: "hedge", Type: Object},
 }
 
-// setReadPreference checks a read preference. Every member may read here, so it has no further
-// effect.
+// setReadPreference checks a read preference and stores its mode. The mode decides nothing else,
+// because the only member serves all reads.
 func setReadPreference(g *Generic, _ string, v bsonx.Value) error {
 	tags, staleness := false, false
 	err := ParseFields("readPreference", v.Doc(), readPreferenceFields, func(i int, v bsonx.Value) error {

@@ -1,6 +1,7 @@
 package command
 
-// UnsupportedLevel tells why a command does not support a level; empty where it does.
+// UnsupportedLevel returns the reason why a command does not support a read concern level, or "" if
+// it supports the level.
 func UnsupportedLevel(d *Definition, level string) string {
 	switch {
 	case level == "" || level == LevelLocal || d.Snapshot:

@@ -10,41 +10,44 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// Conn is the state of a connection that commands see. Commands of one connection run one after
-// another; only they change it.
+// Conn is the part of a connection that commands use. The commands of a connection run one at a
+// time, and only they change it.
 type Conn struct {
 	ID     int64
 	Remote string
-	// Local is the address by which the client reaches the server.
+	// Local is the address of the server that the client has connected to.
 	Local string
-	// LocalOnly reports that the peer is on this machine: a loopback address, a Unix socket or
-	// memory.
+	// LocalOnly is true if the client is on this machine: it uses a loopback address, a Unix socket
+	// or memory.
 	LocalOnly bool
-	// User is the authenticated user, "" while there are none.
+	// User is the name of the authenticated user. It is always empty, because there are no users
+	// yet.
 	User string
 	Op   session.Op
-	// Output is where replies are built. The server releases what it holds.
+	// Output is the buffer for the documents of a reply. The server releases its memory.
 	Output read.Output
 
-	// Digest stands for the user in session ids.
+	// Digest identifies the user in session ids; see UserDigest.
 	Digest [32]byte
-	// metadata is the client document of the first hello.
+	// ClientMetadata is the client document of the first hello.
 	ClientMetadata bsonx.Doc
 	ClientApp      string
 	nextID         atomic.Int32
 
-	// What the last commands named: most connections name the same again and again.
+	// The names and the session of the last command. Most connections repeat them, so this saves a
+	// look-up.
 	lastDB, lastCollection string
 	LastCommand            *Entry
 	LastSession            *session.Session
 
-	scripting *read.Scripting // nil after a cursor took it
+	scripting *read.Scripting // JavaScript state of the next command; nil after a cursor took it over
 	Last      ending
 	Ids       idBlock
 	Tally     *Tally
 }
 
-// NewConn returns the state of a new connection and lists its operations until Release.
+// NewConn returns the state of a new connection. $currentOp lists its operations until Release is
+// called.
 func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn {
 	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, Digest: UserDigest(""), Output: read.Output{Held: s.Memory.Hold()}}
 	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
@@ -54,10 +57,11 @@ func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn 
 	return c
 }
 
-// Release forgets a connection that has ended.
+// Release removes a closed connection from the list of operations.
 func (s *Service) Release(c *Conn) { s.Ops.Remove(&c.Op) }
 
-// Database checks the name of a database and returns it as a string.
+// Database checks the name of a database and returns it as a string, without an allocation if the
+// last command used the same name.
 func (c *Conn) Database(name []byte) (string, error) {
 	if len(name) > 0 && string(name) == c.lastDB {
 		return c.lastDB, nil
@@ -70,7 +74,8 @@ func (c *Conn) Database(name []byte) (string, error) {
 	return db, nil
 }
 
-// Collection returns the name of a collection as a string.
+// Collection returns the name of a collection as a string, without an allocation if the last
+// command used the same name. It does not check the name.
 func (c *Conn) Collection(name []byte) string {
 	switch {
 	case string(name) == c.lastCollection:
@@ -82,14 +87,15 @@ func (c *Conn) Collection(name []byte) string {
 	return c.lastCollection
 }
 
-// RequestID returns the next number for a message to the client.
+// RequestID returns the request id of the next message to the client.
 func (c *Conn) RequestID() int32 { return c.nextID.Add(1) }
 
-// UserDigest returns the SHA-256 of the name of a user, which is a part of session ids. The digest
-// of "" stands for no user.
+// UserDigest returns the SHA-256 of a user's name, which is a part of session ids. The digest of
+// the empty name stands for no user.
 func UserDigest(user string) [32]byte { return sha256.Sum256([]byte(user)) }
 
-// Own completes an id that a client sent with its user, so that users never share sessions.
+// Own returns a session id that a client sent, completed with the digest of its user if it has
+// none. Sessions of different users therefore never have the same id.
 func (c *Conn) Own(id session.SessionID) session.SessionID {
 	if id.User == ([32]byte{}) {
 		id.User = c.Digest

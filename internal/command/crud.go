@@ -16,9 +16,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// This file holds what the commands that read and write documents have in common.
+// This file holds code that several commands share that read or write documents.
 
-// NewScope reads the command's let.
+// NewScope returns the scope for the expressions of a command, with the variables of its let.
 func NewScope(req *Request) (read.Scope, error) {
 	vars := req.BaseVars()
 	if req.StableAPI().APIStrict == BoolTrue {
@@ -32,14 +32,15 @@ func NewScope(req *Request) (read.Scope, error) {
 	switch req.Def.Name {
 	case "insert", "update", "delete", "findAndModify", "bulkWrite":
 		sc.Writes = true
-	case "count", "distinct": // as in MongoDB
+	case "count", "distinct": // MongoDB does not count these as uses of operators either
 		sc.Counts = false
 	}
 	return sc, err
 }
 
-// NewStatementScope returns the scope of a command of statements. A mistake in let, or a wrong
-// UUID, is then an error of each statement and not of the command.
+// NewStatementScope is NewScope for a command that has statements, such as update. An invalid let
+// or a wrong collectionUUID does not fail the command: the scope holds the error as Mistake, and
+// each statement reports it.
 func NewStatementScope(req *Request, name string) (read.Scope, error) {
 	sc, err := NewScope(req)
 	if err == nil {
@@ -52,8 +53,8 @@ func NewStatementScope(req *Request, name string) (read.Scope, error) {
 	return sc, nil
 }
 
-// WriteTarget checks the namespace of a write. It returns the collection that the write changes,
-// or nil if there is none yet. For a time series these are its buckets.
+// WriteTarget checks the namespace of a write and returns the collection that the write changes.
+// For a time series this is its bucket collection. It returns nil if the collection does not exist.
 func WriteTarget(r *Request, db, name string) (*table.Collection, error) {
 	if err := catalog.CheckDatabaseName(db); err != nil {
 		return nil, err
@@ -64,8 +65,8 @@ func WriteTarget(r *Request, db, name string) (*table.Collection, error) {
 	return ExistingTarget(r, db, name)
 }
 
-// ExistingTarget returns the collection that a write to an existing name changes, or nil if
-// there is none. Use WriteTarget for a name that may be new.
+// ExistingTarget returns the collection that a write to db.name changes, or nil if it does not
+// exist. It does not check the name: use WriteTarget for a collection that the write may create.
 func ExistingTarget(r *Request, db, name string) (*table.Collection, error) {
 	c, err := r.Reads().Lookup(db, name)
 	if err != nil {
@@ -74,8 +75,8 @@ func ExistingTarget(r *Request, db, name string) (*table.Collection, error) {
 	return WrittenTarget(r, c)
 }
 
-// WrittenTarget returns the collection that writes to c, which may be nil, change: the buckets of a
-// time series. It fails for a view.
+// WrittenTarget returns the collection that a write to c changes: c, or the buckets of a time
+// series. It returns nil if c is nil, and an error if c is a view or a virtual collection.
 func WrittenTarget(r *Request, c *table.Collection) (*table.Collection, error) {
 	switch {
 	case c == nil:
@@ -91,7 +92,8 @@ func WrittenTarget(r *Request, c *table.Collection) (*table.Collection, error) {
 	return c, nil
 }
 
-// EnsureTarget returns a collection to insert into, made if there is none.
+// EnsureTarget returns the collection that an insert into db.name changes, and creates it if it
+// does not exist.
 func EnsureTarget(r *Request, db, name string) (*table.Collection, error) {
 	var c *table.Collection
 	err := table.RetryOn(table.ErrChanged, func() (err error) {
@@ -102,7 +104,7 @@ func EnsureTarget(r *Request, db, name string) (*table.Collection, error) {
 			c, err = txn.Ensure(db, name)
 			return err
 		}
-		// Another client may be first, and make a view or a time series.
+		// Another client may create a view or a time series first.
 		if _, err := schema.Ensure(r.Service.Store, db, name); err != nil {
 			return err
 		}
@@ -111,8 +113,8 @@ func EnsureTarget(r *Request, db, name string) (*table.Collection, error) {
 	return c, err
 }
 
-// CheckWithout judges a statement on a collection that does not exist: a search for words has no
-// index there, and the hint of a scan may be wrong.
+// CheckWithout checks a statement on a collection that does not exist. It returns an error for a
+// $text query, because there is no text index, and for an invalid hint.
 func CheckWithout(db, name string, f *filter.Filter, hint bsonx.Value) error {
 	if f != nil && f.Text() != nil {
 		return query.NoTextIndex(db + "." + name)
@@ -120,11 +122,11 @@ func CheckWithout(db, name string, f *filter.Filter, hint bsonx.Value) error {
 	return query.CheckHint(hint)
 }
 
-// Lookup returns a collection or view of the request's database, or nil.
+// Lookup returns a collection or view of the request's database, or nil if it does not exist.
 func (r *Request) Lookup(name string) (*table.Collection, error) { return r.Reads().Lookup(r.DB, name) }
 
-// Durability turns the write concern into what a commit waits for: with j or a majority it
-// survives the loss of power.
+// Durability returns durable if the write concern requires that a commit survives a loss of power,
+// and storage.Buffered otherwise.
 func (r *Request) Durability(durable storage.Durability) storage.Durability {
 	if r.Generic.WriteConcern.durable() {
 		return durable
@@ -132,27 +134,29 @@ func (r *Request) Durability(durable storage.Durability) storage.Durability {
 	return storage.Buffered
 }
 
-// WriteErrors collects the errors of single documents or statements.
+// WriteErrors collects the errors of a write command's documents or statements.
 type WriteErrors struct {
 	Items []WriteError
 	told  ErrorText
 }
 
-// WriteError is the error of one document or statement of a command.
+// WriteError is the error of one document or statement of a write command.
 type WriteError struct {
 	Index int
 	Err   *mongoerr.Error
 }
 
-// Add adds the error of the statement or document with an index.
+// Add adds the error of the document or statement at position index.
 func (e *WriteErrors) Add(index int, err error) {
 	e.Items = append(e.Items, WriteError{index, e.told.Shortened(err)})
 }
 
-// ErrorText counts the errors of one command, and the bytes of their messages and details.
+// ErrorText counts the errors that a reply holds so far, and the bytes of their messages and
+// details.
 type ErrorText struct{ errors, text, info int }
 
-// Shortened returns the next error of the command, cut at the limits.
+// Shortened counts err as the next error of the reply and returns it. It removes the message or the
+// details if the reply has reached maxErrorText or maxErrorInfo.
 func (t *ErrorText) Shortened(err error) *mongoerr.Error {
 	e := *UserError(err)
 	e.Info = DetailsOf(&e)
@@ -168,15 +172,18 @@ func (t *ErrorText) Shortened(err error) *mongoerr.Error {
 	return &e
 }
 
-// The limits of what write errors tell. Beyond them an error is only its index and its code.
+// The size limits of the error texts in one reply. Errors over the limits have only an index and a
+// code.
 const (
-	// maxErrorText is from when on messages are left out, where there are several.
+	// maxErrorText is the total length of messages, in bytes, from which errors after the second
+	// lose theirs.
 	maxErrorText = 1 << 20
-	// maxErrorInfo is from when on details are left out, such as the keys of duplicates.
+	// maxErrorInfo is the total length of details (such as the keys of duplicates), in bytes, over
+	// which errors lose theirs.
 	maxErrorInfo = limits.DocumentBytes
 )
 
-// Append writes the field writeErrors, if there are any.
+// Append appends the field writeErrors to the reply, unless there are no errors.
 func (e *WriteErrors) Append(reply *bsonx.Builder) {
 	if len(e.Items) == 0 {
 		return
@@ -191,14 +198,14 @@ func (e *WriteErrors) Append(reply *bsonx.Builder) {
 	reply.End()
 }
 
-// AppendWriteError appends code, message and details of an error.
+// AppendWriteError appends the fields of one error: code, errmsg and details.
 func AppendWriteError(reply *bsonx.Builder, e *mongoerr.Error) {
 	reply.Int32("code", int32(e.Code))
 	reply.String("errmsg", e.Message)
 	reply.Fields(e.Info)
 }
 
-// EndsCommand reports whether an error ends a whole write command. Other errors belong to one
+// EndsCommand reports whether err ends the whole write command. Any other error concerns one
 // document or statement.
 func EndsCommand(err error) bool {
 	var e *mongoerr.Error
@@ -208,11 +215,12 @@ func EndsCommand(err error) bool {
 	return write.Interrupts(e.Code) || e.Code == mongoerr.NotImplemented || IsTransient(e.Code, false)
 }
 
-// KeepTimestamps is the argument by which Timestamp(0, 0) in a new document is stored as it is.
+// KeepTimestamps is the argument that stores Timestamp(0, 0) in a new document unchanged. Without
+// it the server replaces it by the current time.
 const KeepTimestamps = "bypassEmptyTsReplacement"
 
-// DocsOf returns the documents of an array. path names the array in the error for an element
-// that is no document.
+// DocsOf returns the documents of an array and skips null elements. Any other element is an error,
+// in which path names the array.
 func DocsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {
 	var out []bsonx.Doc
 	for it := v.Doc().Iter(); it.Next(); {
@@ -227,7 +235,7 @@ func DocsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {
 	return out, nil
 }
 
-// FilteredQuery is what the fields query and collation of a command ask for.
+// FilteredQuery returns a query with the command's fields query and collation.
 func FilteredQuery(req *Request, name string, c *table.Collection) (*query.Query, error) {
 	sc, err := NewScope(req)
 	if err != nil {
@@ -246,7 +254,7 @@ func FilteredQuery(req *Request, name string, c *table.Collection) (*query.Query
 	}, nil
 }
 
-// HintedQuery is FilteredQuery for a command that also has the field hint.
+// HintedQuery is FilteredQuery for a command that also has a hint.
 func HintedQuery(req *Request, name string, c *table.Collection) (*query.Query, error) {
 	if err := read.CheckHint(req.Get("hint")); err != nil {
 		return nil, err

@@ -5,21 +5,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// ending is how the last command of a connection ended: with the generic arguments, which drivers
-// send after all others, and which are mostly the same as those of the command before. What they
-// say is kept with their bytes, so that they are read once.
+// ending holds the generic arguments at the end of a connection's last command, as bytes and
+// parsed. Drivers send these arguments last and mostly repeat them, so the next command with the
+// same bytes need not parse them again.
 type ending struct {
 	bytes   []byte
 	Generic Generic
-	Seen    uint64 // bit set of genericTable
+	Seen    uint64 // bit set of the arguments, by index in GenericTable
 	DB      string
 }
 
-// maxEnding is how long an ending is that is kept.
+// maxEnding is the largest ending in bytes that a connection keeps.
 const maxEnding = 512
 
-// recurring are the generic arguments that may be kept: those that refer to no bytes of the
-// request.
+// recurring are the generic arguments that an ending may hold. Their parsed values do not refer to
+// the bytes of a request.
 var recurring = bitsOfGeneric("$db", "lsid", "$clusterTime", "$readPreference")
 
 func bitsOfGeneric(names ...string) (bits uint64) {
@@ -29,8 +29,9 @@ func bitsOfGeneric(names ...string) (bits uint64) {
 	return bits
 }
 
-// Learn keeps the ending of a command that begins at a place of its body and has the arguments of
-// seen. Commands that write move the cluster time on: their endings do not come again.
+// Learn keeps the ending of a command if it holds only recurring arguments. The ending begins at
+// offset at of the body; seen is the set of its arguments. It does not keep the ending of a write:
+// a write advances $clusterTime, so the next command has other bytes.
 func (e *ending) Learn(req *Request, at int, seen uint64) {
 	if at == 0 || seen&^recurring != 0 || len(req.Body)-at > maxEnding || req.Def.Writes == feature.Yes && !req.Def.Read {
 		return
@@ -39,14 +40,14 @@ func (e *ending) Learn(req *Request, at int, seen uint64) {
 	e.Generic, e.Seen, e.DB = req.Generic, seen, req.DB
 }
 
-// Ending returns how the last command of the connection ended; see wire.ParseAfter.
+// Ending returns the bytes at the end of the connection's last command, for wire.ParseAfter.
 func (c *Conn) Ending() []byte { return c.Last.bytes }
 
-// idsAtOnce is how many numbers of operations a connection takes at once: a counter that every
-// command adds to moves between the processors' caches each time.
+// idsAtOnce is the number of operation ids that a connection takes at a time. A shared counter that
+// every command increments would move between the processors' caches each time.
 const idsAtOnce = 16
 
-// idBlock is what a connection has left of the numbers that it took.
+// idBlock is the range of operation ids that a connection has taken and not used yet.
 type idBlock struct{ next, end int64 }
 
 func (b *idBlock) Take(ops *session.Ops) int64 {

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// DetailsOf returns the fields that an error adds to a reply. It returns nil if the reply would be
-// too large with them.
+// DetailsOf returns the additional fields of an error, or nil if the message and the fields
+// together are too large for a reply.
 func DetailsOf(e *mongoerr.Error) bsonx.Doc {
 	if len(e.Message)+len(e.Info) > maxErrorInfo {
 		return nil
@@ -20,14 +20,14 @@ func DetailsOf(e *mongoerr.Error) bsonx.Doc {
 	return e.Info
 }
 
-// UserError returns the error that a client gets. An error of the storage gets the code that
-// MongoDB has for it, and one that is not known InternalError.
+// UserError converts an error to the error that the client gets. Storage errors get the code that
+// MongoDB uses for them. Unknown errors get InternalError.
 func UserError(err error) *mongoerr.Error {
 	var e *mongoerr.Error
 	code := mongoerr.InternalError
 	switch {
 	case storage.IsCorruption(err):
-		code = mongoerr.DataCorruptionDetected // whatever else was wrong because of it
+		code = mongoerr.DataCorruptionDetected // takes precedence: other errors may follow from the corruption
 	case errors.As(err, &e):
 		return legible(e)
 	case errors.Is(err, storage.ErrConflict):
@@ -42,8 +42,8 @@ func UserError(err error) *mongoerr.Error {
 	return mongoerr.New(code, "%s", err.Error())
 }
 
-// legible makes a message UTF-8 that quotes data which is not: drivers refuse a reply with such a
-// message.
+// legible replaces invalid UTF-8 in the message of an error, which may quote such data. Drivers
+// refuse a reply with invalid UTF-8.
 func legible(e *mongoerr.Error) *mongoerr.Error {
 	if utf8.ValidString(e.Message) {
 		return e
@@ -53,12 +53,13 @@ func legible(e *mongoerr.Error) *mongoerr.Error {
 	return &out
 }
 
-// ErrWriteConflict is the user error for storage.ErrConflict.
+// ErrWriteConflict is the error that a client gets for storage.ErrConflict.
 var ErrWriteConflict = mongoerr.New(mongoerr.WriteConflict, "Caused by :: Write conflict during plan execution and yielding is disabled. :: "+
 	"Please retry your operation or multi-document transaction.")
 
-// IsTransient reports whether a transaction that failed with a code had no effect, and may succeed
-// when it is tried again. ending is for the errors of its commit or abort.
+// IsTransient reports whether an error code means that the transaction had no effect and may
+// succeed when it is tried again. Set ending for the error of commitTransaction or
+// abortTransaction.
 func IsTransient(code mongoerr.Code, ending bool) bool {
 	switch code {
 	case mongoerr.WriteConflict, mongoerr.LockTimeout, mongoerr.PreparedTransactionInProgress, mongoerr.SnapshotTooOld,
@@ -69,7 +70,8 @@ func IsTransient(code mongoerr.Code, ending bool) bool {
 	}
 }
 
-// IsRetriable reports whether a command that failed with a code may be sent again as it is.
+// IsRetriable reports whether a client may send the same command again after an error with this
+// code.
 func IsRetriable(code mongoerr.Code) bool {
 	switch code {
 	case mongoerr.HostUnreachable, mongoerr.HostNotFound, mongoerr.NetworkTimeout, mongoerr.ShutdownInProgress,

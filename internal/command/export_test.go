@@ -1,9 +1,9 @@
 package command
 
-// What outside tests of this package use.
+// Names that tests outside of this package use.
 var (
 	FieldIndex = fieldIndex
 )
 
-// SetBatchBytes makes batches smaller than a reply can be, so that tests need no large documents.
+// SetBatchBytes sets the size limit of a batch, so that tests of the limit need no large documents.
 func (s *Service) SetBatchBytes(n int) { s.batchBytes = n }

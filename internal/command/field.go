@@ -12,35 +12,38 @@ import (
 type Field struct {
 	Name string
 	Type FieldType
-	// Required fields must be present, in the body or, where Sequence is set, as a document sequence.
+	// Required fields must be present, in the body or, if Sequence is set, as a document sequence.
 	Required bool
 	// Sequence fields are arrays of documents that clients may send as an OP_MSG section of kind 1.
 	Sequence bool
 	// Unstable fields are refused under apiStrict.
 	Unstable bool
-	// Check judges a value whose type is right; see AtLeast.
+	// Check validates a value that has an accepted type, for example AtLeast. It may be nil.
 	Check func(name string, v bsonx.Value) error
-	// Fields are those of the document that the value is, or of the documents in its array. They tell
-	// tests what there is; the command itself parses them with ParseFields.
+	// Fields describe the subfields of a document, or of the documents in an array. Tests read
+	// them. Commands parse the subfields themselves with ParseFields.
 	Fields []Field
-	// Strict documents are checked against Fields before the command runs, which does not read them.
+	// Strict makes the parser check the document against Fields, for a command that does not read
+	// it.
 	Strict bool
 }
 
-// FieldType is the set of BSON types that a field accepts. The zero value accepts any, null included.
+// FieldType is the set of BSON types that a field accepts. The zero value accepts every type, also
+// null.
 type FieldType struct {
 	Types []bsonx.Type
-	// Wrong is the message for other types where it is not the parser's own, with the field's name
-	// and the type for the first and second %s. MongoDB's code reads such a field itself, so null
-	// and undefined are wrong too.
+	// Wrong is a message that replaces the parser's usual one for a wrong type. Its first %s is the
+	// field's name and its second %s the type. It marks fields that MongoDB reads without its IDL,
+	// so null and undefined also have a wrong type.
 	Wrong string
-	// Variant is a choice of MongoDB's IDL, for which null and undefined are wrong.
+	// Variant marks a variant type of MongoDB's IDL: null and undefined have a wrong type too.
 	Variant bool
-	// Told is how messages list the types where that is not the list itself.
+	// Told replaces the list of types in error messages.
 	Told string
 }
 
-// The types of MongoDB's IDL, in the order in which its messages list them.
+// The field types of MongoDB's IDL. Each lists its types in the order in which MongoDB's messages
+// name them.
 var (
 	Any       = FieldType{}
 	Bool      = OneOf(bsonx.TypeBool)
@@ -54,21 +57,21 @@ var (
 	ObjectID  = OneOf(bsonx.TypeObjectID)
 	SafeBool  = OneOf(bsonx.TypeBool, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
 	SafeInt   = OneOf(bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
-	// OptionalBool and OwnedObject are the types of the fields that say themselves what is wrong.
+	// OptionalBool and OwnedObject have their own messages for a wrong type.
 	OptionalBool = FieldType{Types: []bsonx.Type{bsonx.TypeBool}, Wrong: "Field '%s' should be a boolean value, but found: %s"}
 	OwnedObject  = FieldType{Types: []bsonx.Type{bsonx.TypeDocument}, Wrong: "Expected field %s to be of type object"}
 )
 
-// OneOf returns the set of several types.
+// OneOf returns a field type that accepts several BSON types.
 func OneOf(types ...bsonx.Type) FieldType { return FieldType{Types: types} }
 
-// Variant returns the set of several types for fields that null does not leave out.
+// Variant returns a field type that accepts several BSON types, and for which null is an error.
 func Variant(types ...bsonx.Type) FieldType { return FieldType{Types: types, Variant: true} }
 
-// StringOr is a string or one other type.
+// StringOr returns a field type that accepts a string or one other type.
 func StringOr(other bsonx.Type) FieldType { return OneOf(bsonx.TypeString, other) }
 
-// Accepts reports whether a value of type t is allowed.
+// Accepts reports whether the field type accepts a value of the BSON type t.
 func (f FieldType) Accepts(t bsonx.Type) bool {
 	if len(f.Types) == 0 {
 		return true
@@ -81,10 +84,10 @@ func (f FieldType) Accepts(t bsonx.Type) bool {
 	return false
 }
 
-// Is reports whether f and g are the same types.
+// Is reports whether f and g list the same BSON types in the same order.
 func (f FieldType) Is(g FieldType) bool { return slices.Equal(f.Types, g.Types) }
 
-// String lists the types as MongoDB's messages do.
+// String lists the types in the format of MongoDB's messages.
 func (f FieldType) String() string {
 	if f.Told != "" {
 		return f.Told
@@ -99,34 +102,34 @@ func (f FieldType) String() string {
 	return "types '[" + strings.Join(names, ", ") + "]'"
 }
 
-// The errors of MongoDB's IDL parser; path is "command.field".
+// The errors of MongoDB's IDL parser. path is "command.field".
 
-// WrongType is the error of a field whose value has another type than wanted.
+// WrongType returns the error for a field whose value has the type got instead of want.
 func WrongType(path string, got bsonx.Type, want FieldType) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected %s", path, got, want)
 }
 
-// MissingField is the error of a required field that is absent.
+// MissingField returns the error for a required field that is absent.
 func MissingField(path string) error {
 	return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s' is missing but a required field", path)
 }
 
-// UnknownField is the error of a field that is not defined.
+// UnknownField returns the error for a field that is not defined.
 func UnknownField(path string) error {
 	return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s' is an unknown field.", path)
 }
 
-// DuplicateField is the error of a field that stands twice.
+// DuplicateField returns the error for a field that occurs twice.
 func DuplicateField(path string) error {
 	return mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s' is a duplicate field", path)
 }
 
-// AtLeast returns a Check for numbers that must not be less than min.
+// AtLeast returns a Check that refuses numbers less than min.
 func AtLeast(min int64) func(string, bsonx.Value) error {
 	return Between(min, 1<<63-1)
 }
 
-// Between returns a Check for numbers that must lie in [min, max].
+// Between returns a Check that refuses numbers outside [min, max].
 func Between(min, max int64) func(string, bsonx.Value) error {
 	return func(name string, v bsonx.Value) error {
 		n := bsonx.SaturatingInt64(v)
@@ -140,8 +143,9 @@ func Between(min, max int64) func(string, bsonx.Value) error {
 	}
 }
 
-// ParseFields checks an embedded document against a strict list of fields, as MongoDB's IDL does for sub-documents, and
-// calls set with the index of each field that is present. path names the document in messages.
+// ParseFields checks an embedded document as MongoDB's IDL checks sub-documents: unknown and
+// duplicate fields, types and required fields. For each present field it calls set with the field's
+// index and value. path names the document in error messages.
 func ParseFields(path string, doc bsonx.Doc, fields []Field, set func(i int, v bsonx.Value) error) error {
 	var seen uint64
 	for it := doc.Iter(); it.Next(); {
@@ -173,7 +177,8 @@ func ParseFields(path string, doc bsonx.Doc, fields []Field, set func(i int, v b
 	return nil
 }
 
-// CheckField reports whether the field counts as present and whether its value is allowed.
+// CheckField reports whether a field with the value v counts as present, and returns an error if
+// the field f does not allow v. path names the document in the error.
 func CheckField(path string, f *Field, v bsonx.Value) (bool, error) {
 	if !f.Type.Accepts(v.Type) {
 		switch {
@@ -197,7 +202,7 @@ func CheckField(path string, f *Field, v bsonx.Value) (bool, error) {
 	return true, nil
 }
 
-// IsAbsent reports whether a value stands for none, as null does in most places.
+// IsAbsent reports whether a value counts as absent: null or undefined.
 func IsAbsent(v bsonx.Value) bool { return v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined }
 
 func fieldIndex(fields []Field, key []byte) int {

@@ -11,16 +11,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Generic holds the arguments that every command takes. Values borrow the request.
+// Generic holds the arguments that every command accepts. Its values refer to the request's bytes.
 type Generic struct {
 	// Comment is shown in logs and currentOp; it may have any type.
 	Comment bsonx.Value
-	// MaxTimeMillis is 0 without a limit.
+	// MaxTimeMillis is maxTimeMS; 0 means no limit.
 	MaxTimeMillis int64
 	HasMaxTime    bool
 	ReadConcern   ReadConcern
 	WriteConcern  WriteConcern
-	// ReadPreference is the mode, "primary" where none was sent.
+	// ReadPreference is the mode, or "primary" if the request has none.
 	ReadPreference string
 
 	SessionID      session.SessionID
@@ -35,7 +35,7 @@ type Generic struct {
 	APIDeprecation OptionalFlag
 }
 
-// OptionalFlag is a boolean that may be absent.
+// OptionalFlag is a boolean argument that may be absent.
 type OptionalFlag byte
 
 // The values of an OptionalFlag.
@@ -45,7 +45,7 @@ const (
 	BoolTrue
 )
 
-// String returns "" where the argument is absent.
+// String returns "true", "false", or "" if the argument is absent.
 func (b OptionalFlag) String() string { return [...]string{"", "false", "true"}[b] }
 
 func optional(b bool) OptionalFlag {
@@ -55,22 +55,22 @@ func optional(b bool) OptionalFlag {
 	return BoolFalse
 }
 
-// maxTimeMillisLimit is the largest maxTimeMS.
+// maxTimeMillisLimit is the largest valid maxTimeMS.
 const maxTimeMillisLimit = 1<<31 - 1
 
-// GenericField is an argument that every command takes.
+// GenericField is an argument that every command accepts.
 type GenericField struct {
 	Name string
 	Typ  FieldType
-	// Set parses the value; nil for arguments that are checked for their type and otherwise meant
-	// for others: mongos, auditing, drivers.
+	// Set parses the value. It is nil for arguments whose type is checked and whose value has no
+	// effect here, because they are meant for mongos, auditing or drivers.
 	Set func(g *Generic, cmd string, v bsonx.Value) error
 }
 
-// GenericTable is the table of generic arguments. Parsing compares lengths first, so its order
-// matters little.
+// GenericTable lists all generic arguments. Their order hardly affects the speed of a look-up,
+// because FindGeneric compares lengths first.
 var GenericTable = []GenericField{
-	{"$db", Any, nil}, // read before anything else
+	{"$db", Any, nil}, // parsed separately, before all others
 	{"lsid", Object, setSession},
 	{"$clusterTime", Object, setClusterTime},
 	{"txnNumber", Long, func(g *Generic, _ string, v bsonx.Value) error {
@@ -129,10 +129,10 @@ var GenericTable = []GenericField{
 	}},
 }
 
-// ErrHelp ends the parsing of a command that is asked for its description.
+// ErrHelp ends the parsing of a command that has help: true. The reply then describes the command.
 var ErrHelp = errors.New("help is wanted")
 
-// GenericFields returns the arguments that every command takes.
+// GenericFields returns the generic arguments as Fields.
 func GenericFields() []Field {
 	within := map[string][]Field{
 		"lsid": SessionFields, "readConcern": readConcernFields, "writeConcern": writeConcernFields,
@@ -145,8 +145,8 @@ func GenericFields() []Field {
 	return fields
 }
 
-// genericLengths are the lengths of the names: a look-up reads these instead of the whole table, as
-// entry.field does.
+// genericLengths are the lengths of the names in GenericTable. FindGeneric searches these bytes
+// instead of the table, as Entry.Field does.
 var genericLengths = func() (lengths []byte) {
 	for i := range GenericTable {
 		lengths = append(lengths, byte(len(GenericTable[i].Name)))
@@ -154,7 +154,8 @@ var genericLengths = func() (lengths []byte) {
 	return lengths
 }()
 
-// FindGeneric returns the index of a generic argument, or -1 if there is none of that name.
+// FindGeneric returns the index of a generic argument in GenericTable, or -1 if there is no
+// argument of that name.
 func FindGeneric(key []byte) int {
 	if len(key) > math.MaxUint8 {
 		return -1
@@ -171,7 +172,7 @@ func FindGeneric(key []byte) int {
 	return -1
 }
 
-// notAnInteger returns the error for a number that is no integer of 64 bits.
+// notAnInteger returns the error for a number that is not a 64-bit integer.
 func notAnInteger(name string, v bsonx.Value) error {
 	reason := "Expected an integer"
 	switch f, _ := v.AsFloat64(); {
@@ -195,7 +196,7 @@ func setMaxTime(g *Generic, cmd string, v bsonx.Value) error {
 	return nil
 }
 
-// SessionFields are the fields of an lsid.
+// SessionFields are the fields of an lsid document.
 var SessionFields = []Field{
 	{Name: "id", Type: BinData, Required: true},
 	{Name: "uid", Type: BinData},
@@ -213,7 +214,8 @@ func setSession(g *Generic, cmd string, v bsonx.Value) error {
 	return err
 }
 
-// plainSessionID reads {id: UUID}, which is what drivers send with every command.
+// plainSessionID parses {id: UUID}, the form of lsid that drivers send. It returns false for any
+// other document.
 func plainSessionID(doc bsonx.Doc) (id session.SessionID, ok bool) {
 	it := doc.Iter()
 	if !it.Next() || string(it.Key()) != "id" || it.Value().Type != bsonx.TypeBinary {
@@ -227,7 +229,7 @@ func plainSessionID(doc bsonx.Doc) (id session.SessionID, ok bool) {
 	return id, true
 }
 
-// ParseSessionID reads a session id as lsid has it. path names it in errors.
+// ParseSessionID parses a session id in the format of lsid. path names the document in errors.
 func ParseSessionID(path string, doc bsonx.Doc) (session.SessionID, error) {
 	var id session.SessionID
 	err := ParseFields(path, doc, SessionFields, func(i int, v bsonx.Value) error {

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
-// ClusteredIndexSpec returns the specification that listIndexes shows for the clustered index
-// of a collection. It is nil for a collection without clusteredIndex.
+// ClusteredIndexSpec returns the specification that listIndexes shows for the clustered index of a
+// collection with these options. It returns nil if the collection has no clustered index.
 func ClusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
 	spec := ClusteredOption(options)
 	if spec == nil {
@@ -27,8 +27,8 @@ func ClusteredIndexSpec(options bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// IDIndexOf returns the specification of the index on _id of a collection with these options,
-// or nil if it has none.
+// IDIndexOf returns the specification of the _id index of a collection with these options, or nil
+// if the collection has no _id index.
 func IDIndexOf(options bsonx.Doc) bsonx.Doc {
 	if v := options.Lookup("autoIndexId"); v.Type == bsonx.TypeBool && !v.Bool() {
 		return nil
@@ -43,7 +43,8 @@ func IDIndexOf(options bsonx.Doc) bsonx.Doc {
 	return spec
 }
 
-// CreateCollation returns the collation of create with its defaults, or missing if there is none.
+// CreateCollation returns the collation argument of create, completed with defaults. It returns a
+// missing value if the argument is absent.
 func CreateCollation(req *Request) (bsonx.Value, error) {
 	v := req.Get("collation")
 	if v.Type != bsonx.TypeDocument {
@@ -53,11 +54,11 @@ func CreateCollation(req *Request) (bsonx.Value, error) {
 	return bsonx.Document(spec), err
 }
 
-// OriginalSpec is the field of an index specification with the keys that a user gave for a time
-// series.
+// OriginalSpec is the name of a field in the specification of a time series index. It holds the
+// keys as the user gave them.
 const OriginalSpec = "originalSpec"
 
-// ClusteredOption returns the clusteredIndex option of a collection, or nil.
+// ClusteredOption returns the option clusteredIndex if it is a document, otherwise nil.
 func ClusteredOption(options bsonx.Doc) bsonx.Doc {
 	if v := options.Lookup("clusteredIndex"); v.Type == bsonx.TypeDocument {
 		return v.Doc()
@@ -65,7 +66,8 @@ func ClusteredOption(options bsonx.Doc) bsonx.Doc {
 	return nil
 }
 
-// idIndexSpec is how listIndexes shows the index on _id, oldIDIndexSpec one of version 1.
+// IDIndexSpec and OldIDIndexSpec are the specifications that listIndexes shows for an _id index of
+// version 2 and of version 1.
 var (
 	IDIndexSpec    = bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", idIndexName)
 	OldIDIndexSpec = bsonx.NewDoc("v", 1, "key", bsonx.NewDoc("_id", 1), "name", idIndexName)
@@ -73,7 +75,8 @@ var (
 
 const idIndexName = "_id_"
 
-// StoredCollation is read.NormalizedCollation for the collation of create.
+// StoredCollation returns the collation argument of create in the form that the catalog stores; see
+// read.NormalizedCollation.
 func StoredCollation(req *Request) (bsonx.Value, error) {
 	v, err := CreateCollation(req)
 	if err != nil {

@@ -5,27 +5,29 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// EncryptionInformation is the argument that drivers with queryable encryption add to commands.
+// EncryptionInformation is the argument that drivers with Queryable Encryption add to commands.
 var EncryptionInformation = Field{Name: "encryptionInformation", Type: Object, Strict: true, Fields: []Field{
 	{Name: "type", Type: SafeInt},
 	{Name: "schema", Type: Object, Required: true},
 	{Name: "crudProcessed", Type: Bool},
 }}
 
-// IsTimeseriesNamespace is the argument of routers that write buckets.
+// IsTimeseriesNamespace is the argument with which routers write to the buckets of a time series.
 var IsTimeseriesNamespace = Field{Name: "isTimeseriesNamespace", Type: OptionalBool}
 
-// CodeNotBuckets is the error for raw data of a collection that is not a time series.
+// CodeNotBuckets is the code of the error for reading raw buckets of a collection that is not a
+// time series.
 const CodeNotBuckets = mongoerr.Code(5916400)
 
-// maxQuorum is the number of members that a replica set may have.
+// maxQuorum is the largest number of members that commitQuorum may require.
 const maxQuorum = 50
 
-// CommitQuorumTypes are the types of createIndexes' commitQuorum.
+// CommitQuorumTypes are the types that createIndexes accepts for commitQuorum.
 var CommitQuorumTypes = OneOf(bsonx.TypeDecimal128, bsonx.TypeInt32, bsonx.TypeDouble,
 	bsonx.TypeString, bsonx.TypeInt64)
 
-// CheckQuorum requires a number of members, or a name.
+// CheckQuorum returns an error if a commitQuorum is neither a valid number of members nor a
+// non-empty string.
 func CheckQuorum(_ string, v bsonx.Value) error {
 	switch {
 	case v.Type == bsonx.TypeString && v.Str() == "":
@@ -39,8 +41,8 @@ func CheckQuorum(_ string, v bsonx.Value) error {
 	return nil
 }
 
-// CheckCommitQuorum refuses a commitQuorum that a set of one member cannot give, and any on a
-// server that is no member of a set.
+// CheckCommitQuorum returns an error if a set of one member cannot satisfy the commitQuorum, or if
+// the server is standalone and the request has a commitQuorum.
 func CheckCommitQuorum(r *Request) error {
 	v := r.Get("commitQuorum")
 	switch {

@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// CountTraffic counts writes of another command than those that top counts, for a collection.
+// CountTraffic counts a write to a collection for the command top. It is for writes by $merge, $out
+// and bulkWrite.
 func (s *Service) CountTraffic(db, name string, kind table.TrafficKind, took time.Duration) {
 	if c := s.Store.Lookup(db, name); c != nil {
 		c.Traffic().Add(kind, true, took)

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// disabledRules are the rules of the optimiser that a fail point switches off.
+// disabledRules returns the optimiser rules that a fail point has turned off: all or none.
 func (s *Service) disabledRules() parsing.Rule {
 	if s.FailPoints.IsOn(failpoint.DisableOptimization) {
 		return parsing.AllRules
@@ -17,8 +17,8 @@ func (s *Service) disabledRules() parsing.Rule {
 	return 0
 }
 
-// setHistoryWindow changes for how long a snapshot can be read that is held, and, as someone cares
-// for the past, any time of it.
+// setHistoryWindow sets how many seconds old states stay readable, both for snapshots that are open
+// and for reads at an earlier cluster time.
 func (s *Service) setHistoryWindow(seconds int64) {
 	s.Read.Snapshots.SetWindow(seconds)
 	if s.Store != nil {
@@ -26,7 +26,7 @@ func (s *Service) setHistoryWindow(seconds int64) {
 	}
 }
 
-// Reap ends what was idle for too long: cursors, sessions and the cursors of those. The server
+// Reap closes cursors, transactions, snapshots and sessions that were idle for too long. The server
 // calls it regularly.
 func (s *Service) Reap() {
 	s.Cursors.Reap()
@@ -38,7 +38,7 @@ func (s *Service) Reap() {
 	s.reaper.reap(s)
 }
 
-// Expire removes what has expired, again and again until ctx ends.
+// Expire runs the TTL monitor, which deletes expired documents, until ctx ends.
 func (s *Service) Expire(ctx context.Context) {
 	if s.TTL != nil {
 		s.TTL.Guard(s.Gate.pass)
@@ -46,7 +46,8 @@ func (s *Service) Expire(ctx context.Context) {
 	}
 }
 
-// EndSessions ends what belongs to sessions, and returns how many cursors that were.
+// EndSessions closes the cursors, transactions and snapshots of sessions, and returns the number of
+// closed cursors.
 func (s *Service) EndSessions(ids []session.SessionID) (closed int) {
 	set := make(map[session.SessionID]bool, len(ids))
 	for _, id := range ids {
@@ -59,15 +60,16 @@ func (s *Service) EndSessions(ids []session.SessionID) (closed int) {
 	return closed
 }
 
-// Close ends what reads from the store, before that is closed. No command runs any more.
+// Close closes everything that reads from the store. Call it before the store is closed and after
+// the last command has ended.
 func (s *Service) Close() {
 	s.Cursors.Close()
 	s.Transactions.Close()
 	s.Read.Snapshots.Close()
 }
 
-// Stop tells the service that the server stops: commands that wait for news end at once, the others
-// finish.
+// Stop tells the service that the server stops. Commands that wait for events end at once, all
+// other commands may finish.
 func (s *Service) Stop() {
 	s.Topology.stop()
 	s.Ops.Each((*session.Op).InterruptAwait)
@@ -76,8 +78,9 @@ func (s *Service) Stop() {
 // Interrupt ends all running commands with InterruptedAtShutdown.
 func (s *Service) Interrupt(context.Context) { s.Ops.Each((*session.Op).Shutdown) }
 
-// setSlowMillis changes from when on operations are logged; a negative number logs none.
+// setSlowMillis sets the duration in milliseconds from which operations are logged as slow. A
+// negative number turns the log off.
 func (s *Service) setSlowMillis(ms int64) { s.Slow.Store(ms) }
 
-// Quiet reports whether connections are not logged: the parameter quiet.
+// Quiet reports the value of the parameter quiet: if it is true, connections are not logged.
 func (s *Service) Quiet() bool { return s.Switches.quiet.Load() }

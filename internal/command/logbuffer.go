@@ -8,32 +8,34 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// CommandLine is how the server was started, for getCmdLineOpts.
+// CommandLine holds the arguments that the server was started with, for getCmdLineOpts.
 type CommandLine struct {
 	Args   []string
 	Parsed bsonx.Doc
 }
 
-// Build identifies the program, for buildInfo and the logs.
+// Build holds the version of the program, for buildInfo and the logs.
 type Build struct {
 	Version  string
 	Revision string
 }
 
-// logLines is how many lines getLog returns at most.
+// logLines is the largest number of lines that getLog returns.
 const logLines = 1024
 
-// StartupWarning is the tag of the log lines that getLog also returns as startupWarnings. mongosh prints them when it connects.
+// StartupWarning is the tag of log lines that getLog also returns as startupWarnings. mongosh
+// prints these when it connects.
 const StartupWarning = "startupWarnings"
 
-// endOfWarning ends the line of a startup warning. A client cannot make up such a line: what it sends stands in the attributes,
-// which close before the tags.
+// endOfWarning is the end of the line of a startup warning. A client cannot forge such a line: its
+// data is in the attributes, which end before the tags.
 const endOfWarning = `,"tags":["` + StartupWarning + `"]}`
 
-// maxStartupWarnings bounds what is kept.
+// maxStartupWarnings is the largest number of startup warnings that a LogBuffer keeps.
 const maxStartupWarnings = 100
 
-// LogBuffer keeps the newest log lines for getLog, and the first startup warnings. It is an io.Writer that a log handler writes whole lines to.
+// LogBuffer keeps the newest log lines for getLog, and the first startup warnings. It is an
+// io.Writer: each Write must have one whole line.
 type LogBuffer struct {
 	mu    sync.Mutex
 	lines []string
@@ -69,7 +71,8 @@ func (l *LogBuffer) addWarning(line string) {
 	}
 }
 
-// StartupWarnings returns the startup warnings that are kept, oldest first, and how many there were. A nil LogBuffer has none.
+// StartupWarnings returns the kept startup warnings, oldest first, and the number of all startup
+// warnings. A nil LogBuffer has none.
 func (l *LogBuffer) StartupWarnings() ([]string, int) {
 	if l == nil {
 		return nil, 0
@@ -79,7 +82,8 @@ func (l *LogBuffer) StartupWarnings() ([]string, int) {
 	return append([]string(nil), l.warnings...), l.totalWarnings
 }
 
-// Lines returns the lines that are kept, oldest first, and how many were ever written. A nil LogBuffer is empty.
+// Lines returns the kept lines, oldest first, and the number of lines ever written. A nil LogBuffer
+// is empty.
 func (l *LogBuffer) Lines() ([]string, int) {
 	if l == nil {
 		return nil, 0

@@ -8,22 +8,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// DefaultReplicaSet is the name of the replica set of one member that the server presents by
-// default.
+// DefaultReplicaSet is the default name of the replica set whose only member is this server.
 const DefaultReplicaSet = "rs0"
 
-// ElectionID is that of the set's first term; drivers compare it to tell old primaries from new
-// ones.
+// ElectionID is the election id of the set's only term. Drivers compare election ids to tell an old
+// primary from the new one.
 var ElectionID = [12]byte{0: 0x7f, 1: 0xff, 2: 0xff, 3: 0xff, 11: SetTerm}
 
-// Replicates reports whether the server presents itself as the member of a replica set.
+// Replicates reports whether the server presents itself as a member of a replica set.
 func (s *Service) Replicates() bool { return s.ReplicaSet != "" }
 
-// Member returns the name under which the server is a member of its set for clients that reach it
-// by the address local. Drivers go on with the members that hello tells them, and leave the address
-// that they were given if it is not among them: so the name is that address, which the client can
-// reach whatever name it used. All that tells the name tells the same on a connection. A member has
-// a port; without an address and a port that is served it is MongoDB's.
+// Member returns the server's name in its replica set, as host:port. local is the address that the
+// client has connected to, and if it is not empty, it is the name. Reason: drivers connect to the
+// members that hello lists, and drop the address they were given if hello does not list it. So
+// hello must list an address that the client can reach. All replies on a connection use the same
+// name. Without local the name is the host name, with MongoDB's port 27017 if no port is served.
 func (s *Service) Member(local string) string {
 	switch {
 	case local != "":
@@ -34,10 +33,10 @@ func (s *Service) Member(local string) string {
 	return net.JoinHostPort(s.Hostname, "27017")
 }
 
-// HeartbeatMillis is how often members of a set would ask each other.
+// HeartbeatMillis is the heartbeat interval of the set's configuration, in milliseconds.
 const HeartbeatMillis = 2000
 
-// AppendConfig appends the configuration of the set whose only member has a name.
+// AppendConfig appends the configuration of a set whose only member is named member.
 func (s *Service) AppendConfig(reply *bsonx.Builder, member string) {
 	reply.String("_id", s.ReplicaSet)
 	reply.Int32("version", SetVersion)
@@ -70,7 +69,7 @@ func (s *Service) AppendConfig(reply *bsonx.Builder, member string) {
 	reply.End()
 }
 
-// What never changes in a set of one member that elected itself once.
+// Constants of a set whose only member elected itself once.
 const (
 	SetVersion = 1
 	SetTerm    = 1
@@ -78,7 +77,7 @@ const (
 	StatePrimary = 1
 )
 
-// AppendOptime appends a place in the oplog: a stamp and the term.
+// AppendOptime appends an optime, a position in the oplog, as {ts, t}: stamp and term.
 func AppendOptime(b *bsonx.Builder, key string, at storage.Stamp) {
 	b.StartDocField(key)
 	b.Value("ts", oplog.Timestamp(at))
@@ -86,10 +85,10 @@ func AppendOptime(b *bsonx.Builder, key string, at storage.Stamp) {
 	b.End()
 }
 
-// MillisOf returns the time of a stamp in milliseconds since 1970.
+// MillisOf returns the time of a stamp, in milliseconds since 1970.
 func MillisOf(at storage.Stamp) int64 { return int64(at.Seconds()) * 1000 }
 
-// Durable returns the place in the log up to which everything is synced, not behind at.
+// Durable returns the stamp up to which all commits are synced to disk, but at most at.
 func (s *Service) Durable(at storage.Stamp) storage.Stamp {
 	if s.Store == nil {
 		return at

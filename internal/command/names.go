@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// internDB returns the database's name as a string that is shared between connections.
+// internDB returns the name of a database as a string that all connections share.
 func internDB(b []byte) string {
 	switch string(b) { // the compiler does not allocate for these comparisons
 	case "admin":
@@ -24,7 +24,7 @@ func internDB(b []byte) string {
 	return unique.Make(string(b)).Value()
 }
 
-// checkDatabaseName applies the rules that hold for every $db.
+// checkDatabaseName checks the name of a database by the rules that every command applies to $db.
 func checkDatabaseName(db string) error {
 	if db == "" || len(db) > limits.DatabaseNameBytes || strings.ContainsAny(db, "\x00/\\. \"$") && db != "$external" {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Invalid database name: '%s'", db)
@@ -42,8 +42,9 @@ func hostName() string {
 	return name
 }
 
-// BulkWriteCursor is the name of the collection, of admin, that the cursor of a bulkWrite has.
+// BulkWriteCursor is the name of the collection in the namespace of a bulkWrite cursor; its
+// database is admin.
 const BulkWriteCursor = "$cmd.bulkWrite"
 
-// ConnName names a connection in logs as mongod does.
+// ConnName returns the name of a connection in mongod's log format, such as conn7.
 func ConnName(id int64) string { return "conn" + strconv.FormatInt(id, 10) }

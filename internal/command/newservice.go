@@ -23,7 +23,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
-// budgetParams are the parameters of the stages' budgets.
+// budgetParams returns the parameters that set the memory limits of stages.
 func (s opening) budgetParams() []param.Param {
 	var params []param.Param
 	for stage, budget := range pipeline.Budgets() {
@@ -37,8 +37,8 @@ func (s opening) budgetParams() []param.Param {
 	return params
 }
 
-// loadClusterParameters reads what was set in an earlier life. What is no longer valid counts as
-// not set.
+// loadClusterParameters loads the cluster parameters that were set before the last stop. It ignores
+// a stored value that is no longer valid.
 func (s opening) loadClusterParameters() error {
 	s.images.Store(&imagePolicy{})
 	s.ReadLimit.Store(&readLimit{})
@@ -61,7 +61,8 @@ func (s opening) loadClusterParameters() error {
 	return nil
 }
 
-// builtinParams are the parameters of this package and those that clients ask every server for.
+// builtinParams returns the parameters of this package, and the constant ones that clients query on
+// every server.
 func (s opening) builtinParams() []param.Param {
 	fcv := bsonx.Document(bsonx.NewDoc("version", FeatureVersion))
 	return []param.Param{
@@ -90,7 +91,7 @@ func (s opening) builtinParams() []param.Param {
 	}
 }
 
-// initRead gives the read engine what it works with.
+// initRead gives the read engine its dependencies.
 func (s opening) initRead() {
 	e := &s.Read
 	e.Store, e.Planner, e.Clock, e.Memory, e.TempDir, e.NoScripting = s.Store, s.Planner, s.Clock,
@@ -105,8 +106,8 @@ func (s opening) initRead() {
 	e.Init()
 }
 
-// loadDefaults reads the defaults that were set in an earlier life. What is no longer valid counts
-// as not set.
+// loadDefaults loads the default read and write concern that were set before the last stop. It
+// ignores a stored value that is no longer valid.
 func (s opening) loadDefaults() error {
 	d := &RWDefaults{Local: s.Started}
 	s.RWDefaults.Store(d)
@@ -121,16 +122,17 @@ func (s opening) loadDefaults() error {
 	return nil
 }
 
-// NewService checks the table of commands and returns a service.
+// NewService checks the table of commands and returns a service that is ready to run them.
 func NewService(deps Deps) (*Service, error) {
 	s := &Service{Deps: deps, Establishment: relief.NewEstablishment()}
 	return s, opening{s}.open()
 }
 
-// opening is a service that is being made.
+// opening is a service during its construction.
 type opening struct{ *Service }
 
-// open gives the service all that commands need, and reads what was set before the last stop.
+// open sets up everything that commands need, and loads the settings that were stored before the
+// last stop.
 func (s opening) open() error {
 	s.setDefaults()
 	registry, err := newRegistry(s.Definitions)
@@ -167,7 +169,7 @@ func (s opening) open() error {
 		return fmt.Errorf("cluster parameters: %w", err)
 	}
 	if err := s.logStart(); err != nil {
-		// A server must start on a full disk: what is there can be read, and deleting makes room.
+		// A server must start on a full disk, so that clients can read, and delete to make room.
 		s.Logger.Warn("the start is not in local.startup_log", "error", err)
 	}
 	return nil
@@ -178,8 +180,9 @@ func (s opening) setDefaults() {
 		s.Clock = clock.System{}
 	}
 	s.settled = clock.Settle(s.Clock)
-	// After a start no session is known to be alive. A record that was written while the computer's
-	// clock was years back looks old.
+	// No session is known to be alive right after a start, so the first search waits for
+	// session.Timeout: clients may return until then. The wait also protects records that look old
+	// because the computer's clock was wrong when they were written.
 	s.reaper.last = s.settled.Now().Add(session.Timeout - recordsInterval)
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
@@ -228,8 +231,8 @@ func (s opening) setDefaults() {
 	s.Pid, s.Hostname = processID(), hostName()
 }
 
-// logStart adds the start of a server to local.startup_log. A program that embeds the database has
-// no such log: what it says of itself is not for clients.
+// logStart adds a document about the start to local.startup_log. A program that embeds the database
+// has no such log, because its command line is not meant for clients.
 func (s opening) logStart() error {
 	if s.Store == nil || len(s.CommandLine.Args) == 0 {
 		return nil
@@ -256,7 +259,7 @@ func (s opening) logStart() error {
 	return w.Commit(storage.Buffered)
 }
 
-// startDoc describes the start as MongoDB does.
+// startDoc returns the document about the start, in MongoDB's format.
 func (s opening) startDoc() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -291,7 +294,7 @@ func (s opening) switchParams() []param.Param {
 	}
 }
 
-// ttlParams are the parameters of the monitor that removes expired documents.
+// ttlParams returns the parameters of the TTL monitor.
 func (s opening) ttlParams() []param.Param {
 	return []param.Param{
 		param.Bool("ttlMonitorEnabled", true, s.TTL.SetEnabled),
@@ -299,7 +302,7 @@ func (s opening) ttlParams() []param.Param {
 	}
 }
 
-// addVirtual makes the virtual collections visible.
+// addVirtual adds the virtual collections to the catalog.
 func (s opening) addVirtual() error {
 	if s.Store == nil {
 		return nil

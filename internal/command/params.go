@@ -1,5 +1,5 @@
 package command
 
-// defaultTransactionSize is how many bytes a transaction may change where nothing else is said:
-// they are kept in memory until it ends.
+// defaultTransactionSize is the default limit of the bytes that one transaction may change. The
+// changes stay in memory until the transaction ends.
 const defaultTransactionSize = 256 << 20

@@ -10,19 +10,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// The cluster parameters; their values are kept where MongoDB keeps them.
+// The names of the cluster parameters, and of the collection in the config database that stores
+// them, as in MongoDB.
 const (
 	changeStreamOptions = "changeStreamOptions"
 	defaultMaxTime      = "defaultMaxTimeMS"
 	ClusterParameters   = "clusterParameters"
 )
 
-// imagePolicy says how long change streams show versions of documents before changes. It is
-// immutable.
+// imagePolicy is the cluster parameter changeStreamOptions: how long change streams may show
+// pre-images. It is immutable.
 type imagePolicy struct {
-	// after is for how long; 0 is as long as the log has them.
+	// after is the age at which a pre-image expires; 0 keeps pre-images as long as the oplog has
+	// them.
 	after time.Duration
-	at    storage.Stamp // of the change
+	at    storage.Stamp // when the parameter was set
 }
 
 var (
@@ -33,7 +35,7 @@ var (
 	}}
 )
 
-// parseImagePolicy reads a value of changeStreamOptions.
+// parseImagePolicy parses a value of changeStreamOptions, which was set at the stamp at.
 func parseImagePolicy(doc bsonx.Doc, at storage.Stamp) (*imagePolicy, error) {
 	var expire bsonx.Value
 	err := ParseFields(changeStreamOptions, doc, changeStreamFields, func(_ int, v bsonx.Value) error {
@@ -61,7 +63,8 @@ func parseImagePolicy(doc bsonx.Doc, at storage.Stamp) (*imagePolicy, error) {
 	return &imagePolicy{after: time.Duration(min(n, maxExpiry)) * time.Second, at: at}, nil
 }
 
-// maxExpiry is the longest time in seconds that is kept, 200 years.
+// maxExpiry is the upper bound for expireAfterSeconds, 200 years in seconds. Larger values are
+// reduced to it.
 const maxExpiry = 200 * 366 * 24 * 60 * 60
 
 // Document implements clusterValue.
@@ -81,21 +84,22 @@ func (p *imagePolicy) Document() bsonx.Doc {
 	return b.Bytes()
 }
 
-// expired reports whether a version that was kept at a time is no longer shown.
+// expired reports whether a pre-image that was written at the time kept is too old to be shown at
+// the time now.
 func (p *imagePolicy) expired(kept, now time.Time) bool {
 	return p.after > 0 && now.Sub(kept) > p.after
 }
 
-// readLimit is the cluster parameter defaultMaxTimeMS: the time limit of reads that bring none. It
-// is immutable.
+// readLimit is the cluster parameter defaultMaxTimeMS: the time limit of reads without a maxTimeMS.
+// It is immutable.
 type readLimit struct {
-	Millis int64         // 0 is no limit
-	at     storage.Stamp // of the change
+	Millis int64         // 0 means no limit
+	at     storage.Stamp // when the parameter was set
 }
 
 var readLimitFields = []Field{{Name: "readOperations", Type: SafeInt, Check: Between(0, maxTimeMillisLimit)}}
 
-// parseReadLimit reads a value of defaultMaxTimeMS.
+// parseReadLimit parses a value of defaultMaxTimeMS, which was set at the stamp at.
 func parseReadLimit(doc bsonx.Doc, at storage.Stamp) (*readLimit, error) {
 	limit := &readLimit{at: at}
 	err := ParseFields(defaultMaxTime, doc, readLimitFields, func(_ int, v bsonx.Value) error {

@@ -9,10 +9,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// maxProfileLevel is the profiler's highest level.
+// maxProfileLevel is the highest valid profiling level.
 const maxProfileLevel = 2
 
-// RunProfile runs the command profile.
+// RunProfile runs the command profile. Levels over 0 are not implemented; the command sets slowms,
+// sampleRate and filter of the slow operation log.
 func RunProfile(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	v := req.CommandValue()
 	if !v.Type.IsNumber() {
@@ -45,7 +46,7 @@ func RunProfile(_ context.Context, req *Request, reply *bsonx.Builder) error {
 	return nil
 }
 
-// changedPolicy returns the policy with what a profile command sets of it.
+// changedPolicy returns the policy p with the changes that a profile command asks for.
 func changedPolicy(p slowPolicy, req *Request) (slowPolicy, error) {
 	if req.Has("sampleRate") {
 		rate, _ := req.Get("sampleRate").AsFloat64()

@@ -4,12 +4,13 @@ import (
 	"sync/atomic"
 )
 
-// ReadConcernKind is how a read came by its read concern.
+// ReadConcernKind is a class of reads that serverStatus counts: by level, and by the origin of the
+// level.
 type ReadConcernKind int
 
-// The kinds, in the order of serverStatus.
+// The classes of reads, in the order in which serverStatus lists them.
 const (
-	ReadImplicit ReadConcernKind = iota // neither given nor set as the default
+	ReadImplicit ReadConcernKind = iota // the request has no level, and no default is set
 	ReadDefaultLocal
 	ReadDefaultAvailable
 	ReadDefaultMajority
@@ -22,12 +23,12 @@ const (
 	ReadConcernKinds
 )
 
-// readConcernCounts counts reads by their read concerns, outside of transactions and transactions themselves.
+// readConcernCounts counts reads outside of transactions, and transactions, by their read concern.
 type readConcernCounts struct {
 	Outside, Transactions [ReadConcernKinds]atomic.Int64
 }
 
-// Count counts a read, or a transaction by its first command.
+// Count counts a read outside of transactions, or a transaction at its first command.
 func (c *readConcernCounts) Count(d *Definition, g *Generic) {
 	switch {
 	case g.StartTxn == BoolTrue:

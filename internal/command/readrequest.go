@@ -11,18 +11,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// This file joins requests and the read engine.
+// This file connects requests to the read engine.
 
-// Reads returns what the request reads.
+// Reads returns access to the data that the request reads: its transaction, its snapshot, or the
+// newest state.
 func (r *Request) Reads() read.Reads {
 	local := ""
-	if r.Conn != nil { // a request that $out or $merge makes has none
+	if r.Conn != nil { // a request that $out or $merge makes has no connection
 		local = r.Conn.Local
 	}
 	return r.Service.Read.Reads(viewOf(r), r.Meant, local)
 }
 
-// viewOf returns the state that a request reads.
+// viewOf returns the state of the data that a request reads.
 func viewOf(r *Request) table.View {
 	switch {
 	case r.Work != nil:
@@ -33,7 +34,7 @@ func viewOf(r *Request) table.View {
 	return r.Service.Store.Newest()
 }
 
-// BaseVars is the scope of a command's expressions without its let.
+// BaseVars returns the scope of a command's expressions without the variables of its let.
 func (r *Request) BaseVars() *expr.Vars {
 	if r.Conn.scripting == nil {
 		r.Conn.scripting = r.Service.Read.NewScripting()
@@ -66,10 +67,11 @@ func (r *Request) KeepCursor(c *session.Cursor) (int64, error) {
 	return r.Service.Cursors.Register(c)
 }
 
-// CursorFields are the fields of a command's cursor option.
+// CursorFields are the fields of the argument cursor.
 var CursorFields = []Field{{Name: "batchSize", Type: SafeInt, Check: AtLeast(0)}}
 
-// ReplyList answers with a cursor over a list.
+// ReplyList replies with a cursor over a list of documents. collection is the collection part of
+// the cursor's namespace.
 func ReplyList(ctx context.Context, req *Request, reply *bsonx.Builder, collection string, docs read.List) error {
 	size, err := req.ListBatch()
 	if err != nil {
@@ -82,12 +84,13 @@ func ReplyList(ctx context.Context, req *Request, reply *bsonx.Builder, collecti
 	}
 	err = b.First(ctx, reply)
 	if collection != BulkWriteCursor {
-		req.Op.Debug.NReturned = -1 // what a list tells of the catalog does not count as documents
+		req.Op.Debug.NReturned = -1 // entries of the catalog do not count as returned documents
 	}
 	return err
 }
 
-// ListBatch returns the size of the first batch of a list, -1 where the command does not say it.
+// ListBatch returns the size of the first batch that the client asks for, or -1 if it does not ask
+// for a size.
 func (r *Request) ListBatch() (int64, error) {
 	size := int64(-1)
 	cursor := r.Doc("cursor")

@@ -7,16 +7,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// recordsInterval is the time between two searches for records of sessions that are gone.
+// recordsInterval is the time between two searches for the records of ended sessions.
 const recordsInterval = 5 * time.Minute
 
-// recordReaper removes the records of retryable writes whose sessions are gone. One goroutine uses
-// it.
+// recordReaper removes the records of retryable writes whose sessions have ended. Only one
+// goroutine may use it.
 type recordReaper struct {
-	last time.Time // of the last search
+	last time.Time // when the last search began
 }
 
-// reap removes old records if it is time. It is called often.
+// reap removes old records if recordsInterval has passed. It is cheap to call often.
 func (r *recordReaper) reap(s *Service) {
 	now := s.settled.Now()
 	if s.Store == nil || now.Sub(r.last) < recordsInterval {
@@ -28,7 +28,7 @@ func (r *recordReaper) reap(s *Service) {
 	}
 }
 
-// removeBefore removes the records that are older than a time in milliseconds since 1970.
+// removeBefore removes records older than before, in milliseconds since 1970.
 func (r *recordReaper) removeBefore(s *Service, before int64) error {
 	old, err := retryable.Old(s.Store.Engine(), before)
 	if err != nil {
@@ -42,8 +42,8 @@ func (r *recordReaper) removeBefore(s *Service, before int64) error {
 	return nil
 }
 
-// remove removes the old records of a session, unless the session lives: its client may send again
-// what it sent before.
+// remove removes a session's records older than before. It keeps the records of a session that is
+// alive, because its client may still retry the write.
 func (r *recordReaper) remove(s *Service, name *retryable.Session, before int64) error {
 	var id session.SessionID
 	copy(id.UUID[:], name[:])

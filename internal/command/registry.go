@@ -13,71 +13,73 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// Definition describes a command. Definitions are values of a table and never change.
+// Definition describes a command. It is an entry of a table and never changes.
 type Definition struct {
 	Name string
-	// ErrorName is what errors of the command's own field call the command; empty stands for Name.
+	// ErrorName is the command's name in errors about its own field. Empty means Name.
 	ErrorName string
 	Aliases   []string
 	Help      string
 	Status    feature.Status
-	// Run executes the command: it appends the reply's fields, without ok, to the open document of
-	// reply.
+	// Run executes the command. It appends the fields of the reply, except ok, to the document that
+	// is open in reply.
 	Run func(ctx context.Context, req *Request, reply *bsonx.Builder) error
-	// Refuse stands in the place of Run for a command that a server of this kind answers with an
-	// error in any case, as a MongoDB server of this kind does.
+	// Refuse, in place of Run, returns the error with which the command always fails. MongoDB has
+	// such commands too: they do not exist on this kind of server.
 	Refuse func(req *Request) error
-	// Lacks names what a command that works answers with NotImplemented; docs/compatibility.md
+	// Lacks names features of the command that fail with NotImplemented. docs/compatibility.md
 	// shows it.
 	Lacks string
-	// Fields are the arguments beside the generic ones.
+	// Fields are the command's own arguments, without the generic ones.
 	Fields []Field
-	// Loose commands ignore unknown fields, as those MongoDB commands do that are not parsed by its
+	// Loose commands ignore unknown fields, like the MongoDB commands that are not parsed by the
 	// IDL.
 	Loose bool
 	// AdminOnly commands run on the admin database only.
 	AdminOnly bool
-	// Read commands accept every read concern level but snapshot; the others accept only local.
+	// Read commands accept every read concern level except snapshot. Commands without Read or
+	// Snapshot accept only local.
 	Read bool
 	// Snapshot commands accept every read concern level.
 	Snapshot bool
-	// Retryable commands accept a txnNumber outside a transaction.
+	// Retryable commands accept a txnNumber outside of a transaction.
 	Retryable bool
-	// NoAuth commands run before authentication, and take no notice of transaction numbers.
+	// NoAuth commands run before authentication and ignore transaction numbers.
 	NoAuth bool
-	// Hidden commands are not listed by listCommands.
+	// Hidden commands are missing from the reply of listCommands.
 	Hidden bool
 	// TestOnly commands exist only where test commands are enabled.
 	TestOnly bool
-	// Parses commands parse statements or stages in Run: see Request.malformed.
+	// Parses is set if Run parses statements or stages; see Request.Malformed.
 	Parses bool
 	Properties
-	// Kind is currentOp's "op"; empty stands for "command".
+	// Kind is the value of "op" in currentOp. Empty means "command".
 	Kind string
-	// Counter is the serverStatus opcounter that a run adds to; empty stands for "command".
+	// Counter is the opcounter of serverStatus that a run increments. The zero value is
+	// CountCommand.
 	Counter Counter
-	// NoSlowLog commands wait on purpose and are never logged as slow.
+	// NoSlowLog commands wait on purpose, so they are never logged as slow.
 	NoSlowLog bool
-	// OwnMaxTime commands give maxTimeMS a meaning of their own: it does not end them.
+	// OwnMaxTime commands use maxTimeMS for their own purpose. It does not end them.
 	OwnMaxTime bool
-	// Silent commands answer ok and nothing else to w: 0.
+	// Silent commands reply with only ok if the write concern is w: 0.
 	Silent bool
-	// TimedRead commands have the time limit of the cluster parameter defaultMaxTimeMS where they
-	// bring none.
+	// TimedRead commands without a maxTimeMS have the time limit of the cluster parameter
+	// defaultMaxTimeMS.
 	TimedRead bool
-	// Secret commands carry credentials: their bodies are not logged or shown.
+	// Secret commands contain credentials, so their bodies are neither logged nor shown.
 	Secret bool
-	// ByUUID commands take the UUID of a collection in place of its name.
+	// ByUUID commands accept the UUID of a collection in place of its name.
 	ByUUID bool
-	// CommandField replaces the check of the command's own field (getMore: a long). The zero value
-	// accepts anything.
+	// CommandField is the type of the command's own field, for example Long for getMore. The zero
+	// value accepts every type.
 	CommandField FieldType
 }
 
 // Properties say what a command may do. Safety rests on them, so that none has a default: a test
 // refuses a definition in which one has the zero value.
 type Properties struct {
-	// Writes says that the command writes, and accepts a writeConcern.
+	// Writes says that the command writes and accepts a writeConcern.
 	Writes feature.Answer
 	// Transactions says that the command may run in a transaction.
 	Transactions feature.Answer
@@ -85,7 +87,7 @@ type Properties struct {
 	StableAPI feature.Answer
 }
 
-// Counter names an opcounter of serverStatus.
+// Counter identifies an opcounter of serverStatus.
 type Counter int
 
 // The opcounters.
@@ -100,25 +102,26 @@ const (
 	counters
 )
 
-// Entry is a registered definition with what is derived from it and counted.
+// Entry is a registered definition with data derived from it and a counter of failures.
 type Entry struct {
 	*Definition
 	Required uint64 // bit set of required Fields
-	lengths  []byte // of the names of Fields: a look-up reads these instead of the whole table
-	Index    int    // in tally.runs
+	lengths  []byte // the lengths of the names of Fields: a look-up searches these bytes instead of the table
+	Index    int    // position in the table of definitions, and in Tally.Runs
 	Failures atomic.Int64
 }
 
-// Registry finds commands by name.
+// Registry maps names to commands.
 type Registry struct {
 	ByName map[string]*Entry
 	All    []*Entry
 }
 
-// maxFields is the number of Fields that the parser's bit sets hold.
+// maxFields is the largest number of Fields of a definition: the parser has a bit for each.
 const maxFields = 64
 
-// newRegistry indexes a table of definitions. A name that stands twice is an error.
+// newRegistry builds a registry from a table of definitions. A duplicate name or an inconsistent
+// definition is an error.
 func newRegistry(defs []Definition) (*Registry, error) {
 	r := &Registry{ByName: make(map[string]*Entry, len(defs))}
 	for i := range defs {
@@ -145,7 +148,8 @@ func newRegistry(defs []Definition) (*Registry, error) {
 	return r, nil
 }
 
-// Field returns the position of an argument among Fields, -1 where it is none.
+// Field returns the index of an argument in Fields, or -1 if the command has no argument with that
+// name.
 func (e *Entry) Field(key []byte) int {
 	if len(key) > math.MaxUint8 {
 		return -1
@@ -162,7 +166,7 @@ func (e *Entry) Field(key []byte) int {
 	return -1
 }
 
-// Lookup returns the definition of a command or alias, or nil.
+// Lookup returns the definition of a command by name or alias, or nil if it does not exist.
 func (r *Registry) Lookup(name string) *Definition {
 	if e, ok := r.ByName[name]; ok {
 		return e.Definition
@@ -170,7 +174,7 @@ func (r *Registry) Lookup(name string) *Definition {
 	return nil
 }
 
-// Definitions returns all definitions in order of name.
+// Definitions returns all definitions, sorted by name.
 func (r *Registry) Definitions() []*Definition {
 	out := make([]*Definition, len(r.All))
 	for i, e := range r.All {
@@ -182,8 +186,7 @@ func (r *Registry) Definitions() []*Definition {
 // IsHello reports whether d is hello or isMaster.
 func IsHello(d *Definition) bool { return d.Name == "hello" || d.Name == "isMaster" }
 
-// EndsTransaction tells the commands that commit and abort from those that transactions are made
-// of.
+// EndsTransaction reports whether d commits or aborts a transaction.
 func EndsTransaction(d *Definition) bool {
 	return d.Name == "commitTransaction" || d.Name == "abortTransaction" || d.Name == "coordinateCommitTransaction"
 }

@@ -13,78 +13,81 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// Request is a parsed and checked command. It and what it refers to is valid until Run returns;
-// see Retain.
+// Request is a parsed and checked command. A Request and the bytes that it refers to are valid
+// until Run returns; see Retain.
 type Request struct {
 	Service *Service
 	Conn    *Conn
 	Def     *Definition
-	// Name is the command's name as it was sent: the definition's name or an alias.
+	// Name is the name that the client sent: the name of the definition or an alias.
 	Name string
 	DB   string
 	// Body is the whole command document.
 	Body bsonx.Doc
 	// Sequences are the OP_MSG document sequences; see Documents.
 	Sequences []wire.Sequence
-	// Generic holds the arguments that every command takes.
+	// Generic holds the arguments that every command accepts.
 	Generic Generic
-	// Ending is where the arguments begin with which an earlier command of the connection ended,
-	// too; 0 where there are none.
+	// Ending is the offset in Body from which the bytes are the same as at the end of an earlier
+	// command of the connection, whose parsed values can be reused. 0 means that no bytes can be
+	// reused. See wire.ParseAfter.
 	Ending int
-	// Session is nil for a command without lsid.
+	// Session is nil if the command has no lsid.
 	Session *session.Session
-	// Op is the running operation; it is also Run's context.
+	// Op is the running operation. It is also the context of Run.
 	Op *session.Op
-	// Now is the time at which the command began; $$NOW and the like.
+	// Now is the time at which the command began, for example the value of $$NOW.
 	Now time.Time
 
-	// Retry is what makes the request's statements retryable; nil where they are not.
+	// Retry is the state of a retryable write. It is nil if the command is not retryable.
 	Retry *retryState
-	// Work is what the request's transaction has done so far; nil outside of transactions.
+	// Work is the transaction that the request belongs to. It is nil outside of transactions.
 	Work *Work
-	// Deferred says that the command has made commits that wait for a sync.
+	// Deferred is true if the command has made commits that are not synced yet. The reply waits for
+	// the sync.
 	Deferred bool
-	// Explained says that the command is not run.
+	// Explained is true if the command is explained and not run.
 	Explained bool
-	// Explain is the request that explains this one; nil if there is none.
+	// Explain is the explain command that has this request inside. It is nil for other requests.
 	Explain *Request
-	// Failed says that a statement of the command failed, although the command itself did not.
+	// Failed is true if a statement of the command failed. The command itself can still succeed.
 	Failed bool
-	// Spaces are the namespaces of a bulkWrite.
+	// Spaces are the namespaces of a bulkWrite, with the time spent on each.
 	Spaces []WrittenSpace
-	// Begun says that the command is counted as one that ran.
+	// Begun is true once the command is counted as run; see Begin.
 	Begun bool
-	// Misformed says that the command could not be parsed.
+	// Misformed is true if the command could not be parsed; see Malformed.
 	Misformed bool
-	// Meant is the collection that the client means by its UUID; nil if it gave none.
+	// Meant is the collection to which collectionUUID binds the request. It is nil if the client
+	// gave no UUID.
 	Meant *read.Meaning
 
-	Value    bsonx.Value // of the command's own field
+	Value    bsonx.Value // the value of the command's own field
 	RawArgs  []bsonx.Elem
 	Memory   *Workspace
-	Snapshot *read.HeldSnapshot // nil where the read concern is not "snapshot"
+	Snapshot *read.HeldSnapshot // nil unless the read concern is "snapshot"
 	Reply    replyState
 	Retained bool
 }
 
-// replyState is what Run can ask of the reply beside its fields.
+// replyState holds the properties of the reply that Run sets, apart from its fields.
 type replyState struct {
-	Start             int  // of the reply's document in its buffer
-	Batch             bool // the reply has a batch of a cursor
+	Start             int  // offset of the reply's document in its buffer
+	Batch             bool // the reply has a batch of documents of a cursor
 	ExhaustAllowed    bool
 	CloseConn         bool
-	Lost              bool // it is not sent, and the connection is closed
+	Lost              bool // no reply is sent, and the connection is closed
 	Changes           bool // the command reads a change stream
 	WriteConcernError *mongoerr.Error
-	// Next, where set, is the body that an exhaust stream runs next.
+	// Next, if not nil, is the command that an exhaust stream runs next.
 	Next bsonx.Doc
 }
 
-// CommandValue returns the value of the command's own field.
+// CommandValue returns the value of the command's own field, the first in its document.
 func (r *Request) CommandValue() bsonx.Value { return r.Value }
 
-// Get returns an argument that is not generic, or a missing value; an optional null counts as
-// missing unless the field's type is Any.
+// Get returns an argument that is not generic, or a missing value if it is absent. Null counts as
+// absent in an optional field, unless the field has type Any.
 func (r *Request) Get(name string) bsonx.Value {
 	for i := range r.RawArgs {
 		if len(r.RawArgs[i].Key) == len(name) && string(r.RawArgs[i].Key) == name {
@@ -94,13 +97,13 @@ func (r *Request) Get(name string) bsonx.Value {
 	return bsonx.Value{}
 }
 
-// Has reports whether the argument is present.
+// Has reports whether the request has the argument.
 func (r *Request) Has(name string) bool { return !r.Get(name).IsMissing() }
 
-// Bool returns a boolean argument of type Bool or SafeBool, false where it is absent.
+// Bool returns a boolean argument of type Bool or SafeBool, or false if it is absent.
 func (r *Request) Bool(name string) bool { return r.Get(name).Truthy() }
 
-// BoolOr is Bool with another default.
+// BoolOr returns a boolean argument, or the value absent if the request does not have it.
 func (r *Request) BoolOr(name string, absent bool) bool {
 	if v := r.Get(name); !v.IsMissing() {
 		return v.Truthy()
@@ -108,8 +111,8 @@ func (r *Request) BoolOr(name string, absent bool) bool {
 	return absent
 }
 
-// Int64 returns a number of type SafeInt, rounded and bounded as in MongoDB. If the request has
-// no such argument it returns absent.
+// Int64 returns a numeric argument of type SafeInt, rounded and clamped to 64 bits as in MongoDB.
+// If the request does not have the argument, it returns absent.
 func (r *Request) Int64(name string, absent int64) int64 {
 	if v := r.Get(name); !v.IsMissing() {
 		return bsonx.SaturatingInt64(v)
@@ -117,7 +120,7 @@ func (r *Request) Int64(name string, absent int64) int64 {
 	return absent
 }
 
-// String returns a string argument, empty where it is absent.
+// String returns a string argument, or "" if it is absent.
 func (r *Request) String(name string) string {
 	if v := r.Get(name); v.Type == bsonx.TypeString {
 		return v.Str()
@@ -125,7 +128,7 @@ func (r *Request) String(name string) string {
 	return ""
 }
 
-// Doc returns an argument of type Object, nil where it is absent.
+// Doc returns an argument of type Object, or nil if it is absent.
 func (r *Request) Doc(name string) bsonx.Doc {
 	if v := r.Get(name); v.Type == bsonx.TypeDocument {
 		return v.Doc()
@@ -133,11 +136,12 @@ func (r *Request) Doc(name string) bsonx.Doc {
 	return nil
 }
 
-// Args returns the arguments that are not generic, in the order in which they were sent.
+// Args returns the arguments that are not generic, in the order of the request.
 func (r *Request) Args() []bsonx.Elem { return r.RawArgs }
 
-// Documents walks the documents of a Sequence field, whichever way they were sent. An array
-// element that is neither a document nor null is an error; MongoDB passes over null.
+// Documents calls fn for each document of a Sequence field, sent either as an array or as a
+// document sequence. It skips null elements, as MongoDB does. Any other element that is not a
+// document is an error.
 func (r *Request) Documents(name string, fn func(i int, doc bsonx.Doc) error) error {
 	for i := range r.Sequences {
 		if r.Sequences[i].ID != name {
@@ -167,8 +171,8 @@ func (r *Request) Documents(name string, fn func(i int, doc bsonx.Doc) error) er
 	return nil
 }
 
-// DocumentCount returns how many elements a Sequence field has, without those that Documents
-// passes over.
+// DocumentCount returns the number of elements of a Sequence field, without the null elements that
+// Documents skips.
 func (r *Request) DocumentCount(name string) int {
 	for i := range r.Sequences {
 		if r.Sequences[i].ID == name {
@@ -186,9 +190,10 @@ func (r *Request) DocumentCount(name string) int {
 	return n
 }
 
-// Collection returns the collection that the command's own field names, by its name or, where the
-// command takes that, by its UUID. Only what every command refuses is checked; rules of creation
-// are the catalog's. The collection has the UUID that the command may say.
+// Collection returns the name of the collection that the command's own field names. Commands with
+// ByUUID also accept its UUID. Only the rules for names that every command applies are checked; the
+// catalog checks those for new collections. If the request has a collectionUUID, the collection
+// must have it.
 func (r *Request) Collection() (string, error) {
 	name, err := r.CollectionName()
 	if err != nil {
@@ -197,7 +202,8 @@ func (r *Request) Collection() (string, error) {
 	return name, CheckUUID(r, name)
 }
 
-// CollectionName is Collection for a command of statements, which each answer a wrong UUID.
+// CollectionName is Collection without the check of collectionUUID, for write commands, which
+// report a wrong UUID once per statement.
 func (r *Request) CollectionName() (string, error) {
 	v := r.CommandValue()
 	if v.Type != bsonx.TypeString && v.Type != bsonx.TypeSymbol {
@@ -210,8 +216,8 @@ func (r *Request) CollectionName() (string, error) {
 	return r.Conn.Collection(name), nil
 }
 
-// LegacyCollection is Collection for a command that MongoDB parses without its IDL: the error for
-// an empty name has another form.
+// LegacyCollection is Collection for a command that MongoDB parses without its IDL. The error for
+// an empty name is different.
 func (r *Request) LegacyCollection() (string, error) {
 	v := r.CommandValue()
 	if (v.Type == bsonx.TypeString || v.Type == bsonx.TypeSymbol) && len(v.StrBytes()) == 0 {
@@ -220,13 +226,13 @@ func (r *Request) LegacyCollection() (string, error) {
 	return r.Collection()
 }
 
-// Retain lets the request's bytes live on after Run: the connection reads its next message into
-// another buffer. It is what a command calls that keeps a part of the request, such as the filter
-// of an open cursor.
+// Retain keeps the request's bytes valid after Run: the connection then reads its next message into
+// another buffer. A command that keeps a part of the request must call it, for example when a
+// cursor keeps its filter.
 func (r *Request) Retain() { r.Retained = true }
 
-// retainCursor readies a cursor to outlive the request that opened it: its owner is the request's,
-// and it keeps the request's bytes.
+// retainCursor prepares a cursor to outlive the request that opened it. It sets the cursor's owner
+// and keeps the request's bytes valid.
 func (r *Request) retainCursor(c *session.Cursor) {
 	r.Retain()
 	if r.Snapshot != nil {
@@ -246,9 +252,9 @@ func (r *Request) retainCursor(c *session.Cursor) {
 	}
 }
 
-// Exhaust asks for the command to run again at once after this reply, in a stream, if the client
-// allowed that; next is the body to run then, nil for the same one. It reports whether the client
-// did.
+// Exhaust asks the connection to run the command next right after this reply, without another
+// request. A nil next means the same command again. It returns false, and does nothing, if the
+// client does not allow exhaust replies.
 func (r *Request) Exhaust(next bsonx.Doc) bool {
 	if !r.Reply.ExhaustAllowed {
 		return false
@@ -260,10 +266,10 @@ func (r *Request) Exhaust(next bsonx.Doc) bool {
 	return true
 }
 
-// CloseConnection lets the connection end after the reply.
+// CloseConnection closes the connection after the reply.
 func (r *Request) CloseConnection() { r.Reply.CloseConn = true }
 
-// Owner returns who a cursor of this request belongs to.
+// Owner returns the user, the session and the transaction that a cursor of this request belongs to.
 func (r *Request) Owner() session.Owner {
 	o := session.Owner{User: r.Conn.User}
 	if r.Session != nil {
@@ -275,12 +281,12 @@ func (r *Request) Owner() session.Owner {
 	return o
 }
 
-// Work is what an open transaction of a session consists of.
+// Work is the open transaction of a session.
 type Work struct {
 	table.Transaction
 	Service *Service
 	Open    *session.Transaction
-	// cursors says that there may be cursors that read from the transaction.
+	// cursors is true if cursors may exist that read from the transaction.
 	cursors bool
 }
 
@@ -290,14 +296,14 @@ func (w *Work) Abort() {
 	w.Transaction.Abort()
 }
 
-// CloseCursors closes the cursors that read from the transaction.
+// CloseCursors closes all cursors that read from the transaction.
 func (w *Work) CloseCursors() {
 	if w.cursors {
 		w.Service.Cursors.KillTransaction(w.Open.Session.ID, w.Open.Number)
 	}
 }
 
-// Txn returns the transaction that the request reads and writes, nil outside of transactions.
+// Txn returns the transaction that the request belongs to, or nil outside of transactions.
 func (r *Request) Txn() table.Transaction {
 	if r.Work == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// Target returns what the command works on, for currentOp and logs: a database and a collection of
-// it, or "$cmd". Where the command names a whole namespace, the database is empty.
+// Target returns the namespace of the command for currentOp and logs. collection is "$cmd" if the
+// command has no collection. db is empty if collection is a whole namespace.
 func (r *Request) Target() (db string, collection []byte) {
 	v := r.CommandValue()
 	if r.Def.Name == "getMore" {
@@ -26,7 +26,8 @@ func (r *Request) Target() (db string, collection []byte) {
 
 var cmdCollection = []byte("$cmd")
 
-// Namespace is target as one text. A bulkWrite has its only namespace, or the one of its cursor.
+// Namespace returns the namespace of Target as one text. For a bulkWrite it is the only namespace
+// that it writes to, or the namespace of its cursor.
 func (r *Request) Namespace() string {
 	switch spaces := r.Namespaces(); len(spaces) {
 	case 0:
@@ -40,7 +41,7 @@ func (r *Request) Namespace() string {
 	return info.Namespace()
 }
 
-// Namespaces are those of a bulkWrite, each once.
+// Namespaces returns the namespaces of a bulkWrite without duplicates.
 func (r *Request) Namespaces() []string {
 	var out []string
 	for i := range r.Spaces {

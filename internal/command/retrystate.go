@@ -6,12 +6,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// retryState is what a retryable write works with.
+// retryState is the memory of a retryable write.
 type retryState struct {
 	Write write.Retry
-	// History is what the command did when it was sent before.
+	// History holds the records of an earlier attempt of the same command.
 	History retryable.History
-	// Retried are the statements that were not run again.
+	// Retried are the ids of the statements that were not run again.
 	Retried []int32
 }
 
@@ -20,7 +20,8 @@ func (r *retryState) forget() {
 	r.History, r.Retried = retryable.History{}, nil
 }
 
-// Retries returns what makes the request's statements retryable, nil where they are not.
+// Retries returns the state that makes the request's statements retryable, or nil if the write is
+// not retryable.
 func (r *Request) Retries() *write.Retry {
 	if r.Retry == nil {
 		return nil
@@ -28,7 +29,7 @@ func (r *Request) Retries() *write.Retry {
 	return &r.Retry.Write
 }
 
-// RetrySession names a session in its records.
+// RetrySession returns the key under which the records of a session are stored.
 func RetrySession(id session.SessionID) (out retryable.Session) {
 	copy(out[:], id.UUID[:])
 	copy(out[len(id.UUID):], id.User[:])

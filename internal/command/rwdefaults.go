@@ -9,35 +9,37 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Where the defaults that someone has set are kept, as by MongoDB.
+// The collection and the _id under which the defaults are stored, as in MongoDB.
 const (
 	DefaultsCollection = "settings"
 	defaultsID         = "ReadWriteConcernDefaults"
 )
 
-// CodeNotReplicated is the error of a standalone server for defaults of concerns.
+// CodeNotReplicated is the code of the error for setting default concerns on a standalone server.
 const CodeNotReplicated = mongoerr.Code(51300)
 
-// RWDefaults are the read and write concern of commands that have none. They are immutable.
+// RWDefaults are the read and write concern for commands without one. They are immutable once
+// stored.
 type RWDefaults struct {
-	read  bsonx.Doc // as it was set; nil where it was not
-	Level string    // of read
+	read  bsonx.Doc // as the client sent it; nil if no default is set
+	Level string    // the level of read
 	Write bsonx.Doc
-	// WriteConcern is write, parsed.
+	// WriteConcern is the parsed form of Write.
 	WriteConcern WriteConcern
 	At           storage.Stamp
-	Wall         time.Time // of the change
-	Local        time.Time // when this process learned of it
+	Wall         time.Time // time of the change
+	Local        time.Time // time at which this process learned of the change
 }
 
-// What holds where nothing was set.
+// The defaults that apply if no default was set.
 var (
 	impliedRead  = bsonx.NewDoc("level", LevelLocal)
 	impliedWrite = bsonx.NewDoc("w", modeMajority, "wtimeout", 0)
 	impliedOne   = bsonx.NewDoc("w", 1, "wtimeout", 0)
 )
 
-// SetRead takes a read concern that was sent; an empty one takes back what was set.
+// SetRead sets the default read concern. A nil document changes nothing, an empty one removes the
+// default.
 func (d *RWDefaults) SetRead(doc bsonx.Doc) error {
 	if doc == nil {
 		return nil
@@ -62,7 +64,8 @@ func (d *RWDefaults) SetRead(doc bsonx.Doc) error {
 	return nil
 }
 
-// SetWrite takes a write concern that was sent.
+// SetWrite sets the default write concern. A nil document changes nothing. An empty one is an error
+// if a default is set, as in MongoDB.
 func (d *RWDefaults) SetWrite(doc bsonx.Doc) error {
 	switch {
 	case doc == nil:
@@ -87,12 +90,12 @@ func (d *RWDefaults) SetWrite(doc bsonx.Doc) error {
 		return err
 	}
 	d.Write = wc.Document("")
-	wc.Given = false // no command has given it
+	wc.Given = false // the default does not count as sent by the client
 	d.WriteConcern = *wc
 	return nil
 }
 
-// Document returns the defaults as they are kept.
+// Document returns the defaults in their stored format.
 func (d *RWDefaults) Document() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

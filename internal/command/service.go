@@ -22,7 +22,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// Deps are what a Service works with. Zero values of the first block get working defaults.
+// Deps are the dependencies and the configuration of a Service. Dependencies of the first block
+// that are nil get defaults.
 type Deps struct {
 	Data
 
@@ -31,41 +32,46 @@ type Deps struct {
 	Ops      *session.Ops
 	Sessions *session.Sessions
 	Cursors  *session.Cursors
-	// Transactions are the open ones.
+	// Transactions holds the open transactions.
 	Transactions *session.Transactions
 	Params       *param.Params
-	// Verbosity is what setParameter changes of the log; the Logger's handler asks it.
+	// Verbosity is the verbosity of the log, which setParameter changes and the Logger's handler
+	// reads.
 	Verbosity *Verbosity
-	// Log keeps recent lines for getLog; nil keeps none.
+	// Log keeps recent log lines for getLog. If it is nil, getLog returns no lines.
 	Log *LogBuffer
-	// Memory is what all requests hold together; nil where nobody counts.
+	// Memory counts the memory that all requests hold together. If it is nil, nothing is counted.
 	Memory *memory.Budget
-	// TempDir is where pipelines spill; the system's directory for temporary files where empty.
+	// TempDir is the directory where pipelines spill. The empty string means the system's temporary
+	// directory.
 	TempDir string
-	// TestCommands enables configureFailPoint and its like.
+	// TestCommands enables the commands that exist only for tests, such as configureFailPoint.
 	TestCommands bool
 	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce.
 	NoScripting bool
-	// ReplicaSet is the name of the replica set that the server presents itself as the only member of; empty for a standalone
-	// server.
+	// ReplicaSet is the name of the replica set whose only member is this server. It is empty for a
+	// standalone server.
 	ReplicaSet string
-	// ImpliedOne makes w: 1 the write concern of commands without one, where nothing was set; else it is a majority.
+	// ImpliedOne makes w: 1 the write concern of commands without one, as long as no default is
+	// set. Otherwise it is w: "majority".
 	ImpliedOne bool
-	// SlowMillis is from when on an operation is logged as slow; a negative number logs none, 0 stands for 100.
+	// SlowMillis is the duration in milliseconds from which an operation is logged as slow. 0 means
+	// 100. A negative number turns the log off.
 	SlowMillis int64
-	// CommandLine is shown by getCmdLineOpts.
+	// CommandLine is the command line that getCmdLineOpts shows.
 	CommandLine CommandLine
-	// Build identifies the program.
+	// Build is the version of the program.
 	Build Build
-	// StatusSections are added to serverStatus.
+	// StatusSections are additional sections of serverStatus.
 	StatusSections []StatusSection
-	// Shutdown, where set, is called by the shutdown command with the time that running commands have to finish.
+	// Shutdown, if not nil, is called by the command shutdown. Running commands may finish within
+	// patience.
 	Shutdown func(patience time.Duration)
-	// RotateLog, where set, is called by the logRotate command.
+	// RotateLog, if not nil, is called by the command logRotate.
 	RotateLog func() error
-	// Definitions are the commands that the service has.
+	// Definitions is the table of commands.
 	Definitions []Definition
-	// Diagnostics returns what $collStats and the other stages report that describe the server.
+	// Diagnostics returns the data of the stages that describe the server, such as $collStats.
 	Diagnostics func(*Service, read.Subject) source.Diagnostics
 }
 
@@ -78,37 +84,39 @@ type Service struct {
 	Relief     relief.Relief
 	Topology   topology
 	Gate       writeGate
-	TTL        *ttl.Monitor // nil without a store
+	TTL        *ttl.Monitor // nil if Store is nil
 	Order      *storage.Order
-	NextTime   func() (t, i uint32) // takes a cluster time that nothing else has, for timestamps in documents
+	NextTime   func() (t, i uint32) // takes a new, unique cluster time, for timestamps in documents
 	Stats      stats
 	Slow       atomic.Int64
-	batchBytes int // of the documents of one batch; maxBatchBytes except in tests
+	batchBytes int // size limit of one batch; limits.BatchBytes except in tests
 	SlowPolicy atomic.Pointer[slowPolicy]
 	Switches   switches
-	// TransactionSize is how many bytes a transaction may change.
+	// TransactionSize is the largest number of bytes that a transaction may change.
 	TransactionSize atomic.Int64
-	// Establishment limits how fast connections are established.
+	// Establishment limits the rate of new connections.
 	Establishment *relief.Establishment
-	// MaxClockDrift is by how many seconds clients may put the cluster time before the clock.
+	// MaxClockDrift is maxAcceptableLogicalClockDriftSecs: the largest number of seconds by which a
+	// client's cluster time may be ahead of the clock.
 	MaxClockDrift atomic.Int64
 	RWDefaults    atomic.Pointer[RWDefaults]
 	images        atomic.Pointer[imagePolicy]
 	ReadLimit     atomic.Pointer[readLimit]
-	// settled is the clock by which things are removed and stamped for good.
+	// settled is the clock for permanent effects of time: expiry and stamps. See clock.Settle.
 	settled  clock.Clock
 	Started  time.Time
 	reaper   recordReaper
 	Pid      int
 	Hostname string
-	Port     atomic.Int64 // TCP port that is served, 0 for none
+	Port     atomic.Int64 // the TCP port that the server listens on, or 0
 	Virtual  []*virtualCollection
 }
 
-// SetPort tells the service which TCP port is served.
+// SetPort tells the service the TCP port that the server listens on.
 func (s *Service) SetPort(port int) { s.Port.Store(int64(port)) }
 
-// HostAndPort is how MongoDB names the server in figures: by host and port, where a port is served.
+// HostAndPort returns the host name, with the port if the server listens on one. currentOp and the
+// stages of statistics name the server like this, as in MongoDB.
 func (s *Service) HostAndPort() string {
 	if port := s.Port.Load(); port > 0 {
 		return net.JoinHostPort(s.Hostname, strconv.FormatInt(port, 10))
@@ -116,7 +124,7 @@ func (s *Service) HostAndPort() string {
 	return s.Hostname
 }
 
-// Data is what the commands on documents, collections and indexes work with.
+// Data is the access to documents, collections and indexes.
 type Data struct {
 	Store   *table.Store
 	Planner *plan.Planner

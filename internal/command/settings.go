@@ -8,10 +8,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// SettingsDB is the database of the settings that outlive the process, as in MongoDB.
+// SettingsDB is the database that stores settings, as in MongoDB.
 const SettingsDB = "config"
 
-// setting returns a document that was saved, or nil if there is none.
+// setting returns the document with the _id id of a collection in SettingsDB, or nil if it does not
+// exist.
 func (s opening) setting(collection, id string) (bsonx.Doc, error) {
 	c := s.Store.Lookup(SettingsDB, collection)
 	if c == nil || read.IsView(c) {

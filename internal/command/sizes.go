@@ -10,22 +10,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Sizes are what a collection holds and takes, in bytes.
+// Sizes are the number of documents of a collection and its sizes in bytes. Data is the size of the
+// documents; Storage and Indexes are space on disk.
 type Sizes struct {
 	Count, Data, Storage, Indexes int64
 	IDIndex                       storage.Usage
-	PerIndex                      []storage.Usage // of collection.Indexes
+	PerIndex                      []storage.Usage // in the order of Collection.Indexes
 }
 
-// Plus returns the sums without those of single indexes.
+// Plus returns the sums of s and t, without the sizes of single indexes.
 func (s Sizes) Plus(t Sizes) Sizes {
 	return Sizes{
 		Count: s.Count + t.Count, Data: s.Data + t.Data, Storage: s.Storage + t.Storage, Indexes: s.Indexes + t.Indexes,
 	}
 }
 
-// CollectionSizes measures a collection. A view has no sizes. local is the address by which the
-// client reaches the server.
+// CollectionSizes measures a collection. The sizes of a view are 0. local is the address that the
+// client has connected to.
 func (s *Service) CollectionSizes(ctx context.Context, c *table.Collection, local string) (Sizes, error) {
 	if err := interrupt.Cause(ctx); err != nil {
 		return Sizes{}, err
@@ -66,10 +67,11 @@ func (s *Service) CollectionSizes(ctx context.Context, c *table.Collection, loca
 	return out, nil
 }
 
-// FreeSizes are what deleted and replaced documents and their index entries still take, in bytes.
+// FreeSizes are the bytes of deleted and replaced documents and index entries that are still on
+// disk.
 type FreeSizes struct{ Data, Indexes int64 }
 
-// FreeSpace measures what of a collection's space would be free after a compaction.
+// FreeSpace estimates the bytes that a compaction of a collection would free.
 func (s *Service) FreeSpace(ctx context.Context, c *table.Collection) (free FreeSizes, err error) {
 	if c == nil || c.Kind != catalog.KindCollection {
 		return FreeSizes{}, nil
@@ -94,7 +96,7 @@ func (s *Service) FreeSpace(ctx context.Context, c *table.Collection) (free Free
 	return free, nil
 }
 
-// DatabaseSize measures the space of a database: its collections and their indexes.
+// DatabaseSize returns the bytes on disk of a database's collections and indexes.
 func (s *Service) DatabaseSize(ctx context.Context, db string) (int64, error) {
 	total := int64(0)
 	for _, v := range s.Virtual {

@@ -8,20 +8,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// defaultSlowMillis is the time from which an operation is logged as slow, in milliseconds.
+// defaultSlowMillis is the default duration from which an operation is logged as slow, in
+// milliseconds.
 const defaultSlowMillis = 100
 
-// slowPolicy says which operations are logged, beside slowms: the arguments of the command profile.
-// It is immutable.
+// slowPolicy holds the settings of the command profile, except slowms, that select the operations
+// to log. It is immutable.
 type slowPolicy struct {
-	// sampleRate is the share of the slow operations that is logged.
+	// sampleRate is the share of slow operations that are logged, from 0 to 1.
 	sampleRate float64
-	// filter, where not nil, decides alone: slowms and sampleRate do not count then.
+	// filter, if not nil, selects the operations to log. slowms and sampleRate then have no effect.
 	filter *filter.Filter
 	spec   bsonx.Doc
 }
 
-// Logs reports whether an operation is logged that took so long and is described by entry.
+// Logs reports whether to log an operation that took the time took. entry returns its log entry as
+// a document, for the filter.
 func (p *slowPolicy) Logs(took time.Duration, slowMillis int64, entry func() bsonx.Doc) bool {
 	if p.filter != nil {
 		ok, err := p.filter.Match(entry())

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// CheckSameAPI refuses a getMore, or a later command of a transaction, whose API parameters
-// differ from the first command's.
+// CheckSameAPI returns an error if the API parameters of a request differ from the parameters of
+// the first command of its cursor or transaction. what names that command in the message.
 func CheckSameAPI(r *Request, first session.API, what string) error {
 	if got := r.Generic.API(); got != first {
 		return mongoerr.New(mongoerr.APIMismatchError, "API parameter mismatch: %s used params %s, the %s used %s", r.Def.Name, got, what, first)
@@ -15,8 +15,8 @@ func CheckSameAPI(r *Request, first session.API, what string) error {
 	return nil
 }
 
-// CheckStrictStatement refuses the fields of a statement that are outside the stable API under
-// apiStrict. The statements are in the argument name.
+// CheckStrictStatement returns an error if the request sets apiStrict and a statement has a field
+// that is not in the stable API. name is the argument that holds the statements.
 func CheckStrictStatement(r *Request, name string, statement bsonx.Doc) error {
 	if r.Generic.APIStrict != BoolTrue {
 		return nil
@@ -32,8 +32,9 @@ func CheckStrictStatement(r *Request, name string, statement bsonx.Doc) error {
 	return nil
 }
 
-// StableAPI returns the arguments that decide what queries, pipelines and sorts may use. A command
-// that is explained has its own for its fields, and those of explain for these.
+// StableAPI returns the generic arguments whose apiStrict applies to the operators, stages and
+// sorts of the request. For an explained command these are the arguments of explain, although its
+// fields are checked with its own.
 func (r *Request) StableAPI() *Generic {
 	if r.Explain != nil {
 		return &r.Explain.Generic

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// stats are the counters of serverStatus.
+// stats holds the counters of serverStatus.
 type stats struct {
 	Calls           callPool
 	UnknownCommands atomic.Int64
@@ -17,22 +17,23 @@ type stats struct {
 	UserErrors      atomic.Int64
 	Ended           endedCounts
 
-	// InternalErrors and panics are errors of the server's own.
+	// InternalErrors counts errors that are a fault of the server, and Panics its panics.
 	InternalErrors, Panics atomic.Int64
 	ReadConcerns           readConcernCounts
 	Tallies                [tallies]Tally
-	Transactions           table.Latencies // of whole transactions
+	Transactions           table.Latencies // durations of whole transactions
 	Codecs                 [wire.Compressors]codecCounts
-	// SessionRecords counts the records that make writes retryable.
+	// SessionRecords counts the stored records of retryable writes.
 	SessionRecords    atomic.Int64
 	RetriedCommands   atomic.Int64
 	RetriedStatements atomic.Int64
 
-	// What commands did to documents.
+	// The numbers of documents and index keys that commands processed.
 	Returned, Inserted, Updated, Deleted, ScannedKeys, ScannedDocs atomic.Int64
-	// What $merge, $out and mapReduce wrote.
+	// The writes of $merge, $out and mapReduce.
 	Inserts, Updates pipelineWrites
-	// Of metrics.operation: sorts in memory and write conflicts; ended has the rest.
+	// The counters of metrics.operation for in-memory sorts and write conflicts. Ended has the
+	// others.
 	Sorted, Conflicts atomic.Int64
 
 	ConnsCurrent  atomic.Int64
@@ -41,7 +42,8 @@ type stats struct {
 	ConnsMax      atomic.Int64
 }
 
-// pipelineWrites count the writes of pipelines, which are no commands: opcounters and metrics.document have both.
+// pipelineWrites counts the writes of pipelines, which are not commands. opcounters includes
+// Statements, and metrics.document includes Documents.
 type pipelineWrites struct{ Statements, Documents atomic.Int64 }
 
 func (c *pipelineWrites) Count(statements, documents int64) {
@@ -49,17 +51,18 @@ func (c *pipelineWrites) Count(statements, documents int64) {
 	c.Documents.Add(documents)
 }
 
-// tallies is how many tallies there are.
+// tallies is the number of tallies of a server.
 const tallies = 16
 
-// Tally is what every command is counted in. Connections have different ones: a counter that all
-// processors add to moves between their caches at each command. What was counted is the sum.
+// Tally holds the counters that every command changes. Connections are spread over several tallies,
+// because one counter that all processors write would move between their caches at each command.
+// The value of a counter is its sum over all tallies.
 type Tally struct {
 	Requests, BytesIn, BytesOut atomic.Int64
 	Opcounters                  [counters]atomic.Int64
-	Runs                        []atomic.Int64 // of each command
+	Runs                        []atomic.Int64 // runs of each command, by Entry.Index
 	Latencies                   table.Latencies
-	_                           [64]byte // no cache line is part of two tallies
+	_                           [64]byte // padding: two tallies never share a cache line
 }
 
 func (c *stats) initTallies(commands int) {
@@ -68,7 +71,7 @@ func (c *stats) initTallies(commands int) {
 	}
 }
 
-// Sum adds up a counter of all tallies.
+// Sum returns a counter's sum over all tallies.
 func (c *stats) Sum(counter func(*Tally) *atomic.Int64) (n int64) {
 	for i := range c.Tallies {
 		n += counter(&c.Tallies[i]).Load()
@@ -76,7 +79,8 @@ func (c *stats) Sum(counter func(*Tally) *atomic.Int64) (n int64) {
 	return n
 }
 
-// codecCounts count the messages that a compressor shortened, and those that it restored, in bytes.
+// codecCounts counts the bytes of messages before and after compression, and before and after
+// decompression, for one compressor.
 type codecCounts struct {
 	Compressed, Decompressed struct{ In, Out atomic.Int64 }
 }
@@ -87,7 +91,7 @@ func (c *stats) CountCompression(id wire.Compressor, plain, packed int) {
 	n.Out.Add(int64(packed))
 }
 
-// Packed returns by how much messages were shorter than what they carry.
+// Packed returns the bytes that compression saved on incoming and on outgoing messages.
 func (c *stats) Packed() (in, out int64) {
 	for i := range c.Codecs {
 		n := &c.Codecs[i]
@@ -100,14 +104,15 @@ func (c *stats) Packed() (in, out int64) {
 // StatusSection is a part of serverStatus that another layer contributes.
 type StatusSection struct {
 	Name string
-	// Append appends the section's fields to the document that is open in b.
+	// Append appends the fields of the section to b, in which the section's document is open.
 	Append func(b *bsonx.Builder)
 }
 
-// endedCounts count the commands that were ended, by what ended them.
+// endedCounts counts the commands that were ended early, by cause.
 type endedCounts struct{ Disconnected, TimeLimit, DefaultTimeLimit atomic.Int64 }
 
-// CountWork adds what a command did to the counters of metrics. Most commands did little of that.
+// CountWork adds the work of one command to the counters of metrics. It skips zeros, because most
+// commands change few counters.
 func (c *stats) CountWork(d *session.OpDebug) {
 	for _, part := range [...]struct {
 		to *atomic.Int64
@@ -118,7 +123,7 @@ func (c *stats) CountWork(d *session.OpDebug) {
 		{&c.ScannedDocs, d.DocsExamined},
 		{&c.Inserted, d.NInserted},
 		{&c.Deleted, d.NDeleted},
-		{&c.Updated, d.NMatched}, // also what was as the update would have it
+		{&c.Updated, d.NMatched}, // includes documents that the update left unchanged
 		{&c.Conflicts, d.WriteConflicts},
 	} {
 		if part.n > 0 {
@@ -130,7 +135,8 @@ func (c *stats) CountWork(d *session.OpDebug) {
 	}
 }
 
-// LegacyOps are the operation codes that opcounters.deprecated counts, in its order.
+// LegacyOps are the operation codes that serverStatus counts in opcounters.deprecated, in that
+// order.
 var LegacyOps = [...]struct {
 	op   wire.OpCode
 	Name string

@@ -4,20 +4,21 @@ import (
 	"sync/atomic"
 )
 
-// defaultLockMillis is MongoDB's maxTransactionLockRequestTimeoutMillis.
+// defaultLockMillis is the default of maxTransactionLockRequestTimeoutMillis, in milliseconds, as
+// in MongoDB.
 const defaultLockMillis = 5
 
-// switches are parameters that commands look at.
+// switches are the parameters that commands read on each run.
 type switches struct {
 	quiet, RequireAPI atomic.Bool
 	LockMillis        atomic.Int64
 }
 
 const (
-	// QueryFrameworkParam is the parameter that chooses one of MongoDB's query engines. Sheaf has
-	// one engine, which runs every plan.
+	// QueryFrameworkParam is the name of the parameter that selects MongoDB's query engine. It has
+	// no effect, because Sheaf has one engine.
 	QueryFrameworkParam = "internalQueryFrameworkControl"
-	// CollationRegexParam is the parameter by which a regular expression uses no index with a
-	// collation.
+	// CollationRegexParam is the name of the parameter that keeps regular expressions from using an
+	// index with a collation.
 	CollationRegexParam = "internalQueryPlannerIgnoreIndexWithCollationForRegex"
 )

@@ -11,17 +11,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// topology tells waiting drivers when what hello answers has changed: for a server alone, when it stops.
+// topology tells drivers that wait in a hello when the server's answer to hello changes. The only
+// change of a set of one member is that it stops.
 type topology struct {
 	Process [12]byte
 	Mu      sync.Mutex
 	Counter int64
 	Changed chan struct{}
 	Stopped bool
-	Waiting atomic.Int64 // hellos that wait for a change
+	Waiting atomic.Int64 // number of hellos that wait for a change
 }
 
-// TopologyVersion orders the states of one process.
+// TopologyVersion numbers the states of one server process. Drivers ignore a hello with an older
+// version.
 type TopologyVersion struct {
 	Process [12]byte
 	Counter int64
@@ -47,7 +49,7 @@ func (t *topology) Version() TopologyVersion {
 	return TopologyVersion{t.Process, t.Counter}
 }
 
-// Bump announces a change to the hellos that wait for one.
+// Bump announces a change to all waiting hellos.
 func (t *topology) Bump() {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
@@ -58,7 +60,7 @@ func (t *topology) Bump() {
 	}
 }
 
-// stop announces the end of the server.
+// stop announces to all waiting hellos that the server stops.
 func (t *topology) stop() {
 	t.Mu.Lock()
 	defer t.Mu.Unlock()
@@ -69,7 +71,7 @@ func (t *topology) stop() {
 	}
 }
 
-// Errors of a hello that waits for a change of the topology.
+// The error codes of a hello that waits for a change of the topology.
 const (
 	CodeNegativeCounter = mongoerr.Code(51758)
 	CodeNegativeAwait   = mongoerr.Code(51759)

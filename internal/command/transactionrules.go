@@ -8,14 +8,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// What may run in a transaction, and which labels errors get.
+// The rules for commands and stages in a transaction.
 
-// NotInTransaction is the error of what cannot be done in a transaction.
+// NotInTransaction returns an error for an operation that transactions do not support.
 func NotInTransaction(format string, args ...any) error {
 	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction, format, args...)
 }
 
-// CheckTransactionDatabase refuses the databases that a transaction may not use.
+// CheckTransactionDatabase returns an error if transactions may not use the database db.
 func CheckTransactionDatabase(db string) error {
 	switch db {
 	case "config":
@@ -26,7 +26,8 @@ func CheckTransactionDatabase(db string) error {
 	return nil
 }
 
-// CheckTransactionStages refuses stages, also in sub-pipelines, that transactions do not have.
+// CheckTransactionStages returns an error if a pipeline or one of its sub-pipelines has a stage
+// that transactions do not support.
 func CheckTransactionStages(stages bsonx.Value) error {
 	return pipeline.EachStage(stages, func(stage *parsing.Definition, _ bsonx.Value) error {
 		if stage.Transactions == feature.Yes {

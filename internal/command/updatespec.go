@@ -4,7 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// UpdateSpec is one parsed, not yet compiled statement of update or bulkWrite.
+// UpdateSpec is a statement of update or bulkWrite that is parsed but not compiled.
 type UpdateSpec struct {
 	Query        bsonx.Doc
 	Mods         bsonx.Value
@@ -15,8 +15,8 @@ type UpdateSpec struct {
 	Sort         bsonx.Doc
 	Multi        bool
 	Upsert       bool
-	// Supplied says that an upsert inserts the document "new" of the constants.
+	// Supplied is upsertSupplied: an upsert inserts the document "new" of the constants.
 	Supplied bool
-	// Position is that of the statement in the command.
+	// Position is the index of the statement in the command.
 	Position int
 }

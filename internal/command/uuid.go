@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// CollectionUUID is the argument by which a client says which collection it means by a name. It is
-// checked before the command runs, and whenever the command looks the name up; see meaning.
+// CollectionUUID is the argument with the UUID that the named collection must have. It is checked
+// before the command runs, and at each later look-up of the name; see read.Meaning.
 var CollectionUUID = Field{Name: "collectionUUID", Type: BinData, Check: isUUID}
 
 func isUUID(name string, v bsonx.Value) error {
@@ -21,7 +21,7 @@ func isUUID(name string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong binData type '%s', expected type 'UUID'", name, binaryName(subtype))
 }
 
-// UUIDOf returns the UUID that a value is.
+// UUIDOf returns a binary value of subtype UUID as an array. ok is false for any other value.
 func UUIDOf(v bsonx.Value) (id [16]byte, ok bool) {
 	if v.Type != bsonx.TypeBinary {
 		return id, false
@@ -38,8 +38,8 @@ func formatUUID(id [16]byte) string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// collectionByUUID returns the name of the collection whose UUID the command has in place of a
-// name.
+// collectionByUUID returns the name of the collection with the UUID v, for a command that has a
+// UUID in place of a name.
 func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
 	id, ok := UUIDOf(v)
 	switch {
@@ -63,7 +63,8 @@ func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
 	return e.Name, nil
 }
 
-// CheckUUID refuses a command whose collectionUUID is not the UUID of the collection that it names.
+// CheckUUID returns an error if the request's collectionUUID is not the UUID of the collection
+// name.
 func CheckUUID(r *Request, name string) error {
 	v := r.Get(CollectionUUID.Name)
 	if v.IsMissing() || r.Def.Loose || r.Explained && r.Def.Name == "find" {
@@ -72,16 +73,16 @@ func CheckUUID(r *Request, name string) error {
 	return BindUUID(r, r.DB, name, v)
 }
 
-// BindUUID binds the request to the collection with a UUID. It fails if another collection has the
-// name.
+// BindUUID binds the request to the collection with this UUID. It returns an error if db.name is
+// not that collection.
 func BindUUID(r *Request, db, name string, uuid bsonx.Value) error {
 	id, _ := UUIDOf(uuid)
 	r.Meant = &read.Meaning{DB: db, Name: name, ID: id}
 	return CheckMeant(r, db, name, r.Service.Store.Lookup(db, name))
 }
 
-// CheckMeant fails if a look-up of a namespace did not find the collection that the request
-// means.
+// CheckMeant returns an error if c, the result of a look-up of db.name, is not the collection to
+// which the request is bound.
 func CheckMeant(r *Request, db, name string, c *table.Collection) error {
 	if r.Meant.Of(db, name, c) {
 		return nil

@@ -22,13 +22,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// The values of validationLevel and validationAction.
+// The valid values of validationLevel and validationAction.
 var (
 	validationLevels  = []string{"off", "moderate", "strict"}
 	validationActions = []string{"error", "warn"}
 )
 
-// CheckValidation checks the options of a validator in create and collMod.
+// CheckValidation checks the validator and its options in create and collMod.
 func CheckValidation(req *Request) error {
 	if err := CheckValidationNames(req); err != nil {
 		return err
@@ -53,7 +53,7 @@ func CheckValidation(req *Request) error {
 	return nil
 }
 
-// CheckValidationNames checks validationLevel and validationAction.
+// CheckValidationNames checks the values of validationLevel and validationAction.
 func CheckValidationNames(req *Request) error {
 	if level := req.Get("validationLevel"); !level.IsMissing() && !slices.Contains(validationLevels, level.Str()) {
 		return badEnum(req, "validationLevel", level)
@@ -68,8 +68,8 @@ func badEnum(req *Request, field string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", v.Str(), req.Def.Name, field)
 }
 
-// validatorVars returns the scope of a validator that serves an operation, which may be nil. Without
-// an order $$CLUSTER_TIME is refused.
+// validatorVars returns the scope of a validator's expressions. running, which may be nil, is the
+// operation that can be interrupted. If order is nil, $$CLUSTER_TIME is an error.
 func validatorVars(co *collation.Collator, running *interrupt.Running, order *storage.Order) *expr.Vars {
 	vars := expressions.Scope().WithScripts(js.Options{Running: running})
 	if order != nil {
@@ -82,11 +82,14 @@ func parseValidator(doc bsonx.Doc, co *collation.Collator, vars *expr.Vars) (*fi
 	return filter.Parse(doc, filter.Options{AllowExpr: true, Validator: true, Collation: co, Vars: vars})
 }
 
-// Compiler compiles what the catalog stores; it is what a table.Store is opened with.
+// Compiler compiles the filters in the catalog: validators and the filters of partial indexes. A
+// table.Store is opened with one.
 type Compiler struct {
-	// Warn is told of documents that a validator with the action "warn" would refuse; it may be nil.
+	// Warn is called with the error of each document that a validator with the action "warn" does
+	// not accept. It may be nil.
 	Warn func(err error)
-	// Order tells validators $$CLUSTER_TIME. If it is nil, a validator with that does not compile.
+	// Order provides $$CLUSTER_TIME. If it is nil, a validator that uses $$CLUSTER_TIME does not
+	// compile.
 	Order *storage.Order
 }
 
@@ -121,19 +124,19 @@ func (c Compiler) Validator(options bsonx.Doc, co *collation.Collator) (table.Va
 	return v, nil
 }
 
-// validator checks documents against a collection's validator.
+// validator checks documents against the validator of a collection.
 type validator struct {
 	spec      bsonx.Doc
 	collation *collation.Collator
 	order     *storage.Order
-	// filters are compiled forms of the spec, each for one operation at a time.
+	// filters holds compiled filters. Only one operation at a time may use a filter.
 	filters sync.Pool
-	// moderate lets documents stay invalid that were invalid before.
+	// moderate allows an update of an invalid document that leaves it invalid.
 	moderate bool
-	// timed is whether $$NOW may be in the spec.
+	// timed is true if the spec may use $$NOW.
 	timed bool
-	// stamped is whether $$CLUSTER_TIME may be in the spec. Its value is compiled in, so that each
-	// check compiles the spec.
+	// stamped is true if the spec may use $$CLUSTER_TIME. Its value is fixed at compilation, so
+	// every check compiles the spec again.
 	stamped bool
 	warn    func(error)
 }
@@ -163,7 +166,7 @@ func (v *validator) Check(ctx context.Context, old, doc bsonx.Doc) error {
 	return cmp.Or(ended, err)
 }
 
-// now returns a filter as it is at the moment.
+// now returns f with $$NOW set to the current time.
 func (v *validator) now(f *filter.Filter) *filter.Filter {
 	if !v.timed {
 		return f
@@ -171,7 +174,7 @@ func (v *validator) now(f *filter.Filter) *filter.Filter {
 	return f.At(clock.System{}.Now())
 }
 
-// take returns a compiled form that serves nobody.
+// take returns a compiled filter that no other operation uses.
 func (v *validator) take() (*servingFilter, error) {
 	if f, ok := v.filters.Get().(*servingFilter); ok {
 		return f, nil
@@ -179,14 +182,15 @@ func (v *validator) take() (*servingFilter, error) {
 	return v.compile()
 }
 
-// give returns a compiled form that take may give to the next operation.
+// give puts a filter back for the next operation. A stamped filter is dropped, because its
+// $$CLUSTER_TIME is outdated.
 func (v *validator) give(f *servingFilter) {
 	if !v.stamped {
 		v.filters.Put(f)
 	}
 }
 
-// servingFilter is a filter that looks at the operation that it serves.
+// servingFilter is a filter with the operation that interrupts it.
 type servingFilter struct {
 	filter  *filter.Filter
 	running interrupt.Running
@@ -209,7 +213,7 @@ func (v *validator) check(f *filter.Filter, old, doc bsonx.Doc) error {
 			return nil
 		}
 	}
-	// An expression that fails makes the document invalid.
+	// A document on which an expression fails is invalid.
 	err = failedValidation(f, doc)
 	if v.warn != nil {
 		v.warn(err)
@@ -218,11 +222,13 @@ func (v *validator) check(f *filter.Filter, old, doc bsonx.Doc) error {
 	return err
 }
 
-// maxValidationInfo is the largest errInfo of a document that fails validation.
+// maxValidationInfo is the largest size in bytes of the errInfo of a document that fails
+// validation.
 const maxValidationInfo = 12 << 20
 
-// failedValidation returns the error for a document that a validator refuses. If the explanation
-// would be too large, it leaves out the validator and the values, or the whole explanation.
+// failedValidation returns the error for a document that the validator does not accept. If the
+// details would be too large, it leaves out the validator and the values; if that is not enough, it
+// leaves out the details.
 func failedValidation(f *filter.Filter, doc bsonx.Doc) error {
 	info := bsonx.NewDoc("failingDocumentId", doc.Lookup("_id"))
 	room := func() int { return maxValidationInfo - len(info.With("details", bsonx.Int32(0))) + 4 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/param"
 )
 
-// logComponents are the parts of the log whose verbosity can be set, as MongoDB names them. A record names its component
-// by the attribute c, in capitals.
+// logComponents are the log components whose verbosity can be set, with MongoDB's names. A log
+// record names its component in the attribute c, in capitals.
 var logComponents = []string{
 	"accessControl", "command", "control", "executor", "geo", "index", "network", "query", "replication", "sharding", "storage",
 	"write", "ftdc", "transaction",
@@ -20,20 +20,20 @@ var logComponents = []string{
 
 const (
 	maxVerbosity = 5
-	// inherited is the verbosity of a component that has the general one.
+	// inherited is the verbosity of a component that uses the general verbosity.
 	inherited = -1
 )
 
-// Verbosity is how much the log tells beyond what is logged always: the parameters logLevel and logComponentVerbosity. It is
-// safe for concurrent use. A nil Verbosity is 0 for everything.
+// Verbosity holds the parameters logLevel and logComponentVerbosity, which turn on debug records of
+// the log. It is safe for concurrent use. A nil Verbosity is 0 for every component.
 type Verbosity struct {
 	general    atomic.Int64
-	components []atomic.Int64 // of logComponents
-	// any is the greatest of them, so that most records are judged by one look.
+	components []atomic.Int64 // in the order of logComponents
+	// any is the greatest verbosity of all. If it is 0, a record needs no further check.
 	any atomic.Int64
 }
 
-// NewVerbosity returns a verbosity of 0.
+// NewVerbosity returns a Verbosity that is 0 for every component.
 func NewVerbosity() *Verbosity {
 	v := &Verbosity{components: make([]atomic.Int64, len(logComponents))}
 	for i := range v.components {
@@ -42,7 +42,8 @@ func NewVerbosity() *Verbosity {
 	return v
 }
 
-// Of returns the verbosity of a component, whatever the case of its name.
+// Of returns the verbosity of a component. It ignores the case of the name. An unknown component
+// has the general verbosity.
 func (v *Verbosity) Of(component string) int64 {
 	if v == nil || v.any.Load() == 0 {
 		return 0
@@ -58,7 +59,7 @@ func (v *Verbosity) Of(component string) int64 {
 	return v.general.Load()
 }
 
-// settle computes any after a change.
+// settle updates any after a change of a verbosity.
 func (v *Verbosity) settle() {
 	most := v.general.Load()
 	for i := range v.components {
@@ -67,7 +68,8 @@ func (v *Verbosity) settle() {
 	v.any.Store(most)
 }
 
-// Handler returns a handler that also passes on the debug records of components that are verbose.
+// Handler returns a handler that also passes debug records to the handler to, if their component
+// has a verbosity over 0.
 func (v *Verbosity) Handler(to slog.Handler) slog.Handler {
 	return &verboseHandler{Handler: to, verbosity: v}
 }
@@ -116,7 +118,7 @@ func (h *verboseHandler) WithGroup(name string) slog.Handler {
 	return &verboseHandler{h.Handler.WithGroup(name), h.verbosity, h.component}
 }
 
-// params are the parameters of the verbosity.
+// params returns the parameters that set the verbosity.
 func (v *Verbosity) params() []param.Param {
 	return []param.Param{
 		{
@@ -148,7 +150,7 @@ func verbosityOf(name string, v bsonx.Value, least int64) (int64, error) {
 	return n, nil
 }
 
-// Document returns the levels as getParameter shows them.
+// Document returns the verbosities in the format of getParameter.
 func (v *Verbosity) Document() bsonx.Value {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -160,7 +162,7 @@ func (v *Verbosity) Document() bsonx.Value {
 	return bsonx.Document(b.Bytes())
 }
 
-// set changes the verbosities that a document names: all of them, or none where one is wrong.
+// set changes the verbosities that a document names. If one of them is invalid, it changes none.
 func (v *Verbosity) set(value bsonx.Value) error {
 	if value.Type != bsonx.TypeDocument {
 		return mongoerr.New(mongoerr.TypeMismatch, "log component verbosity is not a document: %s", bsonx.FormatShell(value))

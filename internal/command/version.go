@@ -8,8 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 )
 
-// What buildInfo announces: the MongoDB version whose behaviour Sheaf implements, beside Sheaf's
-// own.
+// The version of MongoDB that Sheaf implements and the name of the storage engine, for buildInfo.
 const (
 	CompatibleVersion = "8.0.0"
 	FeatureVersion    = "8.0"
@@ -52,7 +51,7 @@ func AppendBuild(reply *bsonx.Builder, build Build) {
 	reply.End()
 }
 
-// Machine names the processor as uname does.
+// Machine returns the processor architecture with the name that uname uses.
 func Machine() string {
 	switch runtime.GOARCH {
 	case "amd64":

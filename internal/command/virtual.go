@@ -16,16 +16,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Virtual collections show what the server keeps in another form, where MongoDB has collections: their documents are made
-// when they are read. Nobody can write to them.
+// Virtual collections present state of the server as collections, where MongoDB has real
+// collections. Their documents are generated when they are read, and nobody can write to them.
 
-// virtualCollection is one of them.
+// virtualCollection describes one virtual collection.
 type virtualCollection struct {
 	db, name string
-	member   bool // only the member of a replica set has it
-	// page makes the next documents, and returns where the following ones begin, nil after the last.
+	member   bool // exists only on a member of a replica set
+	// page generates the next documents. after is where they begin, nil at first. It returns where
+	// the next page begins, nil after the last page.
 	page func(v *virtualReader, after *retryable.Session) ([]bsonx.Doc, *retryable.Session, error)
-	// space measures what is stored of the documents; nil where nothing is.
+	// space measures the stored data behind the documents. It is nil if none is stored.
 	space func(storage.Engine) (storage.Usage, error)
 }
 
@@ -37,22 +38,23 @@ var virtualCollections = []virtualCollection{
 	{db: "local", name: "system.replset", member: true, page: whole((*virtualReader).configuration)},
 }
 
-// virtualPage is of how many sessions documents are made at a time.
+// virtualPage is the number of sessions whose documents are generated at a time.
 const virtualPage = 1000
 
-// whole is a page that has all documents.
+// whole returns a page function that returns all documents in one page.
 func whole(docs func(*virtualReader) []bsonx.Doc) func(*virtualReader, *retryable.Session) ([]bsonx.Doc, *retryable.Session, error) {
 	return func(v *virtualReader, _ *retryable.Session) ([]bsonx.Doc, *retryable.Session, error) {
 		return docs(v), nil, nil
 	}
 }
 
-// NotStored refuses a write to a virtual collection.
+// NotStored returns the error for a write to a virtual collection.
 func NotStored(c *table.Collection) error {
 	return mongoerr.New(mongoerr.IllegalOperation, "%s shows the state of the server and cannot be written to", c.Namespace())
 }
 
-// Entries returns the catalog's entries of a database with its virtual collections, by name.
+// Entries returns the catalog entries of a database, including its virtual collections, sorted by
+// name.
 func (s *Service) Entries(db string) []*table.Entry {
 	out := s.Store.Catalog().Collections(db)
 	for _, v := range s.Virtual {
@@ -64,7 +66,8 @@ func (s *Service) Entries(db string) []*table.Entry {
 	return out
 }
 
-// Databases returns the names of all databases, in order.
+// Databases returns the sorted names of all databases, including those that have only virtual
+// collections.
 func (s *Service) Databases() []string {
 	out := s.Store.Catalog().Databases()
 	for _, v := range s.Virtual {
@@ -75,18 +78,18 @@ func (s *Service) Databases() []string {
 	return out
 }
 
-// virtualReader makes the documents of a virtual collection.
+// virtualReader generates the documents of a virtual collection. It is a source.Source.
 type virtualReader struct {
 	source.Slice
 	collection *virtualCollection
 	service    *Service
-	local      string // the address by which the client reaches the server
+	local      string // the address that the client has connected to
 	after      *retryable.Session
 	begun      bool
 }
 
-// readVirtual returns a source of the documents of a virtual collection, as a client sees it that reaches the server by the address
-// local.
+// readVirtual returns a source of the documents of a virtual collection. local is the address that
+// the client has connected to. It panics if c is not a virtual collection.
 func (s *Service) readVirtual(c *table.Collection, local string) *virtualReader {
 	for _, v := range s.Virtual {
 		if v.db == c.DB && v.name == c.Name {
@@ -111,7 +114,8 @@ func (v *virtualReader) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 }
 
-// VirtualSizes measures a virtual collection; only the records of retryable writes are stored.
+// VirtualSizes measures a virtual collection. Only config.transactions occupies space on disk,
+// because its documents come from the stored records of retryable writes.
 func (s *Service) VirtualSizes(c *table.Collection, local string) (out Sizes, err error) {
 	v := s.readVirtual(c, local)
 	if out.Storage, err = s.virtualSpace(v.collection); err != nil {
@@ -133,12 +137,13 @@ func (s *Service) virtualSpace(v *virtualCollection) (int64, error) {
 	return u.Total(), err
 }
 
-// versions are the documents of admin.system.version.
+// versions returns the documents of admin.system.version.
 func (v *virtualReader) versions() []bsonx.Doc {
 	return []bsonx.Doc{bsonx.NewDoc("_id", "featureCompatibilityVersion", "version", FeatureVersion)}
 }
 
-// configuration is that of the set, in local.system.replset. Its member has the name that replSetGetConfig and hello tell.
+// configuration returns the document of local.system.replset: the configuration of the set. Its
+// member has the same name as in hello and replSetGetConfig.
 func (v *virtualReader) configuration() []bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -147,13 +152,15 @@ func (v *virtualReader) configuration() []bsonx.Doc {
 	return []bsonx.Doc{b.Bytes()}
 }
 
-// sessions are those of config.system.sessions. They are in memory only: a restart ends them all.
+// sessions returns the documents of config.system.sessions. Sessions are only in memory, so a
+// restart ends them.
 func (v *virtualReader) sessions() []bsonx.Doc {
 	registry := v.service.Sessions
 	return SessionDocs(registry, registry.All(func(session.SessionID) bool { return true }))
 }
 
-// transactions are those of config.transactions: what the newest transaction number of each session was.
+// transactions returns documents of config.transactions: the newest transaction number of each
+// session, with its state.
 func (v *virtualReader) transactions(after *retryable.Session) ([]bsonx.Doc, *retryable.Session, error) {
 	return v.histories(after, func(docs []bsonx.Doc, h *retryable.SessionHistory) []bsonx.Doc {
 		last := int64(0)
@@ -173,7 +180,8 @@ func (v *virtualReader) transactions(after *retryable.Session) ([]bsonx.Doc, *re
 	})
 }
 
-// images are the documents of config.image_collection: what findAndModify returned, for a retry of it.
+// images returns documents of config.image_collection: the documents that findAndModify returned,
+// for a retry of it.
 func (v *virtualReader) images(after *retryable.Session) ([]bsonx.Doc, *retryable.Session, error) {
 	return v.histories(after, func(docs []bsonx.Doc, h *retryable.SessionHistory) []bsonx.Doc {
 		for i := range h.Records {
@@ -208,12 +216,12 @@ func (v *virtualReader) histories(
 	return docs, next, err
 }
 
-// recordedSession is how MongoDB names a session whose user is known.
+// recordedSession returns a session id in MongoDB's format for a session with a user.
 func recordedSession(s *retryable.Session) bsonx.Doc {
 	return bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, s[:16]), "uid", bsonx.Binary(0, s[16:]))
 }
 
-// SessionDocs describes sessions as config.system.sessions has them.
+// SessionDocs returns the documents of config.system.sessions for the sessions ids that are known.
 func SessionDocs(registry *session.Sessions, ids []session.SessionID) []bsonx.Doc {
 	var docs []bsonx.Doc
 	for _, id := range ids {

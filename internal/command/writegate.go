@@ -10,25 +10,27 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// writeGate keeps writers out while fsyncLock is held. Who passes it costs two additions; who
-// waits at it can be interrupted. Reads do not pass it.
+// writeGate blocks writers while fsyncLock holds it. Passing the open gate costs two atomic
+// additions. A command that waits at the gate can be interrupted. Reads do not use the gate.
 type writeGate struct {
-	writers atomic.Int64 // commands between enter and leave, and those that look whether they may
+	writers atomic.Int64 // commands between Enter and Leave, including those that are just checking closed
 	closed  atomic.Bool
-	idle    chan struct{} // gets an element when the last writer leaves a closed gate
+	idle    chan struct{} // receives an element when the last writer leaves the closed gate
 	Counts  gateCounts
 
 	mu    sync.Mutex
-	count int64         // how often the lock is held
+	count int64         // number of locks that are held
 	open  chan struct{} // closed at the last unlock
 }
 
-// gateCounts count who passed the gate, who locked it, who waited, and for how long.
+// gateCounts counts the writes that passed, the locks, and the waits with their total time in
+// microseconds.
 type gateCounts struct{ Writes, Locks, Waits, WaitMicros atomic.Int64 }
 
 func (g *writeGate) init() { g.idle = make(chan struct{}, 1) }
 
-// Enter waits until the gate is open. waiting is called before it waits.
+// Enter waits until the gate is open, and counts the caller as a writer. waiting is called with
+// true before a wait and with false after it.
 func (g *writeGate) Enter(ctx context.Context, waiting func(bool)) error {
 	for {
 		g.writers.Add(1)
@@ -41,7 +43,7 @@ func (g *writeGate) Enter(ctx context.Context, waiting func(bool)) error {
 		open := g.open
 		g.mu.Unlock()
 		if open == nil {
-			continue // it was opened just now
+			continue // the gate was opened in between
 		}
 		if err := g.await(ctx, open, waiting); err != nil {
 			return err
@@ -49,7 +51,7 @@ func (g *writeGate) Enter(ctx context.Context, waiting func(bool)) error {
 	}
 }
 
-// await waits until the gate opens, and counts that.
+// await waits until the gate opens or ctx ends, and counts the wait.
 func (g *writeGate) await(ctx context.Context, open <-chan struct{}, waiting func(bool)) error {
 	g.Counts.Waits.Add(1)
 	start := clock.System{}.Now()
@@ -66,7 +68,7 @@ func (g *writeGate) await(ctx context.Context, open <-chan struct{}, waiting fun
 	}
 }
 
-// pass is enter for what is no command.
+// pass is Enter for a writer that is not a command, such as the TTL monitor.
 func (g *writeGate) pass(ctx context.Context) (leave func(), err error) {
 	return g.Leave, g.Enter(ctx, func(bool) {})
 }
@@ -80,7 +82,8 @@ func (g *writeGate) Leave() {
 	}
 }
 
-// Lock closes the gate, waits until nobody writes any more, and returns how often it is locked now.
+// Lock closes the gate, waits for the writers to leave, and returns the number of locks held. If
+// writers remain after patience, it takes the lock back and returns LockTimeout.
 func (g *writeGate) Lock(ctx context.Context, c clock.Clock, patience time.Duration) (int64, error) {
 	g.mu.Lock()
 	g.count++
@@ -104,14 +107,15 @@ func (g *writeGate) Lock(ctx context.Context, c clock.Clock, patience time.Durat
 		}
 	}
 	g.Counts.Locks.Add(1)
-	select { // another one who locks may wait for the same news
+	select { // wake another Lock that may wait for the last writer too
 	case g.idle <- struct{}{}:
 	default:
 	}
 	return count, nil
 }
 
-// Unlock takes one lock back and returns how many are left; ok is false where there was none.
+// Unlock releases one lock and returns the number of locks that remain. ok is false if no lock is
+// held.
 func (g *writeGate) Unlock() (left int64, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
