@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// CheckConcerns refuses read and write concerns that the stages of a pipeline have no use for.
+// CheckConcerns returns an error if the stages of a pipeline do not support the read concern, or if
+// no stage writes and a write concern is given.
 func CheckConcerns(r *command.Request, stages bsonx.Value) error {
 	rc, wc := &r.Generic.ReadConcern, &r.Generic.WriteConcern
 	if !wc.Given && rc.Level == "" {
@@ -18,12 +19,12 @@ func CheckConcerns(r *command.Request, stages bsonx.Value) error {
 	last := ""
 	for it := stages.Doc().Iter(); it.Next(); {
 		if it.Value().Type != bsonx.TypeDocument {
-			continue // an error of its own
+			continue // reported when the stages are compiled
 		}
 		last = string(it.Value().Doc().First().Key)
 		if reason := stageRefuses(last, rc.Level); reason != "" {
 			if rc.Default {
-				rc.Level = "" // the default is for those that it suits
+				rc.Level = "" // a default level is dropped where it is not supported
 				continue
 			}
 			return command.ReadConcernUnsupported(r.Def.Name, rc.Level, reason)
@@ -35,7 +36,8 @@ func CheckConcerns(r *command.Request, stages bsonx.Value) error {
 	return nil
 }
 
-// stageRefuses tells why a stage does not run with a level; empty where it does.
+// stageRefuses returns the reason why a stage does not run with a read concern level, or "" if it
+// does.
 func stageRefuses(name, level string) string {
 	stage := pipeline.Find(name)
 	if level == "" || stage == nil {
@@ -53,7 +55,7 @@ func stageRefuses(name, level string) string {
 	}
 }
 
-// onlyLevel returns the level that a stage runs with, empty for every level.
+// onlyLevel returns the only read concern level that a stage accepts, or "" if it accepts all.
 func onlyLevel(levels parsing.ReadConcern) string {
 	switch levels {
 	case parsing.OnlyLocal:

@@ -73,7 +73,7 @@ func checkTransactionAggregate(req *command.Request) error {
 	return command.CheckTransactionStages(req.Get("pipeline"))
 }
 
-// checkAggregate checks the arguments of an aggregate command that is run or explained, and
+// checkAggregate checks the arguments of an aggregate command, which is run or explained, and
 // compiles its stages.
 func checkAggregate(r *command.Request) (name string, own read.OwnStages, sc read.Scope, err error) {
 	if name, err = aggregated(r); err != nil {
@@ -91,12 +91,12 @@ func checkAggregate(r *command.Request) (name string, own read.OwnStages, sc rea
 	if err := command.CheckStrictStages(r.Get("pipeline"), r.StableAPI()); err != nil {
 		return "", own, read.Scope{}, err
 	}
-	// The command's own stages are checked before a view adds its.
+	// The command's own stages are compiled here, before the stages of a view are added.
 	top := parsing.OverCollection
 	if name == "" {
 		top = parsing.OverNothing
 	}
-	stages := r.Get("pipeline").Clone() // a cursor outlives the message
+	stages := r.Get("pipeline").Clone() // a cursor may keep the stages after the request's bytes are reused
 	own.List = read.Elements(stages)
 	if own.Compiled, err = pipeline.Compile(stages, sc.PipelineOptions(r.DB, top)); err != nil {
 		return "", own, read.Scope{}, r.Malformed(err)
@@ -108,7 +108,7 @@ func checkAggregate(r *command.Request) (name string, own read.OwnStages, sc rea
 	return name, own, sc, CheckConcerns(r, stages)
 }
 
-// checkExplainOption requires a bool of aggregate's explain.
+// checkExplainOption returns an error if aggregate's argument explain is not a boolean.
 func checkExplainOption(_ string, v bsonx.Value) error {
 	if v.Type != bsonx.TypeBool {
 		return mongoerr.New(mongoerr.TypeMismatch, "explain must be a boolean")
@@ -116,7 +116,7 @@ func checkExplainOption(_ string, v bsonx.Value) error {
 	return nil
 }
 
-// aggregated returns the collection that a pipeline is run over, empty for {aggregate: 1}.
+// aggregated returns the collection that a pipeline reads, or "" for {aggregate: 1}.
 func aggregated(r *command.Request) (string, error) {
 	v := r.CommandValue()
 	if !v.Type.IsNumber() {
@@ -150,7 +150,7 @@ func aggregateBatchSize(req *command.Request) (int64, error) {
 	return size, err
 }
 
-// The types of fields of aggregate.
+// The types of fields that only aggregate has.
 var (
 	stageArray   = command.FieldType{Types: []bsonx.Type{bsonx.TypeArray}, Wrong: "A pipeline must be an array of objects"}
 	cursorObject = command.FieldType{Types: []bsonx.Type{bsonx.TypeDocument}, Wrong: "cursor field must be missing or an object"}

@@ -47,13 +47,14 @@ func BulkWriteCommands() []command.Definition {
 type bulkOp struct {
 	kind   command.BulkKind
 	ns     command.Namespace
-	space  int // of nsInfo
+	space  int // index in nsInfo
 	doc    bsonx.Doc
 	update command.UpdateSpec
 	delete deleteSpec
 }
 
-// The first field of an operation is its kind and the index of its namespace.
+// The fields of an operation. The first one names its kind; its value is the index of the namespace
+// in nsInfo.
 var (
 	bulkInsertFields = []command.Field{
 		{Name: "insert", Type: command.SafeInt, Required: true, Check: checkSpace}, {Name: "document", Type: command.Object, Required: true},
@@ -186,24 +187,24 @@ func parseBulkOp(doc bsonx.Doc, spaces []command.Namespace) (bulkOp, error) {
 	return op, nil
 }
 
-// bulkOps is what errors call an operation.
+// bulkOps is the path of an operation in error messages.
 const bulkOps = "bulkWrite.ops"
 
-// spaceIndex returns a number as the index of a namespace, which is 32 bits wide.
+// spaceIndex converts a number to the index of a namespace, clamped to 32 bits.
 func spaceIndex(v bsonx.Value) int32 {
 	return int32(max(math.MinInt32, min(bsonx.SaturatingInt64(v), math.MaxInt32)))
 }
 
-// checkSpace refuses an index that is less than 0.
+// checkSpace returns an error for a negative index of a namespace.
 func checkSpace(name string, v bsonx.Value) error {
 	return command.AtLeast(0)(name, bsonx.Int32(spaceIndex(v)))
 }
 
-// checkFieldHint is checkHint for a field, where null is no hint either.
+// checkFieldHint is read.CheckHint with the signature of a field's Check.
 func checkFieldHint(_ string, v bsonx.Value) error { return read.CheckHint(v) }
 
-// format writes an operation as MongoDB's errors do: the kind with its index, then the other
-// fields in order of name, with those that have a default.
+// format writes an operation in the format of MongoDB's errors: its kind with the index of the
+// namespace, then the other fields sorted by name, including fields with default values.
 func format(k command.BulkKind, doc bsonx.Doc, index int32) string {
 	fields := map[string]bsonx.Value{}
 	if k != command.BulkInsert {
@@ -278,23 +279,23 @@ func (op *bulkOp) setDelete(i int, v bsonx.Value) error {
 	return nil
 }
 
-// fatalError is an error of an operation that ends the command.
+// fatalError marks an error of one operation that ends the whole command.
 type fatalError struct{ error }
 
-// bulkRun executes the operations of a bulkWrite.
+// bulkRun is the state of a running bulkWrite.
 type bulkRun struct {
 	req        *command.Request
 	scope      read.Scope
 	opts       write.Options
 	errorsOnly bool
 
-	shown                                                  int // the namespace that currentOp shows, -1 for none
+	shown                                                  int // index of the namespace that currentOp shows; -1 for none
 	results                                                []bsonx.Doc
 	told                                                   command.ErrorText
 	errors, inserted, matched, modified, upserted, deleted int64
 }
 
-// one runs an operation; the error that it returns ends the command.
+// one runs an operation and records its result. An error that it returns ends the command.
 func (r *bulkRun) one(ctx context.Context, i int, op *bulkOp) error {
 	r.req.Count(op.kind.Counter(), 1)
 	r.show(op)
@@ -323,7 +324,7 @@ func (r *bulkRun) one(ctx context.Context, i int, op *bulkOp) error {
 	return nil
 }
 
-// show tells currentOp on which collection the command works.
+// show makes currentOp show the collection of an operation.
 func (r *bulkRun) show(op *bulkOp) {
 	if r.shown == op.space {
 		return
@@ -332,7 +333,7 @@ func (r *bulkRun) show(op *bulkOp) {
 	r.req.Op.SetInfo(func(info *session.OpInfo) { info.DB, info.Collection = op.ns.DB, []byte(op.ns.Name) })
 }
 
-// withFields returns a document with the fields of another one appended.
+// withFields returns doc with the fields of more appended.
 func withFields(doc, more bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -356,7 +357,8 @@ func bulkFailure(i int, op *bulkOp, err *mongoerr.Error) bsonx.Doc {
 	return b.Bytes()
 }
 
-// run executes an operation, appends what is particular to its result, and returns n.
+// run executes an operation, appends the fields that only its kind has to result, and returns its
+// n.
 func (r *bulkRun) run(ctx context.Context, i int, op *bulkOp, result *bsonx.Builder) (int64, error) {
 	r.req.Meant = nil
 	if !op.ns.UUID.IsMissing() {
@@ -420,7 +422,7 @@ func (r *bulkRun) insert(ctx context.Context, i int, op *bulkOp) error {
 	return failure
 }
 
-// report writes the totals and the results as a cursor.
+// report appends the counts to the reply, and the results of the operations as a cursor.
 func (r *bulkRun) report(ctx context.Context, reply *bsonx.Builder) error {
 	r.req.Failed = r.errors > 0
 	r.req.Service.Stats.UserErrors.Add(r.errors)

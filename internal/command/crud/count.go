@@ -32,7 +32,7 @@ func CountCommands() []command.Definition {
 	}}
 }
 
-// checkCountLimit requires an integer that has a positive counterpart.
+// checkCountLimit returns an error unless v is an integer that can be negated in 64 bits.
 func checkCountLimit(_ string, v bsonx.Value) error {
 	f, ok := v.AsFloat64()
 	n, exact := v.AsExactInt64()
@@ -69,7 +69,7 @@ func runCount(ctx context.Context, req *command.Request, reply *bsonx.Builder) e
 	if err != nil {
 		return err
 	}
-	req.Op.Debug.NReturned = 1 // the number, as MongoDB counts
+	req.Op.Debug.NReturned = 1 // MongoDB counts the number as one returned document
 	command.AppendNumber(reply, "n", n)
 	return nil
 }
@@ -90,7 +90,7 @@ func countQuery(req *command.Request, name string, c *table.Collection) (*query.
 	}
 	limit := req.Int64("limit", 0)
 	if limit < 0 {
-		limit = -limit // old clients ask for a hard limit so
+		limit = -limit // a negative limit comes from old clients and means the same
 	}
 	q.Skip, q.Limit = req.Int64("skip", 0), limit
 	return q, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// CursorCommands returns killCursors; getMore stands beside find.
+// CursorCommands returns the definition of killCursors.
 func CursorCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "killCursors", Help: "Closes cursors.",

@@ -39,13 +39,13 @@ var deleteFields = []command.Field{
 	{Name: "sampleId", Type: command.BinData, Unstable: true},
 }
 
-// deleteSpec is one parsed, not yet compiled statement of delete or bulkWrite.
+// deleteSpec is a statement of delete or bulkWrite that is parsed but not compiled.
 type deleteSpec struct {
 	query     bsonx.Doc
 	hint      bsonx.Value
 	collation bsonx.Value
 	multi     bool
-	// position is that of the statement in the command.
+	// position is the index of the statement in the command.
 	position int
 }
 
@@ -68,7 +68,8 @@ func parseDeleteSpec(doc bsonx.Doc) (deleteSpec, error) {
 	return s, err
 }
 
-// shortNumber writes a number as MongoDB does where it takes it for a double.
+// shortNumber formats a number as a double with 6 significant digits, as in this error message of
+// MongoDB.
 func shortNumber(v bsonx.Value) string {
 	f, _ := v.AsFloat64()
 	if math.IsNaN(f) {
@@ -77,7 +78,8 @@ func shortNumber(v bsonx.Value) string {
 	return strconv.FormatFloat(f, 'g', 6, 64)
 }
 
-// setLimit accepts 0 (all documents) and 1. What is no number counts as 0, as in MongoDB.
+// setLimit sets multi from limit, which may be 0 (delete all) or 1. Values that are not numbers
+// count as 0, as in MongoDB.
 func (s *deleteSpec) setLimit(v bsonx.Value) error {
 	n, ok := v.AsExactInt64()
 	if v.Type.IsNumber() && (!ok || n != 0 && n != 1) {
@@ -113,7 +115,7 @@ func runDelete(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	return nil
 }
 
-// runDeleteSpec compiles and runs one delete statement.
+// runDeleteSpec compiles and runs one delete statement and returns the number of deleted documents.
 func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *deleteSpec, opts write.Options) (int64, error) {
 	if executed(r, spec.position) != nil {
 		return 1, nil
@@ -146,7 +148,8 @@ func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, n
 	return n, err
 }
 
-// runDeleteStatement runs a statement on a collection that may not exist, or be replaced by another one meanwhile.
+// runDeleteStatement runs a compiled delete. It tries again if the collection is dropped meanwhile,
+// and returns errOtherCollation if the collection no longer fits meant.
 func runDeleteStatement(
 	ctx context.Context, r *command.Request, db, name string, st *write.DeleteStatement, meant compiledFor,
 	query bsonx.Doc, opts write.Options,

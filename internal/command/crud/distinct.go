@@ -30,7 +30,7 @@ func DistinctCommands() []command.Definition {
 	}}
 }
 
-// checkDistinctKey refuses a path with a NUL.
+// checkDistinctKey returns an error if the path contains a NUL character.
 func checkDistinctKey(_ string, v bsonx.Value) error {
 	if strings.Contains(v.Str(), "\x00") {
 		return mongoerr.New(31032, "Key field cannot contain an embedded null byte")
@@ -67,7 +67,7 @@ func runDistinct(ctx context.Context, req *command.Request, reply *bsonx.Builder
 	return nil
 }
 
-// distinctOf returns the distinct values in a collection.
+// distinctOf returns the distinct values of a field of a collection as an array.
 func distinctOf(ctx context.Context, req *command.Request) (bsonx.Value, error) {
 	reader := req.Reads().Reader()
 	defer reader.Close()

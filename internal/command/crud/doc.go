@@ -1,5 +1,6 @@
-// Package crud has the commands that read and write documents: find, aggregate, insert, update and
-// their relatives, with explain. Each command is a file that is named for it.
+// Package crud implements the commands that read and write documents, such as find, aggregate,
+// insert and update, and the command explain. Each command has a file with its name.
 //
-// How reads and writes run is in packages below: internal/plan, internal/pipeline, internal/write.
+// The packages below execute the reads and writes: internal/plan, internal/pipeline,
+// internal/write.
 package crud

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// exchange is the argument of routers that share the documents of an aggregate command out to
+// exchange is the argument with which a router distributes the results of an aggregate command over
 // several cursors.
 var exchange = command.Field{Name: "exchange", Type: command.Object, Strict: true, Fields: []command.Field{
 	{Name: "consumers", Type: command.SafeInt, Required: true, Check: checkConsumers},
@@ -25,7 +25,7 @@ const (
 )
 
 func checkConsumers(_ string, v bsonx.Value) error {
-	switch n := uint64(spaceIndex(v)); { // MongoDB prints a negative number so
+	switch n := uint64(spaceIndex(v)); { // MongoDB also shows a negative number as unsigned
 	case n == 0:
 		return mongoerr.New(mongoerr.Code(50901), "Exchange must have at least one consumer")
 	case n > maxConsumers:
@@ -51,8 +51,8 @@ func checkExchangeBuffer(_ string, v bsonx.Value) error {
 	return nil
 }
 
-// checkExchange refuses what one cursor cannot give: an exchange with one consumer is no
-// different from none.
+// checkExchange returns an error for an exchange with several consumers, because one cursor cannot
+// serve them. An exchange with one consumer has no effect.
 func checkExchange(r *command.Request, batchSize int64) error {
 	doc := r.Doc(exchange.Name)
 	switch consumers := bsonx.SaturatingInt64(doc.Lookup("consumers")); {

@@ -27,7 +27,7 @@ func ExplainCommands() []command.Definition {
 	}}
 }
 
-// explainers turn a command into what the planner is asked to explain.
+// explainers convert a command to a request for the planner's explain.
 var explainers = map[string]func(req *command.Request) (*explain.Request, error){
 	"find": explainFind, "count": explainCount, "distinct": explainDistinct, "update": explainUpdate,
 	"delete": explainDelete, "findAndModify": explainFindAndModify,
@@ -81,10 +81,11 @@ func runExplain(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	return nil
 }
 
-// maxExplained is how large an explanation may grow before what is left of it is omitted.
+// maxExplained is the size of a reply in bytes from which explain omits the command and further
+// stages.
 const maxExplained = limits.DocumentBytes - 64<<10
 
-// appendCommand appends the command that is explained.
+// appendCommand appends the explained command, or a warning if the reply would be too large.
 func appendCommand(r *command.Request, reply *bsonx.Builder, body bsonx.Doc) {
 	if reply.Len()+len(body) > maxExplained {
 		reply.String("warning", "'command' has been omitted due to BSON size limit")
@@ -98,7 +99,7 @@ func appendCommand(r *command.Request, reply *bsonx.Builder, body bsonx.Doc) {
 	reply.End()
 }
 
-// appendServer appends what explain says of the server.
+// appendServer appends the fields serverInfo and serverParameters of explain.
 func appendServer(s *command.Service, reply *bsonx.Builder) {
 	reply.StartDocField("serverInfo")
 	reply.String("host", s.Hostname)
@@ -126,7 +127,7 @@ func appendServer(s *command.Service, reply *bsonx.Builder) {
 	reply.End()
 }
 
-// inner parses a command that stands inside another one.
+// inner parses the command body that the request r explains.
 func inner(r *command.Request, body bsonx.Doc) (*command.Request, error) {
 	first := body.First()
 	e, ok := r.Service.Commands.ByName[string(first.Key)]
@@ -179,7 +180,8 @@ func explainDistinct(req *command.Request) (*explain.Request, error) {
 	return &explain.Request{Query: q, Command: explain.Distinct, Field: req.String("key")}, err
 }
 
-// soleStatement parses the one statement of a write command that is explained.
+// soleStatement parses the statement of an explained write command. More than one statement is an
+// error.
 func soleStatement[T any](req *command.Request, field string, parse func(doc bsonx.Doc) (T, error)) (T, error) {
 	var none T
 	specs, err := parseStatements(req, field, nil, parse)
@@ -216,7 +218,8 @@ func explainUpdate(req *command.Request) (*explain.Request, error) {
 	return tried(&explain.Request{Query: q, Command: explain.Update, Multi: spec.Multi, Upsert: spec.Upsert}, st), nil
 }
 
-// tried lets explain make the changes of an update, which may fail. Those of buckets are not made.
+// tried makes explain apply the update without storing the result, to find its errors. It does not
+// do so for a time series.
 func tried(ask *explain.Request, st *write.UpdateStatement) *explain.Request {
 	if c := ask.Query.Coll; c != nil && c.Timeseries == nil {
 		ask.Try, ask.TryUpsert = st.Try, st.TryUpsert
@@ -278,7 +281,7 @@ func explainFindAndModify(req *command.Request) (*explain.Request, error) {
 	return tried(ask, st), nil
 }
 
-// compileModification compiles the update of an explained findAndModify.
+// compileModification compiles the update of a findAndModify that is explained.
 func compileModification(r *command.Request, sc read.Scope, query bsonx.Doc, st *write.UpdateStatement) error {
 	name, err := r.Collection()
 	if err != nil {
@@ -290,7 +293,7 @@ func compileModification(r *command.Request, sc read.Scope, query bsonx.Doc, st 
 	return compileUpdate(r, sc, r.Service.Store.Lookup(r.DB, name), &spec, st)
 }
 
-// writeQuery is the predicate of a write command that is explained.
+// writeQuery returns the query of a write command that is explained.
 func writeQuery(r *command.Request, sc read.Scope, predicate, sort bsonx.Doc, hint, collation bsonx.Value) (*query.Query, error) {
 	name, err := r.Collection()
 	if err != nil {

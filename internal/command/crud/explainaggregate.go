@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
-// explainAggregateCommand explains an aggregate command within an explain command.
+// explainAggregateCommand explains the aggregate command req of an explain command.
 func explainAggregateCommand(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) error {
 	if req.Has("explain") {
 		return mongoerr.New(mongoerr.FailedToParse, "The 'explain' option is illegal when a explain verbosity is also provided")
@@ -18,7 +18,8 @@ func explainAggregateCommand(ctx context.Context, req *command.Request, verbosit
 	return explainAggregate(ctx, req, verbosity, reply)
 }
 
-// explainAggregate explains an aggregate command. The cursor is not needed, but checked.
+// explainAggregate explains an aggregate command. It checks the argument cursor but opens no
+// cursor.
 func explainAggregate(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) error {
 	if !req.Body.Lookup("writeConcern").IsMissing() {
 		return mongoerr.New(mongoerr.FailedToParse, "Aggregation explain does not support the'writeConcern' option")
@@ -35,7 +36,8 @@ func explainAggregate(ctx context.Context, req *command.Request, verbosity expla
 	return explainStages(ctx, req, sc, name, own, verbosity, reply)
 }
 
-// explainStages answers with the explanation of stages over a collection or view, or over none.
+// explainStages appends the explanation of stages to the reply. name is a collection or view, or
+// empty if the stages need no collection.
 func explainStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages, verbosity explain.Verbosity, reply *bsonx.Builder) error {
 	p := pipelinesOf(r, sc)
 	p.Verbosity = verbosity
@@ -59,7 +61,8 @@ func explainStages(ctx context.Context, r *command.Request, sc read.Scope, name 
 	return nil
 }
 
-// appendStages appends the stages of an explanation. One that is too large is only named.
+// appendStages appends the stages of an explanation. A stage that would make the reply too large is
+// shown without its details.
 func appendStages(reply *bsonx.Builder, stages []bsonx.Doc) {
 	reply.StartArrayField("stages")
 	for _, stage := range stages {
@@ -71,8 +74,8 @@ func appendStages(reply *bsonx.Builder, stages []bsonx.Doc) {
 	reply.End()
 }
 
-// explainView explains a find, count or distinct on a view, which are pipelines. It reports
-// whether the command was one.
+// explainView explains a find, count or distinct on a view, which run as a pipeline. It returns
+// false if the command is not one of them or does not read a view.
 func explainView(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) (bool, error) {
 	stagesOf, ok := map[string]func(*command.Request, string) (read.Scope, []bsonx.Value, error){
 		"find": findStages, "count": countStages, "distinct": distinctStages,

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
-// explainMapReduce explains a mapReduce as the pipeline that does the same.
+// explainMapReduce explains a mapReduce as a pipeline with the same effect.
 func explainMapReduce(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) error {
 	q, out, err := parseMapReduce(req)
 	if err != nil {
@@ -39,20 +39,21 @@ func explainMapReduce(ctx context.Context, req *command.Request, verbosity expla
 	return nil
 }
 
-// explainedMapReduce is a mapReduce that is explained. It describes itself as stages: one that maps,
-// one that takes the pairs apart, one that reduces, and those at the end.
+// explainedMapReduce is a mapReduce that is explained. It describes itself as stages: a $project
+// that maps, an $unwind of the emitted pairs, a $group that reduces, and the stages of ending.
 type explainedMapReduce struct {
 	req   *command.Request
 	clock clock.Clock
-	last  []bsonx.Doc // the stages that finalize and write
+	last  []bsonx.Doc // the stages that ending returned
 
 	ran                        bool
 	read, emitted, groups      int64
 	reading                    time.Duration
-	mapped, reduced, finalized time.Duration // since the beginning
+	mapped, reduced, finalized time.Duration // from the beginning to the end of the phase
 }
 
-// ending returns the stages that finalize and write.
+// ending returns the explained stages after the $group: one for the function finalize, and one that
+// writes the output.
 func (x *explainedMapReduce) ending(ctx context.Context, p *read.Pipelines, sc read.Scope, out *mapReduceOut) ([]bsonx.Doc, error) {
 	var stages []bsonx.Value
 	finalize := x.finalize()
@@ -77,7 +78,8 @@ func (x *explainedMapReduce) ending(ctx context.Context, p *read.Pipelines, sc r
 	return rest.Explain(env, nil).Stages(ctx)
 }
 
-// finalize returns the stage that calls the function finalize, or nil if there is none.
+// finalize returns a stage that calls the function finalize, or nil if the command has no such
+// function.
 func (x *explainedMapReduce) finalize() bsonx.Doc {
 	code := x.req.Get("finalize")
 	if code.IsNull() {
@@ -86,13 +88,13 @@ func (x *explainedMapReduce) finalize() bsonx.Doc {
 	return projectCall(code.Str(), bsonx.String("$value"))
 }
 
-// projectCall returns a $project that calls a function with the key and another argument.
+// projectCall returns a $project that sets value to code(key, arg).
 func projectCall(code string, arg bsonx.Value) bsonx.Doc {
 	call := bsonx.NewDoc("body", code, "args", bsonx.NewArray("$_id", arg), "lang", "js")
 	return bsonx.NewDoc("$project", bsonx.NewDoc("value", bsonx.NewDoc("$function", call)))
 }
 
-// writer returns the stage that writes.
+// writer returns the stage that writes the output to a collection: $out or $merge.
 func (x *explainedMapReduce) writer(mode outMode, target *command.Namespace) bsonx.Doc {
 	where := bsonx.NewDoc("db", target.DB, "coll", target.Name)
 	if mode == outReplace {
@@ -133,7 +135,8 @@ func (x *explainedMapReduce) Stages(context.Context) ([]bsonx.Doc, error) {
 	return stages, nil
 }
 
-// counted adds to a stage what it did, if it was run.
+// counted adds the number of documents and the time to an explained stage, if the mapReduce was
+// run.
 func (x *explainedMapReduce) counted(stage bsonx.Doc, n int64, elapsed time.Duration) bsonx.Doc {
 	if !x.ran {
 		return stage
@@ -141,7 +144,7 @@ func (x *explainedMapReduce) counted(stage bsonx.Doc, n int64, elapsed time.Dura
 	return withFields(stage, bsonx.NewDoc("nReturned", n, "executionTimeMillisEstimate", elapsed.Milliseconds()))
 }
 
-// mapReduceSource runs a mapReduce, whose results nobody wants.
+// mapReduceSource runs a mapReduce for explain and drops its results.
 type mapReduceSource struct {
 	source.Source
 	x *explainedMapReduce
@@ -164,7 +167,7 @@ func (s *mapReduceSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 	x.mapped, x.emitted = x.clock.Now().Sub(start), m.emitted
 	finalize := m.finalize
-	m.finalize = nil // called below, to be timed apart
+	m.finalize = nil // called below, so that its time is measured separately
 	docs, err := m.results(ctx)
 	if err != nil {
 		return nil, err
@@ -180,7 +183,8 @@ func (s *mapReduceSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return nil, nil
 }
 
-// mappedSource counts the documents that are mapped.
+// mappedSource counts the documents that the map function receives, and measures the time of
+// reading them.
 type mappedSource struct {
 	source.Source
 	x *explainedMapReduce

@@ -76,7 +76,7 @@ func runFind(ctx context.Context, req *command.Request, reply *bsonx.Builder) er
 	b := read.Batch{
 		Req: req, Cursor: cursor, Field: "firstBatch", During: read.DuringFind,
 		Size:   req.Int64("batchSize", limits.FirstBatch),
-		Single: req.Bool("singleBatch") || c == nil, // where nothing is, nothing more will come
+		Single: req.Bool("singleBatch") || c == nil, // a collection that does not exist has no further batch
 		Source: &run.Source, EndsUnread: true,
 	}
 	if run.Query.Tailable {
@@ -92,7 +92,7 @@ func runFind(ctx context.Context, req *command.Request, reply *bsonx.Builder) er
 	return nil
 }
 
-// findQuery compiles what a find command asks for into q, which is empty.
+// findQuery compiles the arguments of a find command into q. q must be empty.
 func findQuery(req *command.Request, name string, c *table.Collection, q *query.Query) error {
 	q.DB, q.Name, q.Coll, q.AllowDiskUse = req.DB, name, c, true
 	a := findArgs{query: q}
@@ -124,8 +124,8 @@ func findQuery(req *command.Request, name string, c *table.Collection, q *query.
 	return q.CheckTailable()
 }
 
-// findArgs are the arguments of a find that say what to look for. They are read in one pass: most
-// finds have few of the many that there are.
+// findArgs collects the arguments of a find that define its query. One pass over the arguments is
+// faster than a look-up of each possible argument, because most finds have few.
 type findArgs struct {
 	query     *query.Query
 	filter    bsonx.Doc
@@ -174,7 +174,7 @@ func (a *findArgs) set(arg *bsonx.Elem) {
 	}
 }
 
-// check refuses options that do not go together or need what there is not.
+// check returns an error for options that contradict each other or that the request does not allow.
 func (a *findArgs) check(req *command.Request) error {
 	q := a.query
 	if err := read.CheckHint(q.Hint); err != nil {
@@ -197,7 +197,7 @@ func (a *findArgs) check(req *command.Request) error {
 	}
 }
 
-// checkTailable checks the options of a find for a tailable cursor.
+// checkTailable returns an error if the options of a find do not allow a tailable cursor.
 func checkTailable(req *command.Request) error {
 	sort := req.Doc("sort")
 	direction, _ := sort.Lookup("$natural").AsInt64()

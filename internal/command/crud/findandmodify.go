@@ -79,7 +79,7 @@ func runFindAndModify(ctx context.Context, req *command.Request, reply *bsonx.Bu
 	return m.update(ctx, sc, reply)
 }
 
-// checkFindAndModify refuses combinations of options.
+// checkFindAndModify returns an error for options that contradict each other.
 func checkFindAndModify(req *command.Request) error {
 	remove, hasUpdate := req.Bool("remove"), req.Has("update")
 	switch {
@@ -102,7 +102,7 @@ func checkFindAndModify(req *command.Request) error {
 	return CheckSort(req.Doc("sort"))
 }
 
-// checkModsAndStages requires an update, or an array of stages.
+// checkModsAndStages returns an error unless v is an update document or an array of documents.
 func checkModsAndStages(name string, v bsonx.Value) error {
 	if err := checkMods(name, v); err != nil {
 		return err
@@ -110,14 +110,14 @@ func checkModsAndStages(name string, v bsonx.Value) error {
 	return checkStageTypes(v)
 }
 
-// checkArrayFilters requires documents.
+// checkArrayFilters returns an error if an element of arrayFilters is not a document.
 func checkArrayFilters(name string, v bsonx.Value) error {
 	_, err := command.DocsOf("findAndModify."+name, v)
 	return err
 }
 
-// compileFields compiles the projection of the document in the reply. As in MongoDB, one that is
-// wrong does not matter where there is no collection, and none is made.
+// compileFields compiles the projection of the returned document. If the collection does not exist
+// and the command does not create it, the projection is not checked, as in MongoDB.
 func (m *modification) compileFields(sc read.Scope, c *table.Collection, f *filter.Filter) error {
 	if c == nil && !m.req.Bool("upsert") {
 		return nil
@@ -133,21 +133,22 @@ func (m *modification) compileFields(sc read.Scope, c *table.Collection, f *filt
 	return err
 }
 
-// modification is one findAndModify.
+// modification is the state of a running findAndModify.
 type modification struct {
 	req   *command.Request
 	name  string
 	opts  write.Options
 	proj  *projection.Projection
-	value bsonx.Doc // the document to return
+	value bsonx.Doc // the document to return, before and after its projection
 	found bool
-	held  memory.Holding // of value, and of the reply that has it
-	// text is the query's $text, or nil; meta what the search tells of the document that it found.
+	held  memory.Holding // memory of value and of its copy in the reply
+	// text is the $text search of the query, or nil. meta holds the $meta values of the found
+	// document.
 	text *filter.Text
 	meta projection.Meta
 }
 
-// queryDoc returns the query, which may be absent.
+// queryDoc returns the query, or an empty document if the command has none.
 func (m *modification) queryDoc() bsonx.Doc {
 	if query := m.req.Doc("query"); query != nil {
 		return query
@@ -155,7 +156,7 @@ func (m *modification) queryDoc() bsonx.Doc {
 	return bsonx.Empty
 }
 
-// take keeps a document for the reply.
+// take stores a copy of a document as the value to return. It fails if there is too little memory.
 func (m *modification) take(doc bsonx.Doc) error {
 	if err := m.held.Hold(2 * int64(len(doc))); err != nil {
 		return err
@@ -164,7 +165,8 @@ func (m *modification) take(doc bsonx.Doc) error {
 	return nil
 }
 
-// score notes the score of the document that the query found, if the projection may ask for it.
+// score stores the text score of the found document in meta, if there is a $text search and a
+// projection.
 func (m *modification) score(doc bsonx.Doc) {
 	if m.text == nil || m.proj == nil || doc == nil {
 		return
@@ -175,7 +177,8 @@ func (m *modification) score(doc bsonx.Doc) {
 	}
 }
 
-// see notes what the plan tells of a document that the query found, if the projection asks for it.
+// see stores the $meta values that the plan provides for the found document, if the projection uses
+// $meta.
 func (m *modification) see(row *exec.Row) (err error) {
 	m.meta = projection.Meta{}
 	if m.proj == nil || len(m.proj.MetaKinds()) == 0 {
@@ -193,7 +196,8 @@ func (m *modification) see(row *exec.Row) (err error) {
 	return err
 }
 
-// project makes of the document what the reply has of it. It comes after the write: as in MongoDB, that stays where this fails.
+// project applies the projection to the value to return. It runs after the write, so if it fails,
+// the write has still happened, as in MongoDB.
 func (m *modification) project() error {
 	if m.proj == nil || !m.found {
 		return nil
@@ -277,9 +281,9 @@ func (m *modification) update(ctx context.Context, sc read.Scope, reply *bsonx.B
 	m.text, st.Seen = st.Filter.Text(), m.see
 	returnNew := m.req.Bool("new")
 	st.Updated = func(old, doc bsonx.Doc) error {
-		m.found, m.value = false, nil // a retry after a conflict starts anew
+		m.found, m.value = false, nil // the write is tried again after a conflict: forget the earlier document
 		if old == nil {
-			m.meta = projection.Meta{} // of a target that was gone
+			m.meta = projection.Meta{} // the values belong to a document that was removed meanwhile
 		}
 		m.score(old)
 		switch {

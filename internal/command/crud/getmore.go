@@ -30,11 +30,12 @@ func GetMoreCommands() []command.Definition {
 	}}
 }
 
-// moreSource is a source of which a getMore wants more than documents.
+// moreSource is a source with the additional methods that getMore uses for tailable cursors and
+// early ends.
 type moreSource interface {
 	read.Tailed
 	read.Ender
-	// Rest holds a getMore back that would get little.
+	// Rest delays a getMore that would return only few documents.
 	Rest(ctx context.Context, op *session.Op) error
 }
 
@@ -63,7 +64,7 @@ func runGetMore(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	}
 	size := req.Int64("batchSize", 0)
 	if size == 0 {
-		size = -1 // as many as fit
+		size = -1 // as many documents as fit in a reply
 	}
 	b := read.Batch{Req: req, Cursor: cursor, Field: "nextBatch", During: read.DuringFind, Size: size}
 	src, _ := read.UnderSnapshot(cursor.Source).(moreSource)
@@ -105,8 +106,9 @@ func runGetMore(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	return nil
 }
 
-// mayStream reports whether the getMore may run again at once, where the client allows that. A cursor that neither has
-// documents nor waits for some would send empty batches without end.
+// mayStream reports whether the getMore may run again without a request, if the client allows an
+// exhaust stream. A cursor that returned no documents and does not wait for new ones may not: it
+// would send empty batches in a loop.
 func mayStream(r *command.Request, c *session.Cursor) bool {
 	if r.Op.Debug.NReturned > 0 {
 		return true
@@ -116,10 +118,10 @@ func mayStream(r *command.Request, c *session.Cursor) bool {
 
 const codeNotAnObject = mongoerr.Code(10065)
 
-// opTimeFields are the fields of a time in the oplog.
+// opTimeFields are the fields of an optime, a position in the oplog.
 var opTimeFields = []command.Field{{Name: "ts", Type: command.Timestamp, Required: true}, {Name: "t", Type: command.Long, Required: true}}
 
-// checkOpTime judges a time in the oplog that a member sends; its other fields do not matter.
+// checkOpTime returns an error unless v is a valid optime. It ignores further fields.
 func checkOpTime(name string, v bsonx.Value) error {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return mongoerr.New(codeNotAnObject, "invalid parameter: expected an object (%s)", name)

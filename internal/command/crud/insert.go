@@ -31,7 +31,7 @@ func InsertCommands() []command.Definition {
 	}}
 }
 
-// checkBatch refuses an empty or too large batch of a write command.
+// checkBatch returns an error if a write command has no statements or too many.
 func checkBatch(n int) error {
 	if n < 1 || n > limits.WriteBatch {
 		return mongoerr.New(mongoerr.InvalidLength,
@@ -87,7 +87,8 @@ func runInsert(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	return nil
 }
 
-// refuseAll answers a command whose statements all fail with an error, of which an ordered one tries the first.
+// refuseAll replies that every document failed with err. In an ordered insert only the first
+// document is tried, so only it has an error.
 func refuseAll(err error, req *command.Request, size int, reply *bsonx.Builder) error {
 	if command.EndsCommand(err) {
 		return err
@@ -105,8 +106,8 @@ func refuseAll(err error, req *command.Request, size int, reply *bsonx.Builder) 
 	return nil
 }
 
-// refuseInsert answers an insert into a namespace that takes none: for a view with an error of the first document, for
-// another collection than is meant with one of each, for a name that no collection can have with an error of the command.
+// refuseInsert replies to an insert whose target cannot be written. For a view the first document
+// gets the error, for a wrong collectionUUID every document. For an invalid name the command fails.
 func refuseInsert(err error, req *command.Request, size int, reply *bsonx.Builder) error {
 	if mongoerr.CodeOf(err) == mongoerr.CollectionUUIDMismatch {
 		return refuseAll(err, req, size, reply)

@@ -9,16 +9,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// insertBatch is the documents of an insert that can be stored, and the errors of those that cannot.
+// insertBatch holds the documents of an insert that are valid, and the errors of those that are
+// not.
 type insertBatch struct {
 	req  *command.Request
 	opts write.Options
 	docs []bsonx.Doc
-	// position[i] is where docs[i] stands in the command; nil while all documents before are good.
+	// position[i] is the index in the command of docs[i]. It is nil while the two indexes are
+	// equal.
 	position []int
-	// executed is how many documents were inserted when the command was sent before.
+	// executed is the number of documents that an earlier attempt of the command has inserted.
 	executed int
-	// refused is the first bad document of an ordered batch: those before it are still inserted.
+	// refused is the first invalid document of an ordered insert. The documents before it are still
+	// inserted.
 	refused *command.WriteError
 	errors  command.WriteErrors
 }
@@ -27,13 +30,13 @@ func newInsertBatch(req *command.Request) *insertBatch {
 	return &insertBatch{req: req, opts: singleCommit(req, writeOptions(req), req.DocumentCount("documents") == 1), docs: req.Memory.Docs[:0]}
 }
 
-// prepare gives each document its _id and checks it.
+// prepare checks all documents and adds an _id to those without one.
 func (b *insertBatch) prepare() error {
 	timestamp := insertTime(b.req)
-	bad := false // whether a document before is not in docs
+	bad := false // true once a document is not in docs
 	return b.req.Documents("documents", func(i int, doc bsonx.Doc) error {
 		if b.refused != nil {
-			return nil // an ordered batch has ended; the rest is only checked to be documents
+			return nil // the ordered insert ends at refused; later elements need only be documents
 		}
 		if executed(b.req, i) != nil {
 			b.executed++
@@ -55,7 +58,7 @@ func (b *insertBatch) prepare() error {
 			for j := range b.position {
 				b.position[j] = j
 			}
-			// All before the first bad document stand at their own index.
+			// All documents before the first one that is left out have position i = i.
 		}
 		if b.position != nil {
 			b.position = append(b.position, i)
@@ -65,7 +68,7 @@ func (b *insertBatch) prepare() error {
 	})
 }
 
-// failed records the error of docs[i].
+// failed records the error of the document docs[i].
 func (b *insertBatch) failed(i int, err error) {
 	if b.position != nil {
 		i = b.position[i]
@@ -73,7 +76,8 @@ func (b *insertBatch) failed(i int, err error) {
 	b.errors.Add(i, err)
 }
 
-// finish adds the error of the document that ended an ordered batch, if the batch came so far.
+// finish adds the error of refused if all inserted documents succeeded, that is, if the ordered
+// insert reached it. It sorts the errors by index.
 func (b *insertBatch) finish(inserted int) {
 	if b.refused != nil && inserted == len(b.docs) {
 		b.errors.Add(b.refused.Index, b.refused.Err)

@@ -35,7 +35,8 @@ func MapReduceCommands() []command.Definition {
 	}}
 }
 
-// checkCode refuses what is no function; code with a scope is none since MongoDB 4.4.
+// checkCode returns a Check for the type of a function. Code with scope is not a function since
+// MongoDB 4.4.
 func checkCode(want command.FieldType) func(string, bsonx.Value) error {
 	return func(name string, v bsonx.Value) error {
 		if !want.Accepts(v.Type) {
@@ -45,13 +46,14 @@ func checkCode(want command.FieldType) func(string, bsonx.Value) error {
 	}
 }
 
-// The codes of MongoDB's checks of mapReduce, which it translates to a pipeline.
+// The error codes of MongoDB for sort and limit. MongoDB runs mapReduce as a pipeline, so these are
+// the codes of its stages.
 const (
 	codeMapReduceSort  = mongoerr.Code(15976)
 	codeMapReduceLimit = mongoerr.Code(15958)
 )
 
-// parseMapReduce returns what a mapReduce reads and where it writes.
+// parseMapReduce returns the query whose documents the mapReduce reads, and its output.
 func parseMapReduce(req *command.Request) (*query.Query, mapReduceOut, error) {
 	var out mapReduceOut
 	name, err := req.Collection()
@@ -90,7 +92,7 @@ func runMapReduce(ctx context.Context, req *command.Request, reply *bsonx.Builde
 	return out.write(ctx, req, m, docs, begun, reply)
 }
 
-// mapReduceQuery is what the map function is called for.
+// mapReduceQuery returns the query for the documents that the map function receives.
 func mapReduceQuery(req *command.Request, name string) (*query.Query, error) {
 	c := req.Service.Store.Lookup(req.DB, name)
 	if read.IsView(c) {

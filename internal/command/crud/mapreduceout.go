@@ -14,24 +14,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// outMode says what mapReduce does with its results.
+// outMode is the kind of output of a mapReduce.
 type outMode int
 
 const (
-	outInline  outMode = iota // in the reply
-	outReplace                // they become the collection
-	outMerge                  // each replaces the document of its key
-	outReduce                 // each is reduced with the document of its key
+	outInline  outMode = iota // results are returned in the reply
+	outReplace                // results replace the collection
+	outMerge                  // each result replaces the document with the same key
+	outReduce                 // each result is reduced together with the document with the same key
 )
 
 // mapReduceOut is the argument out.
 type mapReduceOut struct {
 	mode outMode
-	db   string // empty for the command's
+	db   string // empty for the command's database
 	coll string
 }
 
-// The codes of MongoDB's checks of where results may go.
+// The error codes of MongoDB for output collections that are not allowed.
 const (
 	codeOutSpecial   = mongoerr.Code(17385)
 	codeMergeSpecial = mongoerr.Code(31319)
@@ -59,7 +59,7 @@ func parseMapReduceOut(v bsonx.Value) (mapReduceOut, error) {
 	return parseMapReduceTarget(spec)
 }
 
-// parseMapReduceTarget reads an object that names a collection.
+// parseMapReduceTarget parses an out document that names a collection.
 func parseMapReduceTarget(spec bsonx.Doc) (mapReduceOut, error) {
 	var out mapReduceOut
 	known := 0
@@ -104,7 +104,8 @@ func parseMapReduceTarget(spec bsonx.Doc) (mapReduceOut, error) {
 	return out, nil
 }
 
-// write puts results where they are wanted, and answers. begun is the catalog from before anything was read.
+// write outputs the results and appends the fields of the reply. begun is the catalog before the
+// first document was read.
 func (o *mapReduceOut) write(ctx context.Context, req *command.Request, m *mapReduce, docs []bsonx.Doc, begun table.CatalogView, reply *bsonx.Builder) error {
 	if o.mode == outInline {
 		return o.inline(docs, reply)
@@ -136,7 +137,7 @@ func (o *mapReduceOut) write(ctx context.Context, req *command.Request, m *mapRe
 	return nil
 }
 
-// target is where the results of a command on a database go.
+// target returns the output collection of a command on the database db.
 func (o *mapReduceOut) target(db string) (*command.Namespace, error) {
 	target := &command.Namespace{DB: db, Name: o.coll}
 	if o.db != "" {
@@ -165,7 +166,8 @@ func (o *mapReduceOut) inline(docs []bsonx.Doc, reply *bsonx.Builder) error {
 	return nil
 }
 
-// merge writes each result over the document of its key, or reduces the two.
+// merge writes each result to the collection. It replaces the document with the same key or, with
+// outReduce, is reduced together with it.
 func (o *mapReduceOut) merge(ctx context.Context, req *command.Request, m *mapReduce, target *command.Namespace, docs []bsonx.Doc) error {
 	sc, err := command.NewScope(req)
 	if err != nil {
@@ -187,7 +189,8 @@ func (o *mapReduceOut) merge(ctx context.Context, req *command.Request, m *mapRe
 	return nil
 }
 
-// reduceWith reduces a result with the document of its key that is there already.
+// reduceWith returns doc reduced together with the document in the target that has the same key, if
+// there is one.
 func (m *mapReduce) reduceWith(ctx context.Context, req *command.Request, sc read.Scope, target *command.Namespace, predicate, doc bsonx.Doc) (bsonx.Doc, error) {
 	f, err := sc.Filter(predicate)
 	if err != nil {

@@ -14,35 +14,39 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// The limits of a mapReduce, in bytes.
+// The memory limits of a mapReduce, in bytes.
 const (
-	// maxEmitBytes is what one call of map may emit (internalQueryMaxJsEmitBytes).
+	// maxEmitBytes limits the keys and values that one call of map emits
+	// (internalQueryMaxJsEmitBytes).
 	maxEmitBytes = limits.OperatorBytes
-	// maxReduceBytes is what one call of reduce gets.
+	// maxReduceBytes limits the key and the values of one call of reduce, and the results of an
+	// inline mapReduce.
 	maxReduceBytes = limits.DocumentBytes
-	// maxMapReduceBytes is what all groups together keep. What is more is reduced, which makes one value of each group.
+	// maxMapReduceBytes limits the emitted values in memory. Over the limit, the values of each key
+	// are reduced to one value.
 	maxMapReduceBytes = limits.OperatorBytes
 )
 
-// The codes of MongoDB's checks of emit and reduce.
+// The error codes of MongoDB for emit and reduce.
 const (
 	codeEmitArgs       = mongoerr.Code(31220)
 	codeEmitTooMuch    = mongoerr.Code(31292)
 	codeReduceTooLarge = mongoerr.Code(31392)
 )
 
-// mapReduce is one run of the command: its functions, which share an engine, and what they made so far.
+// mapReduce is a running mapReduce: its functions, which share a JavaScript engine, and the emitted
+// values.
 type mapReduce struct {
 	interp                   js.Interp
-	mapper, reduce, finalize js.Routine // finalize is nil if there is none
+	mapper, reduce, finalize js.Routine // finalize is nil if the command has no such function
 	groups                   map[string]*emitted
 	key                      []byte
-	emits                    int // bytes of the running call of map
+	emits                    int // bytes emitted by the current call of map
 	kept                     int // bytes of all groups
 	emitted                  int64
 }
 
-// emitted are the values of one key that wait to be reduced.
+// emitted holds the values of one key that are not reduced yet.
 type emitted struct {
 	sortKey []byte
 	key     bsonx.Value
@@ -79,7 +83,7 @@ func newMapReduce(req *command.Request) (*mapReduce, error) {
 	return m, err
 }
 
-// mapAll calls map for each document that a source yields.
+// mapAll calls the map function for each document of a source.
 func (m *mapReduce) mapAll(ctx context.Context, src source.Source) error {
 	for {
 		doc, err := src.Next(ctx)
@@ -98,7 +102,7 @@ func (m *mapReduce) mapAll(ctx context.Context, src source.Source) error {
 	}
 }
 
-// emit is the function that map calls.
+// emit implements the JavaScript function emit, which the map function calls.
 func (m *mapReduce) emit(args []bsonx.Value) error {
 	if len(args) != 2 {
 		return mongoerr.New(codeEmitArgs, "emit takes 2 args")
@@ -130,7 +134,8 @@ func (m *mapReduce) add(g *emitted, v bsonx.Value) {
 	m.kept += n
 }
 
-// shrink reduces all groups, for their values to take less memory.
+// shrink reduces the values of every key to save memory. It fails if the reduced values are still
+// over the limit.
 func (m *mapReduce) shrink(ctx context.Context) error {
 	for _, g := range m.groups {
 		if err := m.reduceGroup(ctx, g); err != nil {
@@ -143,8 +148,8 @@ func (m *mapReduce) shrink(ctx context.Context) error {
 	return nil
 }
 
-// reduceGroup makes one value of a group's; a single one is not reduced. Many large values are reduced in several calls,
-// each of which gets the result of the one before.
+// reduceGroup reduces the values of a key to one value. A single value is not reduced. If the
+// values are too large for one call, the next call gets the result of the call before.
 func (m *mapReduce) reduceGroup(ctx context.Context, g *emitted) error {
 	for len(g.values) > 1 {
 		n := 0
@@ -172,7 +177,8 @@ func (m *mapReduce) reduceGroup(ctx context.Context, g *emitted) error {
 	return nil
 }
 
-// results reduces and finalizes all groups, and returns their documents in the order of the keys.
+// results reduces and finalizes the values of all keys, and returns one document for each key, in
+// key order.
 func (m *mapReduce) results(ctx context.Context) ([]bsonx.Doc, error) {
 	list := make([]*emitted, 0, len(m.groups))
 	for _, g := range m.groups {

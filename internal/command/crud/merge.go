@@ -21,9 +21,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// $merge turns each document into one update of the target, or one insert.
+// $merge turns each document into one update of the target collection, or into one insert.
 
-// The codes of MongoDB's checks of what $merge is given.
+// The error codes of MongoDB for $merge.
 const (
 	codeMergeNullish = mongoerr.Code(51132)
 	codeMergeIndex   = mongoerr.Code(51183)
@@ -31,21 +31,21 @@ const (
 	codeMergeSeries  = mongoerr.Code(1074330)
 )
 
-// merger runs one $merge.
+// merger is the state of a running $merge.
 type merger struct {
 	*source.Merge
 	req  *command.Request
 	opts write.Options
 	on   []string
-	// collation is that of the aggregation: what is the same document is decided by it.
+	// collation is the collation of the aggregation. It decides whether the fields of on are equal.
 	collation *collation.Collator
-	// nullish says that the fields of on may be missing or null: the unique index has such
-	// documents.
+	// nullish is true if the fields of on may be missing or null, because the unique index has
+	// entries for such documents.
 	nullish bool
 
 	batch []mergeItem
 	bytes int
-	held  memory.Holding // of the batch
+	held  memory.Holding // memory of the batch
 }
 
 // Merge implements source.Writer.
@@ -67,8 +67,9 @@ func (p *stageWriter) Merge(ctx context.Context, target *source.Merge, src sourc
 		return query.NewRefused(err)
 	}
 	if c == nil && m.WhenMatched != "pipeline" {
-		// The first document makes the collection, whose _ids are compared as bytes. With a
-		// pipeline MongoDB compares them by the collation all the same.
+		// The first document creates the collection, which has no default collation, so _id values
+		// are compared as bytes. With a pipeline MongoDB uses the collation of the aggregation
+		// anyway.
 		m.collation = nil
 	}
 	kind, began := table.TrafficUpdate, p.service.Clock.Now()
@@ -82,8 +83,8 @@ func (p *stageWriter) Merge(ctx context.Context, target *source.Merge, src sourc
 	return m.flush(ctx)
 }
 
-// checkUnique requires a unique index, with the collation of the aggregation, on the fields that
-// decide what is the same document.
+// checkUnique returns an error unless the collection has a unique index on exactly the fields of
+// on, with the collation of the aggregation.
 func (m *merger) checkUnique(c *table.Collection) error {
 	found := false
 	if len(m.on) == 1 && m.on[0] == "_id" {
@@ -109,14 +110,14 @@ func (m *merger) checkUnique(c *table.Collection) error {
 	return nil
 }
 
-// mergeItem is a document and the query for what it is merged into.
+// mergeItem is a document with the query for the target document that it is merged into.
 type mergeItem struct{ query, doc bsonx.Doc }
 
-// maxMergeBatch is how many bytes of documents are written at a time.
+// maxMergeBatch is the size in bytes at which a batch is written.
 const maxMergeBatch = limits.DocumentBytes
 
-// add checks a document and puts it into the batch. A large document is merged from where it lies:
-// a copy of it would need memory beside what its write takes.
+// add checks a document and adds it to the batch. A large document is merged at once and not
+// copied, because the copy would need memory in addition to the write.
 func (m *merger) add(ctx context.Context, doc bsonx.Doc) error {
 	if !m.held.Fits(int64(m.bytes + len(doc))) {
 		if err := m.flush(ctx); err != nil {
@@ -144,7 +145,7 @@ func (m *merger) add(ctx context.Context, doc bsonx.Doc) error {
 	return m.held.Hold(int64(m.bytes))
 }
 
-// flush writes the batch. The first error of a document is the answer when all were tried.
+// flush writes the batch. If documents fail, it tries the others and then returns the first error.
 func (m *merger) flush(ctx context.Context) error {
 	var failure error
 	unmatched := false
@@ -168,7 +169,7 @@ func (m *merger) flush(ctx context.Context) error {
 	return failure
 }
 
-// one merges one document and reports whether there was one for it.
+// one merges one document and reports whether a target document matched.
 func (m *merger) one(ctx context.Context, item mergeItem) (matched bool, err error) {
 	if m.WhenMatched == "fail" {
 		err := m.insert(ctx, item.doc)
@@ -190,7 +191,7 @@ func (m *merger) one(ctx context.Context, item mergeItem) (matched bool, err err
 	return res.Matched > 0, m.explained(err)
 }
 
-// query returns the query for what is the same document.
+// query returns the query for the target document that has the same values in the fields of on.
 func (m *merger) query(doc bsonx.Doc) (bsonx.Doc, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -213,8 +214,8 @@ func (m *merger) query(doc bsonx.Doc) (bsonx.Doc, error) {
 	return b.Bytes(), nil
 }
 
-// lookupDotted returns the value at a dotted path through documents; an array on the way counts as
-// the value.
+// lookupDotted returns the value at a dotted path through embedded documents. If the path meets an
+// array, it returns the array.
 func lookupDotted(doc bsonx.Doc, path string) bsonx.Value {
 	v := bsonx.Document(doc)
 	for part := range strings.SplitSeq(path, ".") {
@@ -247,7 +248,7 @@ func (m *merger) insert(ctx context.Context, doc bsonx.Doc) error {
 	return m.explained(failure)
 }
 
-// explained says what an error of a write means here, as MongoDB does.
+// explained adds MongoDB's explanation of $merge to the message of a write error.
 func (m *merger) explained(err error) error {
 	code := mongoerr.CodeOf(err)
 	switch {
@@ -261,8 +262,7 @@ func (m *merger) explained(err error) error {
 	return command.PrefixError(err, "$merge failed due to a DuplicateKey error :: caused by :: ")
 }
 
-// sameKey reports whether a duplicate key is that of the fields that decide what is the same
-// document.
+// sameKey reports whether a duplicate key error is about an index on exactly the fields of on.
 func (m *merger) sameKey(err error) bool {
 	var e *mongoerr.Error
 	if !errors.As(err, &e) || e.Info == nil {
@@ -280,7 +280,7 @@ func (m *merger) sameKey(err error) bool {
 	return true
 }
 
-// statement returns the update for one document.
+// statement returns the update that merges one document.
 func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error) {
 	mods := bsonx.Document(doc)
 	sc := read.Scope{Now: m.req.Now, Collation: m.collation}
@@ -289,7 +289,7 @@ func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error)
 	case "keepExisting":
 		mods = bsonx.NewArray()
 	case "merge":
-		mods = bsonx.Document(bsonx.NewDoc("$set", doc)) // as MongoDB does: new fields come in the order of $set, which is that of their names
+		mods = bsonx.Document(bsonx.NewDoc("$set", doc)) // like MongoDB: $set adds new fields sorted by name
 	case "pipeline":
 		mods = m.Stages
 	}

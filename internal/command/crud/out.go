@@ -21,8 +21,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// $out writes the results of a pipeline to a new collection that then takes the target's place in one step: readers see
-// the old collection or the whole new one.
+// $out writes the results of a pipeline to a new collection, which then replaces the target
+// atomically. Readers see either the old collection or the complete new one.
 
 // Out implements source.Writer.
 func (p *stageWriter) Out(ctx context.Context, target *source.Out, src source.Source) error {
@@ -36,14 +36,14 @@ func (p *stageWriter) Out(ctx context.Context, target *source.Out, src source.So
 	return replaceBy(ctx, p.request(), src, &command.Namespace{DB: target.DB, Name: target.Coll}, existing, p.writes)
 }
 
-// request returns a request for the writes of a pipeline.
+// request returns a request for the writes of a pipeline. It has no connection.
 func (p *stageWriter) request() *command.Request {
 	return &command.Request{Service: p.service, Now: p.Now}
 }
 
-// unchangedTarget returns what has the name of a pipeline's target, nil for nothing. It fails where
-// that has other options or indexes than when the pipeline began: what the pipeline read before
-// that would replace what it never saw.
+// unchangedTarget returns the collection with the name of a pipeline's target, or nil if it does
+// not exist. It fails if the options or indexes have changed since the pipeline began (catalog view
+// begun), because $out must not replace a collection that was changed meanwhile.
 func unchangedTarget(s *command.Service, begun table.CatalogView, db, name string) (*table.Collection, error) {
 	c := s.Store.Lookup(db, name)
 	var now *table.Entry
@@ -53,7 +53,8 @@ func unchangedTarget(s *command.Service, begun table.CatalogView, db, name strin
 	return c, schema.SameDefinition(db, name, begun.Lookup(db, name), now)
 }
 
-// runOut writes what src yields to the target, which was as begun has it when the command began.
+// runOut replaces the target by the documents of src. It fails if the target has changed since the
+// catalog view begun.
 func runOut(ctx context.Context, r *command.Request, src source.Source, target *command.Namespace, begun table.CatalogView) error {
 	defer src.Close()
 	existing, err := unchangedTarget(r.Service, begun, target.DB, target.Name)
@@ -63,8 +64,8 @@ func runOut(ctx context.Context, r *command.Request, src source.Source, target *
 	return replaceBy(ctx, r, src, target, existing, writeOptions(r))
 }
 
-// replaceBy puts a collection of what src yields in the place of existing, which has the target's
-// name and may be nil.
+// replaceBy replaces existing by a collection with the documents of src. existing is the collection
+// with the target's name, or nil.
 func replaceBy(ctx context.Context, r *command.Request, src source.Source, target *command.Namespace, existing *table.Collection, opts write.Options) error {
 	began := r.Service.Clock.Now()
 	defer func() {
@@ -81,7 +82,7 @@ func replaceBy(ctx context.Context, r *command.Request, src source.Source, targe
 	if err != nil {
 		return err
 	}
-	if old != nil && old.Timeseries != nil { // of mapReduce; $out has its own way
+	if old != nil && old.Timeseries != nil { // only for mapReduce; $out uses replaceSeries
 		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a timeseries collection", target.DB, target.Name)
 	}
 	if old != nil && table.IsCapped(old.Options) {
@@ -99,13 +100,13 @@ func replaceBy(ctx context.Context, r *command.Request, src source.Source, targe
 	})
 }
 
-// The codes of MongoDB's checks of a time-series target.
+// The error codes of MongoDB for a time-series target of $out.
 const (
 	codeOutNoSeries    = mongoerr.Code(7268700)
 	codeOutOtherSeries = mongoerr.Code(7406103)
 )
 
-// replaceSeries puts a time-series collection of what src yields in the place of existing, if there is one.
+// replaceSeries replaces existing, which may be nil, by a time series with the documents of src.
 func replaceSeries(ctx context.Context, r *command.Request, src source.Source, target *source.Out, existing *table.Collection, opts write.Options) error {
 	if existing != nil && existing.Kind != catalog.KindTimeseries {
 		return mongoerr.New(codeOutNoSeries, "Cannot create a time-series collection from a non time-series collection or view: %s", existing.Namespace())
@@ -123,7 +124,7 @@ func replaceSeries(ctx context.Context, r *command.Request, src source.Source, t
 	}
 	var indexes []bsonx.Doc
 	old := r.Service.Store.Buckets(existing)
-	if existing != nil && old == nil { // dropped just now
+	if existing != nil && old == nil { // dropped since existing was looked up
 		return schema.SameDefinition(target.DB, target.Coll, existing.Collection, nil)
 	}
 	if old != nil {
@@ -151,13 +152,14 @@ func replaceSeries(ctx context.Context, r *command.Request, src source.Source, t
 	})
 }
 
-// unfinishedName returns a name for a collection that is to get another one.
+// unfinishedName returns a new temporary name for a collection that is renamed when it is complete.
 func unfinishedName() string {
 	id := table.NewUUID()
 	return schema.UnfinishedPrefix + hex.EncodeToString(id[:])
 }
 
-// newOut makes a collection with the options and indexes of the one that it will replace.
+// newOut creates an empty collection with the options and indexes of old, the collection that it
+// will replace.
 func newOut(r *command.Request, target *command.Namespace, old *table.Collection) (*table.Collection, error) {
 	options := bsonx.Empty
 	var specs []bsonx.Doc
@@ -170,13 +172,13 @@ func newOut(r *command.Request, target *command.Namespace, old *table.Collection
 	})
 }
 
-// $out writes so many documents or bytes at a time.
+// The largest number of documents and of bytes that $out writes in one batch.
 const (
 	outBatch = 500
 	outBytes = 4 << 20
 )
 
-// orDropped does something with an unfinished collection, which is dropped where that fails.
+// orDropped calls do, which fills the unfinished collection out. If do fails, it drops out.
 func orDropped(r *command.Request, out *table.Collection, do func() error) error {
 	err := do()
 	if err == nil {
@@ -191,7 +193,7 @@ func orDropped(r *command.Request, out *table.Collection, do func() error) error
 	return err
 }
 
-// copyTo writes what src yields to a collection.
+// copyTo inserts the documents of src into a collection.
 func copyTo(ctx context.Context, r *command.Request, src source.Source, out *table.Collection, opts write.Options) error {
 	o := outWriter{req: r, out: out, opts: opts, held: r.Service.Memory.Hold()}
 	defer o.held.Release()
@@ -209,7 +211,7 @@ func copyTo(ctx context.Context, r *command.Request, src source.Source, out *tab
 	}
 }
 
-// outWriter fills a collection in batches.
+// outWriter inserts documents into a collection in batches.
 type outWriter struct {
 	req  *command.Request
 	out  *table.Collection
@@ -217,11 +219,11 @@ type outWriter struct {
 
 	batch []bsonx.Doc
 	bytes int
-	held  memory.Holding // of the batch
+	held  memory.Holding // memory of the batch
 }
 
-// add puts a document into the batch, and writes the batch when it is full. A large document is
-// written from where it lies: a copy of it would need memory beside what its write takes.
+// add adds a document to the batch, and writes the batch if it is full. A large document is written
+// at once and not copied, because the copy would need memory in addition to the write.
 func (o *outWriter) add(ctx context.Context, doc bsonx.Doc) error {
 	if o.bytes+len(doc) > outBytes || !o.held.Fits(int64(o.bytes+len(doc))) {
 		if err := o.flush(ctx); err != nil {
@@ -243,7 +245,7 @@ func (o *outWriter) add(ctx context.Context, doc bsonx.Doc) error {
 	return o.held.Hold(int64(o.bytes))
 }
 
-// flush writes the batch.
+// flush writes the batch and empties it.
 func (o *outWriter) flush(ctx context.Context) error {
 	if err := insertAll(ctx, o.req.Service.Writes, o.out, o.batch, o.opts); err != nil {
 		return err
@@ -255,7 +257,7 @@ func (o *outWriter) flush(ctx context.Context) error {
 	return nil
 }
 
-// insertAll inserts documents and fails with the first error of any.
+// insertAll inserts documents and returns an error if any of them fails.
 func insertAll(ctx context.Context, w *write.Executor, c *table.Collection, docs []bsonx.Doc, opts write.Options) error {
 	if len(docs) == 0 {
 		return nil

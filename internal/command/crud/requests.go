@@ -19,7 +19,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// readable returns the collection that a command reads, or nil if there is none. A view is an
+// readable returns the collection that a command reads, or nil if it does not exist. A view is an
 // error.
 func readable(r *command.Request) (name string, c *table.Collection, err error) {
 	name, err = r.Collection()
@@ -36,8 +36,8 @@ func readable(r *command.Request) (name string, c *table.Collection, err error) 
 	return name, c, nil
 }
 
-// writeOptions returns the options that all statements of a write command share. Durable
-// commits wait for one sync at the end of the command.
+// writeOptions returns the options that all statements of a write command share. Durable commits do
+// not sync on their own; they wait for one sync at the end of the command.
 func writeOptions(r *command.Request) write.Options {
 	return write.Options{
 		Ordered:          r.BoolOr("ordered", true) || r.Work != nil,
@@ -50,7 +50,8 @@ func writeOptions(r *command.Request) write.Options {
 	}
 }
 
-// writable returns the state that a command writes.
+// writable returns the state of the data that a command writes: its transaction or the newest
+// state.
 func writable(r *command.Request) table.Writable {
 	if txn := r.Txn(); txn != nil {
 		return txn
@@ -58,8 +59,8 @@ func writable(r *command.Request) table.Writable {
 	return r.Service.Store.Newest()
 }
 
-// singleCommit returns the options for a command with a single commit, if once is true: the commit
-// then waits for its own sync.
+// singleCommit returns opts for a command that makes only one commit if once is true: that commit
+// syncs on its own.
 func singleCommit(r *command.Request, opts write.Options, once bool) write.Options {
 	if once {
 		opts.Durability = r.Durability(storage.Durable)
@@ -67,22 +68,24 @@ func singleCommit(r *command.Request, opts write.Options, once bool) write.Optio
 	return opts
 }
 
-// appendWriteErrors appends the field writeErrors if there are errors. In a transaction they
-// abort it.
+// appendWriteErrors appends the field writeErrors, if there are errors. It marks the request as
+// failed, which aborts its transaction.
 func appendWriteErrors(r *command.Request, reply *bsonx.Builder, e *command.WriteErrors) {
 	r.Failed = r.Failed || len(e.Items) > 0
 	r.Service.Stats.UserErrors.Add(int64(len(e.Items)))
 	e.Append(reply)
 }
 
-// updateEnv returns what applying an update depends on. vars are the variables of the command.
+// updateEnv returns the environment of an update: time, timestamps and interruption. vars are the
+// variables of the command.
 func updateEnv(r *command.Request, vars *expr.Vars) update.Env {
 	return update.Env{
 		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(command.KeepTimestamps), Running: vars.Scripts().Running,
 	}
 }
 
-// insertTime returns what replaces Timestamp(0, 0) in a new document; nil for nothing.
+// insertTime returns the function that replaces Timestamp(0, 0) in new documents, or nil if the
+// request keeps such timestamps.
 func insertTime(r *command.Request) func() (t, i uint32) {
 	if r.Bool(command.KeepTimestamps) {
 		return nil
@@ -90,7 +93,8 @@ func insertTime(r *command.Request) func() (t, i uint32) {
 	return r.Service.NextTime
 }
 
-// checkBuckets refuses isTimeseriesNamespace for a collection that has no buckets' name.
+// checkBuckets returns an error if isTimeseriesNamespace is set and name is not the name of a
+// bucket collection.
 func checkBuckets(r *command.Request, name string) error {
 	if r.Bool(command.IsTimeseriesNamespace.Name) && !strings.HasPrefix(name, "system.buckets.") {
 		return mongoerr.New(command.CodeNotBuckets, "'isTimeseriesNamespace' parameter can only be set when the request is sent on system.buckets namespace")
@@ -98,7 +102,7 @@ func checkBuckets(r *command.Request, name string) error {
 	return nil
 }
 
-// pipelinesOf returns what runs the pipelines of a request.
+// pipelinesOf returns an executor for pipelines of a request.
 func pipelinesOf(r *command.Request, sc read.Scope) *read.Pipelines {
 	p := r.Reads().Pipelines(sc, read.PipelineOptions{
 		AllowDiskUse: r.BoolOr("allowDiskUse", true), Hint: r.Get("hint"), User: r.Conn.Digest,
@@ -107,7 +111,7 @@ func pipelinesOf(r *command.Request, sc read.Scope) *read.Pipelines {
 	return p
 }
 
-// runChangeStream opens a change stream, and answers with the events that are there already.
+// runChangeStream opens a change stream and replies with the events that already exist.
 func runChangeStream(ctx context.Context, r *command.Request, sc read.Scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
 	src, err := r.Reads().OpenChangeStream(sc, r.DB, name, arg, r.Get("pipeline"))
 	if err != nil {
@@ -123,7 +127,7 @@ func runChangeStream(ctx context.Context, r *command.Request, sc read.Scope, nam
 	return b.First(ctx, reply)
 }
 
-// awaitTime returns for how long a getMore waits for documents.
+// awaitTime returns how long a getMore waits for new documents.
 func awaitTime(r *command.Request) time.Duration {
 	if r.Generic.HasMaxTime {
 		return time.Duration(r.Generic.MaxTimeMillis) * time.Millisecond
@@ -131,7 +135,8 @@ func awaitTime(r *command.Request) time.Duration {
 	return read.DefaultAwait
 }
 
-// runStages runs stages over a collection or view, or over none, and answers with a cursor.
+// runStages runs stages and replies with a cursor. name is a collection or view, or empty if the
+// stages need no collection.
 func runStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages, size int64, reply *bsonx.Builder) error {
 	src, err := openStages(ctx, r, sc, name, own)
 	if err != nil {
@@ -149,12 +154,13 @@ func runStages(ctx context.Context, r *command.Request, sc read.Scope, name stri
 	return b.First(ctx, reply)
 }
 
-// openStages opens stages over a collection or view.
+// openStages opens stages over a collection or view, or over nothing if name is empty.
 func openStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages) (*read.StageSource, error) {
 	return pipelinesOf(r, sc).OpenOwn(ctx, r.DB, name, own, sc.Vars)
 }
 
-// writeKind returns the kind of a statement that errors name: findAndModify, or else kind.
+// writeKind returns the name of a statement in error messages: "findAndModify" for that command,
+// otherwise kind.
 func writeKind(r *command.Request, kind string) string {
 	if r.Def != nil && r.Def.Name == "findAndModify" {
 		return r.Def.Name
@@ -162,8 +168,8 @@ func writeKind(r *command.Request, kind string) string {
 	return kind
 }
 
-// readCollection is Collection for find and distinct, which also refuse names that no
-// collection can have.
+// readCollection is Request.Collection for find and distinct, which also refuse a name with a
+// dollar sign.
 func readCollection(r *command.Request) (string, error) {
 	name, err := r.Collection()
 	if err == nil && strings.IndexByte(name, '$') >= 0 {
@@ -172,7 +178,8 @@ func readCollection(r *command.Request) (string, error) {
 	return name, err
 }
 
-// readStatements reads the numbers of the request's n statements.
+// readStatements reads the statement ids of the request (stmtId or stmtIds), which must match its n
+// statements.
 func readStatements(r *command.Request, n int) error {
 	id, ids := r.Get("stmtId"), r.Get("stmtIds")
 	if id.IsMissing() && ids.IsMissing() {
@@ -206,8 +213,8 @@ func readStatements(r *command.Request, n int) error {
 	return nil
 }
 
-// executed returns what the statement at a position did when the command was sent before, or
-// nil if it must run now.
+// executed returns the record of statement i from an earlier attempt of the command, or nil if the
+// statement must run.
 func executed(r *command.Request, i int) *retryable.Record {
 	if r.Retry == nil || len(r.Retry.History.Records) == 0 {
 		return nil
@@ -220,7 +227,7 @@ func executed(r *command.Request, i int) *retryable.Record {
 	return rec
 }
 
-// appendRetried appends which statements were not run again.
+// appendRetried appends the ids of the statements that were not run again.
 func appendRetried(r *command.Request, reply *bsonx.Builder) {
 	if r.Retry == nil || len(r.Retry.Retried) == 0 {
 		return
@@ -232,7 +239,7 @@ func appendRetried(r *command.Request, reply *bsonx.Builder) {
 	reply.End()
 }
 
-// checkRetryOfMany refuses a retryable statement about many documents.
+// checkRetryOfMany returns an error for a retryable statement with multi: true.
 func checkRetryOfMany(r *command.Request, multi bool) error {
 	if r.Retry == nil || !multi {
 		return nil

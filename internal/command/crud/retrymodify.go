@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// The codes for a retry that does not ask for what the first command did.
+// The error codes of MongoDB for a retry that asks for another kind of write than the first
+// attempt.
 const (
 	codeUpdateRetry  = mongoerr.Code(40638)
 	codeDeleteRetry  = mongoerr.Code(40606)
@@ -16,7 +17,8 @@ const (
 	codeReplaceRetry = mongoerr.Code(40609)
 )
 
-// answerRetry answers a findAndModify that was executed before.
+// answerRetry replies to a findAndModify that an earlier attempt has executed. It takes the result
+// from the record.
 func (m *modification) answerRetry(sc read.Scope, rec *retryable.Record, reply *bsonx.Builder) error {
 	upserted := !rec.Upserted.IsMissing()
 	if err := m.checkRetry(rec); err != nil {
@@ -45,7 +47,8 @@ func (m *modification) answerRetry(sc read.Scope, rec *retryable.Record, reply *
 	return nil
 }
 
-// checkRetry refuses a retry whose request is not that of the statement that was executed.
+// checkRetry returns an error if the request does not match the kind of write that the earlier
+// attempt recorded.
 func (m *modification) checkRetry(rec *retryable.Record) error {
 	code, kind := mongoerr.Code(0), ""
 	switch {
@@ -67,8 +70,8 @@ func (m *modification) checkRetry(rec *retryable.Record) error {
 		bsonx.FormatShell(bsonx.Document(m.req.Body)), kind)
 }
 
-// retryImage is the document that the records of a findAndModify keep; it is projected for each
-// reply.
+// retryImage returns the document that the record of a findAndModify keeps, before its projection.
+// A retry projects it again.
 func (m *modification) retryImage() bsonx.Doc {
 	if !m.found {
 		return nil
@@ -76,7 +79,7 @@ func (m *modification) retryImage() bsonx.Doc {
 	return m.value
 }
 
-// updateRetried returns the result of an update that was executed before.
+// updateRetried returns the result of an update that an earlier attempt has executed.
 func updateRetried(rec *retryable.Record) (write.UpdateResult, error) {
 	switch {
 	case rec.Kind == retryable.Delete || rec.Kind == retryable.ModifyDelete:

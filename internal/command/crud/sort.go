@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
-// The codes of MongoDB's checks of sort patterns.
+// The error codes of MongoDB for sort patterns.
 const (
 	codeSortValue     = mongoerr.Code(15974)
 	codeSortDirection = mongoerr.Code(15975)
@@ -17,7 +17,7 @@ const (
 	codeNoMetaSort    = mongoerr.Code(17312)
 )
 
-// CheckSort refuses sort patterns that MongoDB refuses.
+// CheckSort returns an error for a sort pattern that MongoDB does not accept.
 func CheckSort(pattern bsonx.Doc) error {
 	if pattern.Len() > limits.SortFields {
 		return mongoerr.New(codeTooManyKeys, "too many compound keys")
@@ -73,7 +73,7 @@ func checkSortMeta(v bsonx.Value) error {
 	}
 	switch kind := meta.Str(); kind {
 	case read.RandVal, read.TextScore, read.GeoNearDistance:
-		return nil // the planner knows whether there is a search
+		return nil // the planner checks whether the query has a matching search
 	case "searchScore", "vectorSearchScore":
 		return expr.NoMeta(kind)
 	default:

@@ -7,14 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// stageWriter is what $out and $merge write with.
+// stageWriter implements source.Writer: it writes the output of $out and $merge.
 type stageWriter struct {
 	*read.Pipelines
 	service *command.Service
 	writes  write.Options
 }
 
-// newStageWriter returns what the writing stages of p write with.
+// newStageWriter returns the writer for the stages of p that write.
 func newStageWriter(r *command.Request, p *read.Pipelines) source.Writer {
 	return &stageWriter{p, r.Service, writeOptions(r)}
 }

@@ -35,15 +35,15 @@ func deleteMeasurements(ctx context.Context, r *command.Request, c *table.Collec
 	}, opts)
 }
 
-// errSeriesInTxn refuses writes of time-series collections in multi-document transactions.
+// errSeriesInTxn is the error for a write to a time series in a multi-document transaction.
 var errSeriesInTxn = mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 	"Cannot write to a time-series collection in a multi-document transaction")
 
-// errSeriesUpdateOne refuses an update of a single measurement.
+// errSeriesUpdateOne is the error for an update of a single measurement.
 var errSeriesUpdateOne = ddl.InvalidSeries("Cannot perform a non-multi update on a time-series collection")
 
-// updateSeries runs an update on a time-series collection: of the meta value of all measurements
-// that a query on the meta value finds.
+// updateSeries runs an update on a time series. It updates the meta field of all measurements that
+// match the query, which may use only the meta field.
 func updateSeries(ctx context.Context, r *command.Request, c *table.Collection, sc read.Scope, spec *command.UpdateSpec, opts write.Options) (write.UpdateResult, error) {
 	o := c.Timeseries
 	if r.Work != nil {
@@ -86,7 +86,7 @@ func updateSeries(ctx context.Context, r *command.Request, c *table.Collection, 
 	return res, err
 }
 
-// seriesOf returns the buckets of a namespace, nil where it is no time-series collection.
+// seriesOf returns the bucket collection of a time series, or nil if db.name is not a time series.
 func seriesOf(s *command.Service, db, name string) *table.Collection {
 	c := s.Store.Lookup(db, name)
 	if c == nil || c.Kind != catalog.KindTimeseries {
@@ -95,8 +95,7 @@ func seriesOf(s *command.Service, db, name string) *table.Collection {
 	return s.Store.Buckets(c)
 }
 
-// bucketQuery is the query on buckets of a write command on a time-series collection that is
-// explained.
+// bucketQuery returns the query on buckets of an explained write to a time series.
 func bucketQuery(r *command.Request, c *table.Collection, sc read.Scope, predicate bsonx.Doc, hint bsonx.Value) (*query.Query, error) {
 	o := c.Timeseries
 	f, err := sc.Filter(o.BucketFilter(predicate, read.MeasuredIndexes(c, sc.Collation)))

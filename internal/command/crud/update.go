@@ -51,7 +51,7 @@ var updateFields = []command.Field{
 	{Name: "allowShardKeyUpdatesWithoutFullShardKeyInQuery", Type: command.SafeBool},
 }
 
-// checkMods requires a document or a pipeline of an update's modifications.
+// checkMods returns an error unless the modifications of an update are a document or an array.
 func checkMods(_ string, v bsonx.Value) error {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return mongoerr.New(mongoerr.FailedToParse, "Update argument must be either an object or an array")
@@ -59,7 +59,7 @@ func checkMods(_ string, v bsonx.Value) error {
 	return nil
 }
 
-// arrayFiltersOf is the path of the array filters of a statement in messages.
+// arrayFiltersOf is the path of a statement's array filters in error messages.
 const arrayFiltersOf = "update.updates.arrayFilters"
 
 func parseUpdateSpec(doc bsonx.Doc) (command.UpdateSpec, error) {
@@ -121,7 +121,7 @@ func runUpdate(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	return nil
 }
 
-// updateRun executes the statements of an update command.
+// updateRun is the state of a running update command.
 type updateRun struct {
 	req      *command.Request
 	scope    read.Scope
@@ -138,7 +138,7 @@ type upserted struct {
 	id    bsonx.Value
 }
 
-// one runs a statement. The changes of a statement that fails are not counted, as in MongoDB.
+// one runs a statement. As in MongoDB, the changes of a failed statement are not counted.
 func (r *updateRun) one(ctx context.Context, i int, spec *command.UpdateSpec) error {
 	spec.Position = i
 	res, err := runUpdateSpec(ctx, r.req, r.scope, r.req.DB, r.name, spec, r.opts)
@@ -201,33 +201,37 @@ func runUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, n
 	return res, err
 }
 
-// errBecameSeries ends a statement on a collection that is, by now, the buckets of a time series.
+// errBecameSeries ends a statement on a collection that was replaced by a time series meanwhile.
 var errBecameSeries = mongoerr.New(mongoerr.ConflictingOperationInProgress, "the collection was replaced by a time series")
 
-// errOtherCollation ends a statement whose collection was replaced, after the statement was compiled, by one with another default
-// collation.
+// errOtherCollation ends a statement whose collection was replaced, after compilation, by a
+// collection with another default collation.
 var errOtherCollation = mongoerr.New(mongoerr.ConflictingOperationInProgress, "the collection was replaced by one with another collation")
 
-// isReplaced reports whether a statement, which did nothing, must be compiled again for another collection.
+// isReplaced reports whether a statement must be compiled again because its collection was
+// replaced. Such a statement has changed nothing.
 func isReplaced(err error) bool {
 	return errors.Is(err, errBecameSeries) || errors.Is(err, errOtherCollation)
 }
 
-// compiledFor tells which collections a compiled statement may run on. A rename can swap two collections between the two.
+// compiledFor describes the collections on which a compiled statement may run. The collection may
+// be replaced, for example by a rename, between compilation and execution.
 type compiledFor struct {
-	// coll is the collection whose default collation the statement has, nil for none.
+	// coll is the collection whose default collation the statement was compiled with. It may be
+	// nil.
 	coll *table.Collection
-	// any says that the statement has a collation of its own.
+	// any is true if the statement has its own collation and may run on every collection.
 	any bool
 }
 
-// meantFor returns what a statement that was compiled for c, which may be nil, may run on.
+// meantFor returns a compiledFor for a statement that was compiled for c, which may be nil. own is
+// the statement's collation argument.
 func meantFor(c *table.Collection, own bsonx.Value) compiledFor {
 	return compiledFor{coll: c, any: own.Type == bsonx.TypeDocument && !own.Doc().IsEmpty()}
 }
 
-// fits reports whether a statement on c has c's default collation, unless it has one of its own. The buckets of a time series have
-// the collation of their view.
+// fits reports whether the statement may run on c: it has its own collation, or it was compiled
+// with the default collation of c. The buckets of a time series have the collation of their view.
 func (f compiledFor) fits(c *table.Collection) bool {
 	was := f.coll
 	switch {
@@ -241,7 +245,8 @@ func (f compiledFor) fits(c *table.Collection) bool {
 	return was.Collation.Same(c.Collation)
 }
 
-// runUpdateStatement runs a statement on a collection that may not exist yet, or not any more.
+// runUpdateStatement runs a compiled update. It creates the collection for an upsert, and tries
+// again if the collection is dropped meanwhile.
 func runUpdateStatement(
 	ctx context.Context, r *command.Request, db, name string, st *write.UpdateStatement, meant compiledFor,
 	opts write.Options,
@@ -273,7 +278,7 @@ func runUpdateStatement(
 	return res, err
 }
 
-// compileUpdate turns a specification into a statement on c, which may be nil.
+// compileUpdate compiles the update spec into st, for the collection c, which may be nil.
 func compileUpdate(r *command.Request, sc read.Scope, c *table.Collection, spec *command.UpdateSpec, st *write.UpdateStatement) error {
 	if sc.Mistake != nil {
 		return sc.Mistake
@@ -318,7 +323,7 @@ func compileUpdate(r *command.Request, sc read.Scope, c *table.Collection, spec 
 		return err
 	}
 	if u.NeedsMatchedIndex() {
-		f = f.Normalize() // which decides the array element that matched
+		f = f.Normalize() // the normal form decides which array element counts as matched
 	}
 	*st = write.UpdateStatement{
 		Query:     write.Query{Filter: f, Sort: spec.Sort, Hint: spec.Hint, Collation: read.SpecOf(spec.Collation), One: !spec.Multi, Position: spec.Position},
@@ -330,7 +335,7 @@ func compileUpdate(r *command.Request, sc read.Scope, c *table.Collection, spec 
 	return err
 }
 
-// statementFilter compiles the query of an update.
+// statementFilter compiles the query of an update or upsert.
 func statementFilter(s read.Scope, spec *command.UpdateSpec) (*filter.Filter, error) {
 	if spec.Upsert {
 		return s.FilterForUpsert(spec.Query)
@@ -338,7 +343,7 @@ func statementFilter(s read.Scope, spec *command.UpdateSpec) (*filter.Filter, er
 	return s.Filter(spec.Query)
 }
 
-// suppliedDoc returns the document that an upsert with upsertSupplied inserts.
+// suppliedDoc returns the document that an upsert with upsertSupplied: true inserts.
 func suppliedDoc(s *command.UpdateSpec, nextTime func() (t, i uint32)) (bsonx.Doc, error) {
 	if !s.Upsert {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "cannot specify 'upsertSupplied: true' for a non-upsert operation")
@@ -353,7 +358,7 @@ func suppliedDoc(s *command.UpdateSpec, nextTime func() (t, i uint32)) (bsonx.Do
 	return update.PrepareInsert(doc.Doc(), nil, nextTime)
 }
 
-// checkStageTypes requires that the stages of a pipeline are documents.
+// checkStageTypes returns an error if a stage of a pipeline is not a document.
 func checkStageTypes(mods bsonx.Value) error {
 	if mods.Type != bsonx.TypeArray {
 		return nil
@@ -366,8 +371,8 @@ func checkStageTypes(mods bsonx.Value) error {
 	return nil
 }
 
-// checkStages refuses a pipeline whose stages are malformed or unknown before any statement runs; what the stages say is
-// judged statement by statement.
+// checkStages returns an error if a stage of a pipeline is malformed or has an unknown name. It
+// runs before the first statement; the arguments of stages are checked per statement.
 func checkStages(mods bsonx.Value) error {
 	if mods.Type != bsonx.TypeArray {
 		return nil
@@ -387,7 +392,7 @@ func checkStages(mods bsonx.Value) error {
 	return nil
 }
 
-// check refuses combinations of options.
+// check returns an error for options that contradict the kind of update.
 func check(s *command.UpdateSpec, u *update.Update) error {
 	if s.Multi && u.Kind() == update.KindReplacement {
 		return mongoerr.New(mongoerr.FailedToParse, "multi update is not supported for replacement-style update")

@@ -22,8 +22,8 @@ func findOnView(ctx context.Context, req *command.Request, name string, reply *b
 	return runStages(ctx, req, sc, name, read.OwnStages{List: stages}, req.Int64("batchSize", limits.FirstBatch), reply)
 }
 
-// findStages returns the stages that a find command on a view is. A sort by $natural is a hint in
-// the scope.
+// findStages returns the stages that a find on a view runs as. It turns a sort by $natural into a
+// hint in the scope.
 func findStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
 	var q query.Query
 	if err := findQuery(req, name, nil, &q); err != nil {
@@ -55,8 +55,8 @@ func findStages(req *command.Request, name string) (read.Scope, []bsonx.Value, e
 	return sc, read.AppendStage(stages, "$project", req.Doc("projection")), nil
 }
 
-// checkViewOptions refuses the options of a find that a pipeline does not have. A single batch of
-// one document is all that there is.
+// checkViewOptions returns an error for options of find that a pipeline does not support.
+// singleBatch is allowed with limit 1, where it has no effect.
 func checkViewOptions(req *command.Request, q *query.Query) error {
 	virtual := read.IsVirtual(req.Service.Store.Lookup(req.DB, q.Name))
 	for _, option := range []struct {
@@ -118,14 +118,14 @@ func countStages(req *command.Request, name string) (read.Scope, []bsonx.Value, 
 	if q.Skip > 0 {
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$skip", q.Skip)))
 	}
-	if req.Has("limit") { // where it is 0, the stage refuses it
+	if req.Has("limit") { // the stage $limit refuses 0
 		stages = append(stages, bsonx.Document(bsonx.NewDoc("$limit", q.Limit)))
 	}
 	return sc, stages, nil
 }
 
-// distinctOnView returns the distinct values in a view. Arrays on the path are unwound, as a
-// distinct on a collection goes through them.
+// distinctOnView returns the distinct values of a field of a view. It unwinds arrays on the path,
+// because a distinct on a collection descends into arrays.
 func distinctOnView(ctx context.Context, req *command.Request, name string) (bsonx.Value, error) {
 	sc, stages, err := distinctStages(req, name)
 	if err != nil {
@@ -143,7 +143,7 @@ func distinctOnView(ctx context.Context, req *command.Request, name string) (bso
 	return doc.Lookup("distinct").Clone(), nil
 }
 
-// distinctStages returns the stages that a distinct command on a view is.
+// distinctStages returns the stages that a distinct on a view runs as.
 func distinctStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
 	if _, err := command.HintedQuery(req, name, nil); err != nil {
 		return read.Scope{}, nil, err
