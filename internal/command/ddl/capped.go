@@ -15,13 +15,14 @@ import (
 
 // The limits of capped collections.
 const (
-	// maxCappedSize is the largest size in bytes, 1 PB.
+	// maxCappedSize is the largest size of a capped collection, 1 PiB in bytes.
 	maxCappedSize = 1 << 50
-	// maxCappedDocuments is the largest max; it also stands for a max of zero or less, which is none.
+	// maxCappedDocuments is the largest max of a capped collection. It is also stored for a max of
+	// zero or less, which means no limit.
 	maxCappedDocuments = math.MaxInt32
 )
 
-// CappedCommands turn collections into capped ones.
+// CappedCommands returns the definitions of convertToCapped and cloneCollectionAsCapped.
 func CappedCommands() []command.Definition {
 	return []command.Definition{
 		{
@@ -41,7 +42,7 @@ func CappedCommands() []command.Definition {
 	}
 }
 
-// checkCappedSize and checkCappedMax are the Checks of the fields that set the limits.
+// checkCappedSize and checkCappedMax are the Checks for the fields that limit a capped collection.
 func checkCappedSize(name string, v bsonx.Value) error {
 	return command.Between(1, maxCappedSize)(name, v)
 }
@@ -53,7 +54,7 @@ func checkCappedMax(name string, v bsonx.Value) error {
 	return nil
 }
 
-// cappedMax returns the max option that is kept for the one that was sent.
+// cappedMax returns the option max to store for the max that the client sent.
 func cappedMax(v bsonx.Value) int64 {
 	if n := bsonx.SaturatingInt64(v); n > 0 {
 		return n
@@ -61,14 +62,15 @@ func cappedMax(v bsonx.Value) int64 {
 	return maxCappedDocuments
 }
 
-// Location codes of create.
+// The error codes of MongoDB for options of capped collections.
 const (
 	codeCappedSizeOnClustered = mongoerr.Code(6049200)
 	codeCappedMaxOnClustered  = mongoerr.Code(6049204)
 	codeCappedClustered       = mongoerr.Code(6127800)
 )
 
-// checkCapped judges the options of create that belong to capped collections.
+// checkCapped returns an error if create's options for capped collections contradict each other or
+// other options.
 func checkCapped(req *command.Request) error {
 	if req.Has("clusteredIndex") && req.Has("size") {
 		return mongoerr.New(codeCappedSizeOnClustered, "'size' field for capped collections is not allowed on clustered collections. "+
@@ -94,7 +96,8 @@ func checkCapped(req *command.Request) error {
 	return nil
 }
 
-// appendCapped appends the options of a capped collection, in the order and with the types in which they are listed.
+// appendCapped appends the options of a capped collection, in the order and with the types that
+// listCollections shows.
 func appendCapped(b *bsonx.Builder, size int64, limit bsonx.Value) {
 	b.Bool("capped", true)
 	command.AppendNumber(b, "size", size)
@@ -103,7 +106,8 @@ func appendCapped(b *bsonx.Builder, size int64, limit bsonx.Value) {
 	}
 }
 
-// checkModifyCapped judges cappedSize and cappedMax of collMod.
+// checkModifyCapped returns an error if collMod sets cappedSize or cappedMax and the collection is
+// not capped.
 func checkModifyCapped(req *command.Request, c *table.Collection) error {
 	if (req.Has("cappedSize") || req.Has("cappedMax")) && c.Capped == nil {
 		return mongoerr.New(mongoerr.InvalidOptions, "Collection must be capped.")
@@ -111,7 +115,7 @@ func checkModifyCapped(req *command.Request, c *table.Collection) error {
 	return nil
 }
 
-// modifyCapped puts the limits of a collMod into the options.
+// modifyCapped returns the options with the limits that collMod sets, and whether it sets any.
 func modifyCapped(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	size, limit := req.Get("cappedSize"), req.Get("cappedMax")
 	if !size.IsMissing() {
@@ -123,7 +127,7 @@ func modifyCapped(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	return options, !size.IsMissing() || !limit.IsMissing()
 }
 
-// number returns an int32 where n fits, else an int64.
+// number returns n as an int32 if it fits, otherwise as an int64.
 func number(n int64) bsonx.Value {
 	if int64(int32(n)) == n {
 		return bsonx.Int32(int32(n))
@@ -162,7 +166,7 @@ func runCloneAsCapped(ctx context.Context, req *command.Request, _ *bsonx.Builde
 		}
 		if req.Service.Store.Lookup(req.DB, to) != nil {
 			if !req.Service.Store.IsCurrent(c) {
-				return table.ErrChanged // it may have the other name itself by now
+				return table.ErrChanged // the source may itself have the target name by now
 			}
 			return mongoerr.New(mongoerr.NamespaceExists, "cloneCollectionAsCapped failed - destination collection %s.%s already exists. "+
 				"source collection: %s", req.DB, to, c.Namespace())
@@ -171,7 +175,8 @@ func runCloneAsCapped(ctx context.Context, req *command.Request, _ *bsonx.Builde
 	})
 }
 
-// checkCappedSource refuses what cannot become a capped collection; c is nil where nothing has the name.
+// checkCappedSource returns an error if a collection cannot become a capped collection. c is nil if
+// there is no collection or view of that name.
 func checkCappedSource(r *command.Request, c *table.Collection, name string) error {
 	if err := catalog.CheckWrite(r.DB, name); err != nil {
 		return err
@@ -185,7 +190,8 @@ func checkCappedSource(r *command.Request, c *table.Collection, name string) err
 	return nil
 }
 
-// cappedCopy returns the options of a collection with those of the capped copy that the command asks for.
+// cappedCopy returns the options for a capped copy of a collection with these options. The command
+// sets the size.
 func cappedCopy(options bsonx.Doc, req *command.Request) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

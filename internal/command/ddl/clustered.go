@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// The records of every collection but a capped one are clustered by _id. A collection that was created with clusteredIndex
-// says so.
+// The records of every collection are clustered by _id, except capped collections. The
+// option clusteredIndex of create records this explicitly, as in MongoDB.
 
 // clusteredIndexFields are the fields of the clusteredIndex option.
 var clusteredIndexFields = []command.Field{
@@ -18,7 +18,7 @@ var clusteredIndexFields = []command.Field{
 	{Name: "unique", Type: command.SafeBool, Required: true},
 }
 
-// The codes of MongoDB's checks of clusteredIndex.
+// The error codes of MongoDB for clusteredIndex.
 const (
 	codeClusteredNotUnique  = mongoerr.Code(5979700)
 	codeClusteredLegacy     = mongoerr.Code(5979703)
@@ -30,7 +30,7 @@ const (
 	codeClusteredName       = mongoerr.Code(6100906)
 )
 
-// checkClustered judges the option clusteredIndex of create.
+// checkClustered checks create's option clusteredIndex, alone and together with other options.
 func checkClustered(req *command.Request) error {
 	v := req.Get("clusteredIndex")
 	switch {
@@ -51,7 +51,8 @@ func checkClustered(req *command.Request) error {
 	return nil
 }
 
-// checkClusteredFields judges the types of the fields. A field that is missing is found after wrong values of the others.
+// checkClusteredFields checks the types of the fields of clusteredIndex. As in MongoDB, the values
+// are checked before missing fields.
 func checkClusteredFields(spec bsonx.Doc) error {
 	switch {
 	case spec == nil:
@@ -83,10 +84,11 @@ func checkClusteredIndex(spec bsonx.Doc) error {
 	})
 }
 
-// clusteredIndexOption completes the option as listCollections shows it.
+// clusteredIndexOption returns the option with defaults for the missing fields, as listCollections
+// shows it.
 func clusteredIndexOption(spec bsonx.Doc) bsonx.Doc {
 	name := spec.Lookup("name")
-	if name.Type != bsonx.TypeString || name.Str() == "" { // null and undefined are taken for absent
+	if name.Type != bsonx.TypeString || name.Str() == "" { // null and undefined count as absent
 		name = bsonx.String("_id_")
 	}
 	return bsonx.NewDoc("v", 2, "key", spec.Lookup("key"), "name", name, "unique", true)
@@ -96,7 +98,8 @@ func isClusteredCollection(c *table.Collection) bool {
 	return command.ClusteredOption(c.Options) != nil
 }
 
-// checkBesideClustered judges a specification of createIndexes on a collection that may be clustered.
+// checkBesideClustered returns an error if the specification s contradicts the clustered index of
+// c, or if it is a clustered index and c has none.
 func checkBesideClustered(c *table.Collection, s *indexSpec) error {
 	clustered := command.ClusteredOption(c.Options)
 	switch {
@@ -110,7 +113,9 @@ func checkBesideClustered(c *table.Collection, s *indexSpec) error {
 	return nil
 }
 
-// refuseDrop is the error for dropping the index on _id by its name, or with an empty name by its key.
+// refuseDrop returns the error for dropping the _id index or the clustered index. name is the name
+// of the index to drop, or "" if the client gave the key {_id: 1}. It returns nil for the name of
+// another index.
 func refuseDrop(c *table.Collection, name string) error {
 	clustered := command.ClusteredOption(c.Options)
 	switch {
@@ -122,7 +127,8 @@ func refuseDrop(c *table.Collection, name string) error {
 	return nil
 }
 
-// indexCount is how many indexes a collection has. What a clustered collection, or one of buckets, is clustered by is none.
+// indexCount returns the number of indexes of a collection. The clustering key of a clustered
+// collection or of a bucket collection does not count as an index.
 func indexCount(c *table.Collection) int {
 	if isClusteredCollection(c) || c.Timeseries != nil {
 		return len(c.Indexes)

@@ -48,7 +48,7 @@ func runCollMod(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 		return err
 	}
 	return OnNewest(req, req.DB, name, func(c *table.Collection) error {
-		changes := bsonx.NewBuilder(nil) // what the reply tells of the version that is changed
+		changes := bsonx.NewBuilder(nil) // fields of the reply for the collection version that is changed
 		changes.StartDoc()
 		if err := modifyCollection(ctx, req, name, c, changes); err != nil {
 			return err
@@ -59,7 +59,7 @@ func runCollMod(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	})
 }
 
-// checkCollModFields judges each option by itself, whatever the collection is.
+// checkCollModFields checks options on their own, independent of the collection.
 func checkCollModFields(req *command.Request) error {
 	for _, option := range []command.Field{{Name: "index", Fields: collModIndexFields}, {Name: imagesOption, Fields: imagesFields}} {
 		if !req.Has(option.Name) {
@@ -87,7 +87,7 @@ func modifyCollection(ctx context.Context, req *command.Request, name string, c 
 		return modifySeries(ctx, req, c, buckets, reply)
 	}
 	if c.Kind == catalog.KindTimeseries && !req.Service.Store.IsCurrent(c) {
-		return table.ErrChanged // dropped with its buckets
+		return table.ErrChanged // dropped together with its buckets
 	}
 	if err := checkCollMod(req, c); err != nil {
 		return err
@@ -142,7 +142,8 @@ func checkCollMod(req *command.Request, c *table.Collection) error {
 	return checkView(req, c.Name, c.Collation)
 }
 
-// modifiedOptions returns the options with those of the command put in.
+// modifiedOptions returns the options with the changes that the command asks for, and whether there
+// are any.
 func modifiedOptions(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	options, changed := modifyCapped(req, options)
 	options, expires := modifyTTL(req, options)
@@ -155,7 +156,7 @@ func modifiedOptions(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool) 
 		}
 		changed = true
 		if v.Type == bsonx.TypeDocument && v.Doc().IsEmpty() {
-			v = bsonx.Missing // an empty validator is none
+			v = bsonx.Missing // an empty validator removes the validator
 		}
 		options = options.With(name, v)
 	}

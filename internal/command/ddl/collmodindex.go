@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// collModIndexFields are the fields of collMod's index option.
+// collModIndexFields are the fields of collMod's option index.
 var collModIndexFields = []command.Field{
 	{Name: "name", Type: command.String},
 	{Name: "keyPattern", Type: command.Object},
@@ -24,7 +24,7 @@ var collModIndexFields = []command.Field{
 	{Name: "forceNonUnique", Type: command.SafeBool},
 }
 
-// modifyIndex adds what the option index asks for to a modification, and reports it.
+// modifyIndex adds the change of an index to m, and appends the changed options to reply.
 func modifyIndex(ctx context.Context, req *command.Request, c *table.Collection, m *schema.CollMod, reply *bsonx.Builder) error {
 	spec := req.Doc("index")
 	if spec == nil {
@@ -62,7 +62,7 @@ func modifyIndex(ctx context.Context, req *command.Request, c *table.Collection,
 	return nil
 }
 
-// checkConversion judges the options that are about duplicates; it reports whether the index becomes a unique one.
+// checkConversion checks the options about uniqueness. It returns true if the index becomes unique.
 func checkConversion(req *command.Request, ix *catalog.Index, set map[string]bsonx.Value) (bool, error) {
 	unique, hasUnique := set["unique"]
 	prepare := set["prepareUnique"]
@@ -80,7 +80,8 @@ func checkConversion(req *command.Request, ix *catalog.Index, set map[string]bso
 	return hasUnique && !ix.Unique, nil
 }
 
-// modifiedSpec returns the specification with the options that keep the index's entries and duplicates, and reports them.
+// modifiedSpec returns the specification of the index with changes of options that do not affect
+// its entries. It appends the old and new values to reply.
 func modifiedSpec(ix *catalog.Index, set map[string]bsonx.Value, reply *bsonx.Builder) (bsonx.Doc, error) {
 	changed := ix.Spec
 	if v, ok := set["expireAfterSeconds"]; ok {
@@ -105,7 +106,7 @@ func modifiedSpec(ix *catalog.Index, set map[string]bsonx.Value, reply *bsonx.Bu
 	return changed, nil
 }
 
-// flag returns how a specification says yes or no: with true, or not at all.
+// flag returns an option as specifications store it: true, or a missing value for false.
 func flag(v bsonx.Value) bsonx.Value {
 	if v.Truthy() {
 		return bsonx.True
@@ -113,7 +114,8 @@ func flag(v bsonx.Value) bsonx.Value {
 	return bsonx.Missing
 }
 
-// checkNoDuplicates refuses to make an index unique that has duplicates. The index refuses new ones already.
+// checkNoDuplicates returns an error if an index that becomes unique has duplicates. New duplicates
+// are already refused, because the index has prepareUnique.
 func checkNoDuplicates(ctx context.Context, req *command.Request, c *table.Collection, ix *catalog.Index, reply *bsonx.Builder) error {
 	duplicates, err := schema.Violations(ctx, req.Service.Store, c, ix.Name)
 	if err != nil {
@@ -135,7 +137,7 @@ func checkNoDuplicates(ctx context.Context, req *command.Request, c *table.Colle
 	return nil
 }
 
-// appendChange reports an option's value before and after.
+// appendChange appends the value of an option before and after the change.
 func appendChange(reply *bsonx.Builder, option string, before, after bsonx.Value) {
 	if n, ok := before.AsInt64(); ok {
 		before = bsonx.Int64(n)

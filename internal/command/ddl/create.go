@@ -108,12 +108,12 @@ func runCreate(_ context.Context, req *command.Request, _ *bsonx.Builder) error 
 	})
 }
 
-// maxCreateAttempts bounds how often a create begins again: what is in the way may have another name, as
-// the buckets of a time series have.
+// maxCreateAttempts limits how often create tries again. Trying again cannot help if the
+// conflicting collection has another name, as the buckets of a time series have.
 const maxCreateAttempts = 10
 
-// createOnce calls create unless the collection is there. To make the same collection once more is no
-// error, be it made before or by another client at the same time.
+// createOnce calls create unless the collection already exists. If it exists with the same kind and
+// options, that is not an error, also if another client creates it at the same time.
 func createOnce(req *command.Request, name string, kind catalog.Kind, options bsonx.Doc, create func() error) error {
 	for attempt := 1; ; attempt++ {
 		if c := req.Service.Store.Lookup(req.DB, name); c != nil {
@@ -129,8 +129,8 @@ func createOnce(req *command.Request, name string, kind catalog.Kind, options bs
 	}
 }
 
-// equalOptions reports whether the options of two collections are the same. Their order does not
-// count, and numbers are compared by value.
+// equalOptions reports whether two collections have the same options. The order does not matter,
+// and numbers are compared by value.
 func equalOptions(a, b bsonx.Doc) bool {
 	if a.Len() != b.Len() {
 		return false
@@ -143,7 +143,7 @@ func equalOptions(a, b bsonx.Doc) bool {
 	return true
 }
 
-// createTimeseries makes a time-series collection.
+// createTimeseries creates a time-series collection.
 func createTimeseries(req *command.Request, name string) error {
 	if req.Txn() != nil {
 		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
@@ -166,7 +166,8 @@ func alreadyExists(c *table.Collection) error {
 	return mongoerr.New(mongoerr.NamespaceExists, "Collection %s already exists.", c.Namespace())
 }
 
-// createOptions checks the options and returns those that are kept, in the order in which they were sent.
+// createOptions checks the options and returns those to store, in the order in which the client
+// sent them.
 func createOptions(req *command.Request) (bsonx.Doc, error) {
 	co, err := command.StoredCollation(req)
 	if err != nil {
@@ -188,11 +189,11 @@ func createOptions(req *command.Request) (bsonx.Doc, error) {
 				b.Bool(name, true)
 			}
 		case "collation":
-			if co.Doc().Len() > 1 { // the simple collation is the same as none
+			if co.Doc().Len() > 1 { // the simple collation is not stored
 				b.Value(name, co)
 			}
 		case "idIndex":
-			if bsonx.SaturatingInt64(arg.Value.Doc().Lookup("v")) == 1 { // the version is all that a client can choose
+			if bsonx.SaturatingInt64(arg.Value.Doc().Lookup("v")) == 1 { // a client can only choose the version
 				b.Doc(name, command.OldIDIndexSpec)
 			}
 		case "autoIndexId":
@@ -226,7 +227,7 @@ func createOptions(req *command.Request) (bsonx.Doc, error) {
 	return b.Bytes(), nil
 }
 
-// checkCreateFields judges each option by itself. What options say of each other comes later.
+// checkCreateFields checks options on their own. Contradictions between options are checked later.
 func checkCreateFields(req *command.Request) error {
 	if err := checkClusteredFields(req.Doc("clusteredIndex")); err != nil {
 		return err
@@ -247,7 +248,8 @@ func checkCreateFields(req *command.Request) error {
 	return command.CheckValidationNames(req)
 }
 
-// checkViewFields judges the options of a view: each stage is a document, and viewOn is not empty.
+// checkViewFields returns an error if a stage of the view's pipeline is not a document, or if
+// viewOn is empty.
 func checkViewFields(req *command.Request) error {
 	for it := req.Get("pipeline").Doc().Iter(); it.Next(); {
 		if v := it.Value(); v.Type != bsonx.TypeDocument {
@@ -260,7 +262,7 @@ func checkViewFields(req *command.Request) error {
 	return nil
 }
 
-// checkPipelineOfView refuses a pipeline without a view.
+// checkPipelineOfView returns an error if create has a pipeline but no viewOn.
 func checkPipelineOfView(req *command.Request) error {
 	if req.Has("pipeline") && !req.Has("viewOn") {
 		return mongoerr.New(mongoerr.InvalidOptions, "'pipeline' requires 'viewOn' to also be specified")
@@ -268,7 +270,7 @@ func checkPipelineOfView(req *command.Request) error {
 	return nil
 }
 
-// viewOptions returns the options that a view keeps. A view always has a pipeline.
+// viewOptions returns the options that the catalog stores for a view. They always have a pipeline.
 func viewOptions(options bsonx.Doc) bsonx.Doc {
 	for _, arg := range createFields {
 		if arg.Name != "viewOn" && arg.Name != "pipeline" && arg.Name != "collation" {
@@ -298,7 +300,8 @@ func checkCreate(req *command.Request) error {
 	return nil
 }
 
-// checkView checks the definition of a view whose fields checkViewFields has checked.
+// checkView checks the definition of a view: viewOn, its pipeline, and the views that it reads.
+// checkViewFields must have checked the fields before.
 func checkView(r *command.Request, name string, co *collation.Collator) error {
 	on := r.String("viewOn")
 	if err := catalog.CheckCollectionName(r.DB, on); err != nil {
@@ -311,7 +314,7 @@ func checkView(r *command.Request, name string, co *collation.Collator) error {
 	if !stages.IsMissing() {
 		switch err := checkViewPipeline(r, name, stages); mongoerr.CodeOf(err) {
 		case 0:
-		case 40323, 40324: // a stage that is none: MongoDB finds it before it looks at the view
+		case 40323, 40324: // unknown or malformed stage: MongoDB reports it without the view
 			return err
 		default:
 			return command.PrefixError(err, "Invalid pipeline for view %s.%s :: caused by :: ", r.DB, name)

@@ -67,15 +67,16 @@ func runCreateIndexes(ctx context.Context, req *command.Request, reply *bsonx.Bu
 	return nil
 }
 
-// createdIndexes is what createIndexes did: how many indexes there were, how many it built, and whether it
-// made the collection.
+// createdIndexes is the result of createIndexes: the number of indexes before, the number of new
+// indexes, and whether it created the collection.
 type createdIndexes struct {
 	before, built int
 	created       bool
 }
 
-// buildMissing builds the indexes that do not exist yet. It begins again where another client changes the
-// collection, or builds one of the same indexes: who is told that an index exists may rely on it.
+// buildMissing builds the indexes that do not exist yet. It waits for another client that builds
+// one of them, and starts again if another client changes the collection. So if it reports that an
+// index exists, the index is complete.
 func buildMissing(ctx context.Context, req *command.Request, name string, specs []*indexSpec) (createdIndexes, error) {
 	store := req.Service.Store
 	names := make([]string, len(specs))
@@ -94,7 +95,7 @@ func buildMissing(ctx context.Context, req *command.Request, name string, specs 
 				return err
 			}
 			if c = store.Current(c); c == nil {
-				return table.ErrChanged // dropped just now
+				return table.ErrChanged // dropped while waiting
 			}
 		}
 		res, err = tryBuild(ctx, req, name, c, specs)
@@ -107,8 +108,8 @@ func buildMissing(ctx context.Context, req *command.Request, name string, specs 
 	return res, err
 }
 
-// tryBuild builds indexes on c, or makes the collection with them where c is nil. It does nothing where
-// another client has changed that meanwhile.
+// tryBuild builds indexes on c. If c is nil, it creates the collection with the indexes. If another
+// client has changed the collection meanwhile, it does nothing and returns an error.
 func tryBuild(ctx context.Context, req *command.Request, name string, c *table.Collection, specs []*indexSpec) (res createdIndexes, err error) {
 	created := c == nil
 	if created {
@@ -132,7 +133,7 @@ func tryBuild(ctx context.Context, req *command.Request, name string, c *table.C
 	return res, err
 }
 
-// createMissing is buildMissing in a transaction, which makes indexes on new collections only.
+// createMissing is buildMissing in a transaction, which can only create indexes on new collections.
 func createMissing(_ context.Context, req *command.Request, name string, specs []*indexSpec) (res createdIndexes, err error) {
 	existed, err := command.WriteTarget(req, req.DB, name)
 	if err != nil {
@@ -183,7 +184,7 @@ func parseIndexSpecs(req *command.Request) ([]*indexSpec, error) {
 	return out, nil
 }
 
-// knownOptions returns a specification without the fields that no index has.
+// knownOptions returns a specification without unknown options.
 func knownOptions(spec bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -196,8 +197,9 @@ func knownOptions(spec bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// newIndexes returns the specifications of the indexes that do not exist yet. Ones that contradict existing indexes, or
-// each other, are an error, and so is a new one that is asked for twice.
+// newIndexes returns the specifications of the indexes that do not exist yet. A specification that
+// contradicts an existing index or another specification is an error, and so is the same new index
+// twice.
 func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 	known := []bsonx.Doc{command.IDIndexSpec}
 	hasText := false
@@ -257,7 +259,8 @@ func isText(key bsonx.Doc) bool {
 	return false
 }
 
-// textIndexName returns the name of the first text index of a list of specifications.
+// textIndexName returns the name of the first text index in a list of specifications, or "" if
+// there is none.
 func textIndexName(known []bsonx.Doc) string {
 	for _, spec := range known {
 		if isText(spec.Lookup("key").Doc()) {
@@ -267,8 +270,8 @@ func textIndexName(known []bsonx.Doc) string {
 	return ""
 }
 
-// findSpec returns which of the known indexes is like spec, -1 for none. With an error, it is the index that
-// contradicts spec.
+// findSpec returns the position of an index in known that is the same as spec, or -1. With an
+// error, it returns the position of the index that contradicts spec.
 func findSpec(known []bsonx.Doc, spec bsonx.Doc) (int, error) {
 	name := spec.Lookup("name").Str()
 	for i, old := range known {
@@ -295,7 +298,8 @@ func findSpec(known []bsonx.Doc, spec bsonx.Doc) (int, error) {
 	return -1, nil
 }
 
-// formatSpec writes the specification of an index for an error. As in MongoDB, the flags precede the key.
+// formatSpec formats an index specification for an error message. As in MongoDB, the flags come
+// before the key.
 func formatSpec(spec bsonx.Doc) string {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -313,7 +317,8 @@ func formatSpec(spec bsonx.Doc) string {
 
 var leadingOptions = []string{"v", "unique", "hidden", "prepareUnique"}
 
-// identityOptions are those that, with the key, make an index another one; a difference in the others is a conflict.
+// Two indexes with the same key are different if one of the identityOptions differs. If only the
+// otherOptions differ, they conflict.
 var (
 	identityOptions = []string{"unique", "sparse", "partialFilterExpression", "collation", "wildcardProjection"}
 	otherOptions    = []string{"hidden", "expireAfterSeconds", "weights", "default_language", "language_override", "bits", "min", "max"}
@@ -339,7 +344,7 @@ func sameOptions(a, b bsonx.Doc, names []string) bool {
 	return true
 }
 
-// sameFilter reports whether two partial filters are the same in normal form.
+// sameFilter reports whether two partial filters have the same normal form.
 func sameFilter(x, y bsonx.Value) bool {
 	if x.Type != bsonx.TypeDocument || y.Type != bsonx.TypeDocument {
 		return false
@@ -355,7 +360,8 @@ func sameFilter(x, y bsonx.Value) bool {
 	return bsonx.CompareValues(bsonx.Document(normal[0]), bsonx.Document(normal[1])) == 0
 }
 
-// sameKeyPattern compares two key patterns: fields in order, directions by value.
+// sameKeyPattern reports whether two key patterns have the same fields in the same order, and equal
+// values. Numbers are compared by value.
 func sameKeyPattern(a, b bsonx.Doc) bool {
 	ia, ib := a.Iter(), b.Iter()
 	for {

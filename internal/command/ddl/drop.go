@@ -61,8 +61,8 @@ func runDrop(_ context.Context, req *command.Request, reply *bsonx.Builder) erro
 	return nil
 }
 
-// dropByName drops what has a name and returns it, with the buckets of a time series; nil, and
-// since MongoDB 7.0 no error, where nothing has.
+// dropByName drops the collection or view name and returns it, with its buckets if it is a time
+// series. If it does not exist, c is nil and, since MongoDB 7.0, this is not an error.
 func dropByName(req *command.Request, name string) (c, buckets *table.Collection, err error) {
 	err = OnNewest(req, req.DB, name, func(newest *table.Collection) error {
 		c, buckets = newest, nil
@@ -72,7 +72,7 @@ func dropByName(req *command.Request, name string) (c, buckets *table.Collection
 		if read.IsVirtual(c) {
 			return command.NotStored(c)
 		}
-		buckets = req.Service.Store.Buckets(c) // which are gone with it
+		buckets = req.Service.Store.Buckets(c) // dropped together with c
 		if name == catalog.Views {
 			return schema.DropViews(req.Service.Store, c)
 		}
@@ -119,7 +119,8 @@ func runRename(_ context.Context, req *command.Request, _ *bsonx.Builder) error 
 	if fromDB == toDB && fromName == toName {
 		return mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")
 	}
-	// The log has no entry that makes a collection of another database out of one in local.
+	// The oplog has no entry that turns a collection of the database local into one of another
+	// database.
 	if req.Service.Replicates() && (fromDB == oplog.DB) != (toDB == oplog.DB) {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot rename collections between a replicated and an unreplicated database")
 	}
@@ -137,7 +138,7 @@ func runRename(_ context.Context, req *command.Request, _ *bsonx.Builder) error 
 	})
 }
 
-// checkDropTarget accepts a boolean, or the UUID of the collection that may be dropped.
+// checkDropTarget returns an error if dropTarget is binary and not a UUID.
 func checkDropTarget(_ string, v bsonx.Value) error {
 	if _, ok := command.UUIDOf(v); v.Type == bsonx.TypeBinary && !ok {
 		return mongoerr.New(mongoerr.InvalidUUID, "uuid must be a 16-byte binary field with UUID (4) subtype")
@@ -145,7 +146,7 @@ func checkDropTarget(_ string, v bsonx.Value) error {
 	return nil
 }
 
-// checkRenameUUIDs judges the UUIDs that say which collections a rename means.
+// checkRenameUUIDs checks the UUIDs that the command expects of the source and target collections.
 func checkRenameUUIDs(r *command.Request, fromDB, fromName, toDB, toName string) error {
 	source := r.Get(command.CollectionUUID.Name)
 	target, drops := command.UUIDOf(r.Get("dropTarget"))
@@ -164,8 +165,8 @@ func checkRenameUUIDs(r *command.Request, fromDB, fromName, toDB, toName string)
 	return nil
 }
 
-// mayDrop judges what has the name that a rename gives. With a UUID only the collection with that
-// UUID may be dropped, and it must be there.
+// mayDrop returns the check for the collection that has the target's name, which may be nil. If
+// dropTarget is a UUID, the target must exist and have this UUID.
 func mayDrop(r *command.Request, db, name string) func(target *table.Entry) error {
 	v := r.Get("dropTarget")
 	id, ok := command.UUIDOf(v)
@@ -181,8 +182,9 @@ func mayDrop(r *command.Request, db, name string) func(target *table.Entry) erro
 	}
 }
 
-// OnNewest calls fn with the collection or view of a name, or nil. If another client changes,
-// replaces or drops it before the change of fn is made, fn is called again.
+// OnNewest calls fn with the collection or view db.name, or nil if it does not exist. If fn returns
+// ErrChanged, because another client changed the collection first, OnNewest calls it again with the
+// new version.
 func OnNewest(r *command.Request, db, name string, fn func(c *table.Collection) error) error {
 	return table.RetryOn(table.ErrChanged, func() error {
 		c := r.Service.Store.Lookup(db, name)
@@ -193,7 +195,8 @@ func OnNewest(r *command.Request, db, name string, fn func(c *table.Collection) 
 	})
 }
 
-// checkRename judges the source. What has the target's name is judged when the rename commits.
+// checkRename returns an error if the collection c cannot be renamed. The target is checked when
+// the rename commits.
 func checkRename(c *table.Collection) error {
 	if read.IsVirtual(c) {
 		return command.NotStored(c)
@@ -207,7 +210,8 @@ func checkRename(c *table.Collection) error {
 	return nil
 }
 
-// renamed takes the source or the target of a rename apart.
+// renamed parses and checks a namespace of renameCollection. which is "source" or "target", for the
+// error.
 func renamed(which, ns string) (db, name string, err error) {
 	db, name, valid, err := catalog.ParseNamespace(ns)
 	if err == nil && !valid {
@@ -227,7 +231,7 @@ func renamed(which, ns string) (db, name string, err error) {
 	return db, name, nil
 }
 
-// checkRenamable refuses the collections that the server knows by their names.
+// checkRenamable returns an error if one of the names is the name of a system collection.
 func checkRenamable(names ...string) error {
 	for _, name := range names {
 		if catalog.IsSystem(name) {

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// DropIndexesCommands returns the definitions of dropIndexes and reIndex.
+// DropIndexesCommands returns the definition of dropIndexes.
 func DropIndexesCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Help: "Removes indexes from a collection.",
@@ -32,12 +32,13 @@ func runDropIndexes(_ context.Context, req *command.Request, reply *bsonx.Builde
 	return OnNewest(req, req.DB, name, func(*table.Collection) error { return dropIndexes(req, name, reply) })
 }
 
-// indexNameTypes are the types of dropIndexes' index. MongoDB's message leaves the array out.
+// indexNameTypes are the types of dropIndexes' argument index. Like MongoDB's, the error message
+// does not mention arrays.
 var indexNameTypes = command.FieldType{
 	Types: []bsonx.Type{bsonx.TypeString, bsonx.TypeDocument, bsonx.TypeArray}, Variant: true, Told: "types '[string, object]'",
 }
 
-// checkIndexNames refuses an array of anything but names.
+// checkIndexNames returns an error if an array has an element that is not a string.
 func checkIndexNames(v bsonx.Value) error {
 	if v.Type != bsonx.TypeArray {
 		return nil
@@ -45,7 +46,7 @@ func checkIndexNames(v bsonx.Value) error {
 	for i, name := range v.Doc().Values() {
 		switch {
 		case name.Type == bsonx.TypeString:
-		case i == 0: // which decides what kind of array it is
+		case i == 0: // the first element decides the array's type in the message
 			return command.WrongType("dropIndexes.index", bsonx.TypeArray, command.FieldType{Told: "types '[string]'"})
 		default:
 			return command.WrongType("dropIndexes.index."+bsonx.IndexKey(i), name.Type, command.String)
@@ -79,7 +80,8 @@ func dropIndexes(req *command.Request, name string, reply *bsonx.Builder) error 
 	return nil
 }
 
-// existing returns a collection that must exist and be no view.
+// existing returns the collection that a write to name changes. It returns an error if it does not
+// exist or is a view.
 func existing(r *command.Request, name string) (*table.Collection, error) {
 	c, err := command.ExistingTarget(r, r.DB, name)
 	if err != nil {
@@ -93,7 +95,7 @@ func existing(r *command.Request, name string) (*table.Collection, error) {
 
 var errDropID = mongoerr.New(mongoerr.InvalidOptions, "cannot drop _id index")
 
-// indexesToDrop resolves the index argument to names.
+// indexesToDrop returns the names of the indexes that the argument v selects. all is true for "*".
 func indexesToDrop(c *table.Collection, v bsonx.Value) (names []string, all bool, err error) {
 	switch v.Type {
 	case bsonx.TypeDocument:

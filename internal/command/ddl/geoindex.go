@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// The codes of MongoDB's checks of geospatial indexes.
+// The error codes of MongoDB for geospatial indexes.
 const (
 	codeTwoPlanes     = mongoerr.Code(16800)
 	codePlaneNotFirst = mongoerr.Code(16801)
@@ -19,7 +19,8 @@ const (
 	codeLevelOrder    = mongoerr.Code(16749)
 )
 
-// checkKinds refuses a key pattern that names several kinds of index.
+// checkKinds returns an error if the key pattern has more than one special index type, such as text
+// and 2d.
 func (s *indexSpec) checkKinds() error {
 	kind := ""
 	for it := s.key.Iter(); it.Next(); {
@@ -71,7 +72,7 @@ func (s *indexSpec) checkPlane() error {
 	}
 }
 
-// formatBound writes a number as MongoDB's messages do: inf, -inf, nan.
+// formatBound formats a number as MongoDB's messages do, for example inf, -inf and nan.
 func formatBound(f float64) string {
 	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%g", f), "+"))
 }
@@ -105,7 +106,7 @@ func (s *indexSpec) checkSphere() error {
 
 const sphereVersion = "2dsphereIndexVersion"
 
-// checkSphereVersion refuses versions that no 2dsphere index has.
+// checkSphereVersion returns an error for a version of 2dsphere indexes that does not exist.
 func (s *indexSpec) checkSphereVersion() error {
 	v := s.raw.Lookup(sphereVersion)
 	if v.IsMissing() || index.KindOf(s.key) != index.Sphere {
@@ -117,7 +118,7 @@ func (s *indexSpec) checkSphereVersion() error {
 	return cannotCreate("unsupported geo index version { 2dsphereIndexVersion : %s }, only versions: [1,2,3] are supported", bsonx.FormatShell(v))
 }
 
-// isInfinite reports whether a number is infinite or none.
+// isInfinite reports whether a number is infinite or NaN.
 func isInfinite(v bsonx.Value) bool {
 	f, ok := v.AsFloat64()
 	return ok && (math.IsInf(f, 0) || math.IsNaN(f))

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// shownOptions returns the options that listCollections shows as such.
+// shownOptions returns the options that listCollections shows under "options".
 func shownOptions(options bsonx.Doc) bsonx.Doc {
 	if options.Lookup("idIndex").IsMissing() {
 		return options
@@ -16,7 +16,7 @@ func shownOptions(options bsonx.Doc) bsonx.Doc {
 	return options.Without("idIndex")
 }
 
-// checkIDIndex judges the option idIndex of create.
+// checkIDIndex checks create's option idIndex.
 func checkIDIndex(req *command.Request) error {
 	v := req.Get("idIndex")
 	if v.IsMissing() {
@@ -46,7 +46,7 @@ func checkIDIndex(req *command.Request) error {
 	return nil
 }
 
-// idIndex is a specification of the index on _id.
+// idIndex is a parsed specification of the _id index.
 type idIndex struct {
 	collation bsonx.Value
 	collator  *collation.Collator
@@ -74,7 +74,8 @@ func parseIDIndex(spec bsonx.Doc) (*idIndex, error) {
 	return &idIndex{collation: spec.Lookup("collation"), collator: co}, err
 }
 
-// checkIDCollation refuses an index on _id with another collation than the collection's.
+// checkIDCollation returns an error if the specification of an _id index has a collation that
+// differs from the default collation of its collection.
 func (s *indexSpec) checkIDCollation(of *collation.Collator) error {
 	if s.clustered || s.collation.IsMissing() {
 		return nil
@@ -92,13 +93,14 @@ func (s *indexSpec) checkIDCollation(of *collation.Collator) error {
 		bsonx.FormatShell(s.collation), bsonx.FormatShell(bsonx.Document(wanted)))
 }
 
-// sameIDKey reports whether a key pattern is {_id: 1}, with a number of any type.
+// sameIDKey reports whether a key pattern is {_id: 1}, with any numeric type.
 func sameIDKey(key bsonx.Doc) bool {
 	n, ok := key.Lookup("_id").AsExactInt64()
 	return key.Len() == 1 && ok && n == 1
 }
 
-// collationOption parses a collation, nil for the simple one.
+// collationOption parses a collation. It returns nil for the simple collation and for a value that
+// is not a document.
 func collationOption(v bsonx.Value) (*collation.Collator, error) {
 	if v.Type != bsonx.TypeDocument {
 		return nil, nil
@@ -106,7 +108,8 @@ func collationOption(v bsonx.Value) (*collation.Collator, error) {
 	return collation.Parse(v.Doc())
 }
 
-// checkSystemCollection refuses what a collection of the server's own cannot be.
+// checkSystemCollection returns an error if create's options are not allowed for a system
+// collection of this name.
 func checkSystemCollection(req *command.Request, name string) error {
 	if !catalog.IsSystem(name) {
 		return nil

@@ -7,12 +7,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// imagesOption asks for copies of documents before and after their changes, for change streams.
+// imagesOption is the option that makes change streams return documents as they were before and
+// after a change.
 const imagesOption = "changeStreamPreAndPostImages"
 
 var imagesFields = []command.Field{{Name: "enabled", Type: command.Bool, Required: true}}
 
-// checkImages judges changeStreamPreAndPostImages of create and collMod.
+// checkImages checks the option changeStreamPreAndPostImages of create and collMod.
 func checkImages(req *command.Request) error {
 	v := req.Get(imagesOption)
 	if v.IsMissing() {
@@ -38,13 +39,14 @@ func checkImages(req *command.Request) error {
 	return nil
 }
 
-// imagesEnabled reports whether create or collMod asks for images.
+// imagesEnabled reports whether create or collMod turns the images on.
 func imagesEnabled(req *command.Request) bool {
 	doc := req.Doc(imagesOption)
 	return doc != nil && doc.Lookup("enabled").Truthy()
 }
 
-// modifyImages puts changeStreamPreAndPostImages of a collMod into the options, where it is shown only if it is enabled.
+// modifyImages returns the options with the changeStreamPreAndPostImages that collMod sets, and
+// whether it sets it. The option is stored only if it is enabled.
 func modifyImages(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	switch {
 	case !req.Has(imagesOption):

@@ -13,10 +13,11 @@ const indexDefaults = "indexOptionDefaults"
 // indexDefaultsFields are the fields of create's option indexOptionDefaults.
 var indexDefaultsFields = []command.Field{{Name: "storageEngine", Type: command.Object}}
 
-// storageEngines are those whose options a client may send: the one that there is, and the one that MongoDB's clients know.
+// storageEngines are the storage engines for which a client may send options: MongoDB's, which
+// clients know, and Sheaf's own.
 var storageEngines = []string{"wiredTiger", command.StorageEngineName}
 
-// checkEngineOptions judges the options of create that are for storage engines.
+// checkEngineOptions checks create's options for storage engines.
 func checkEngineOptions(req *command.Request) error {
 	if err := checkStorageEngine(req.Get("storageEngine")); err != nil {
 		return err
@@ -30,7 +31,7 @@ func checkEngineOptions(req *command.Request) error {
 	})
 }
 
-// checkStorageEngine refuses options of a storage engine that the server does not have.
+// checkStorageEngine returns an error for options of an unknown storage engine.
 func checkStorageEngine(v bsonx.Value) error {
 	if v.Type != bsonx.TypeDocument {
 		return nil
@@ -50,8 +51,8 @@ func checkStorageEngine(v bsonx.Value) error {
 	return nil
 }
 
-// checkConfigString judges the options for one storage engine. The settings in the text are those
-// of an engine that the server does not have, and are not read.
+// checkConfigString checks the options for one storage engine. Their only field is configString,
+// whose text is ignored, because it has settings for MongoDB's storage engine.
 func checkConfigString(options bsonx.Doc) error {
 	const option = "configString"
 	for it := options.Iter(); it.Next(); {

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
-// indexOptions are the options of an index specification and the types that they accept.
+// indexOptions maps the options of an index specification to the types that they accept.
 var indexOptions = map[string]command.FieldType{
 	"key": command.Object, "name": command.String, "v": command.SafeInt, "ns": command.Any,
 	"unique": command.SafeBool, "sparse": command.SafeBool, "background": command.SafeBool, "hidden": command.Bool, "prepareUnique": command.SafeBool,
@@ -24,10 +24,10 @@ var indexOptions = map[string]command.FieldType{
 	"wildcardProjection": command.Any, "dropDups": command.SafeBool, "originalSpec": command.Object, "bucketSize": command.SafeInt,
 }
 
-// IndexOptions returns the names of the options that an index's specification can have, sorted.
+// IndexOptions returns the names of the options of an index specification, sorted.
 func IndexOptions() []string { return slices.Sorted(maps.Keys(indexOptions)) }
 
-// wrongOption is the error of an option that has another type than want.
+// wrongOption returns the error for an option whose value v does not have the type want.
 func wrongOption(name string, want command.FieldType, v bsonx.Value) error {
 	what := "an object"
 	switch {
@@ -43,7 +43,7 @@ func wrongOption(name string, want command.FieldType, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "The field '%s' must be %s, but got %s", name, what, v.Type)
 }
 
-// readVersion reads the version of an index. Both versions are kept in the same way.
+// readVersion sets the version of the index. Indexes of version 1 and 2 are stored in the same way.
 func (s *indexSpec) readVersion(v bsonx.Value) error {
 	n, exact := v.AsExactInt64()
 	if !exact || n != int64(int32(n)) {
@@ -56,7 +56,7 @@ func (s *indexSpec) readVersion(v bsonx.Value) error {
 	return nil
 }
 
-// checkEngine judges the options for storage engines.
+// checkEngine checks the options for storage engines.
 func (s *indexSpec) checkEngine() error {
 	v := s.raw.Lookup("storageEngine")
 	switch {
@@ -71,14 +71,14 @@ func (s *indexSpec) checkEngine() error {
 	}
 }
 
-// clusteredFields and idFields are the options of an index that is clustered, and of the index on _id.
+// clusteredFields and idFields are the options that a clustered index and an _id index can have.
 var (
 	clusteredFields = []string{"key", "name", "v", "unique", "clustered", "expireAfterSeconds"}
 	idFields        = []string{"key", "name", "v", "ns", "collation"}
 )
 
-// checkClusteredFields refuses options that a clustered index does not have, whatever the values
-// are.
+// checkClusteredFields returns an error if a specification with the option clustered has other
+// options than a clustered index can have.
 func (s *indexSpec) checkClusteredFields() error {
 	if s.raw.Lookup("clustered").IsMissing() {
 		return nil
@@ -86,7 +86,7 @@ func (s *indexSpec) checkClusteredFields() error {
 	return onlyFields(s.raw, "a clustered", clusteredFields)
 }
 
-// checkWeights refuses weights of an index that has none.
+// checkWeights returns an error if an index that is not a text index has weights.
 func (s *indexSpec) checkWeights() error {
 	if s.raw.Lookup("weights").IsMissing() || isText(s.key) {
 		return nil
@@ -94,7 +94,8 @@ func (s *indexSpec) checkWeights() error {
 	return cannotCreate("Invalid index specification %s; the field 'weights' can only be specified with text indexes", bsonx.FormatShell(bsonx.Document(s.raw)))
 }
 
-// onlyFields refuses options that are not among those of a kind of index.
+// onlyFields returns an error if the specification has a field that is not in fields. kind names
+// the type of index in the error.
 func onlyFields(spec bsonx.Doc, kind string, fields []string) error {
 	for it := spec.Iter(); it.Next(); {
 		if name := string(it.Key()); !slices.Contains(fields, name) {
@@ -105,7 +106,7 @@ func onlyFields(spec bsonx.Doc, kind string, fields []string) error {
 	return nil
 }
 
-// completeSpec returns a specification with the version that it has without one.
+// completeSpec returns a specification with the default version if it has no version.
 func completeSpec(spec bsonx.Doc) bsonx.Doc {
 	if !spec.Lookup("v").IsMissing() {
 		return spec
@@ -113,7 +114,7 @@ func completeSpec(spec bsonx.Doc) bsonx.Doc {
 	return spec.With("v", bsonx.Int32(2))
 }
 
-// checkOriginal judges the specification that an index on buckets was made from.
+// checkOriginal checks originalSpec, the specification from which an index on buckets was made.
 func (s *indexSpec) checkOriginal() error {
 	v := s.raw.Lookup(command.OriginalSpec)
 	switch {
@@ -126,7 +127,7 @@ func (s *indexSpec) checkOriginal() error {
 	}
 }
 
-// readCollation reads the collation.
+// readCollation parses the collation of the index.
 func (s *indexSpec) readCollation() error {
 	v := s.raw.Lookup("collation")
 	if v.IsMissing() {
@@ -140,7 +141,8 @@ func (s *indexSpec) readCollation() error {
 	return nil
 }
 
-// checkWildcardOptions refuses what no wildcard index has.
+// checkWildcardOptions returns an error if a wildcard index has an option that wildcard indexes do
+// not support.
 func (s *indexSpec) checkWildcardOptions() error {
 	if !s.wildcard {
 		return nil
@@ -185,7 +187,7 @@ func (s *indexSpec) checkWildcardProjection() error {
 	return command.PrefixError(checkProjection(v.Doc()), "Failed to parse projection: wildcardProjection :: caused by :: ")
 }
 
-// checkProjection judges a wildcardProjection, which computes nothing.
+// checkProjection checks a wildcardProjection, which may not contain expressions.
 func checkProjection(doc bsonx.Doc) error {
 	if err := checkPlain(doc); err != nil {
 		return err
@@ -194,13 +196,14 @@ func checkProjection(doc bsonx.Doc) error {
 	return err
 }
 
-// computes reports whether a document in a projection is an expression.
+// computes reports whether a document in a projection is an expression and not a sub-document of
+// fields.
 func computes(d bsonx.Doc) bool {
 	first := string(d.First().Key)
 	return strings.HasPrefix(first, "$") && !projection.IsReference(first)
 }
 
-// checkPlain refuses a projection that computes fields or has positions.
+// checkPlain returns an error if a projection has computed fields or positional operators.
 func checkPlain(doc bsonx.Doc) error {
 	for it := doc.Iter(); it.Next(); {
 		name, v := string(it.Key()), it.Value()

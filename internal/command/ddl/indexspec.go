@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/describe"
 )
 
-// The codes of MongoDB's checks of index specifications.
+// The error codes of MongoDB for index specifications.
 const (
 	codeUniqueImages          = mongoerr.Code(16764)
 	codeTwoImages             = mongoerr.Code(31303)
@@ -25,35 +25,37 @@ const (
 	codePositionalInIndexSpec = mongoerr.Code(31324)
 )
 
-// indexSpec is a specification of createIndexes that was checked.
+// indexSpec is a checked index specification of createIndexes.
 type indexSpec struct {
 	raw       bsonx.Doc // as the client sent it
 	name      string
 	version   int32
 	key       bsonx.Doc
 	partial   bsonx.Doc
-	filter    *filter.Filter // partial, parsed
+	filter    *filter.Filter // parsed form of partial
 	ttl       bsonx.Value
 	unique    bool
 	sparse    bool
 	hidden    bool
 	clustered bool
 	wildcard  bool
-	images    int    // fields that hold images of values, as hashes
+	images    int    // number of fields that hold images of values, such as hashes
 	imageType string // the type of these fields
-	// text are the options that a text index has beside others, with their defaults.
+	// text holds the options that only text indexes have, including defaults.
 	text bsonx.Doc
-	// collation is normalised; missing where the collection's default is meant.
+	// collation is normalised. It is missing if the specification has none, which means the default
+	// collation of the collection.
 	collation bsonx.Value
 }
 
-// cannotCreate is the usual error of a bad index specification.
+// cannotCreate returns an error with the code CannotCreateIndex, the usual one for invalid
+// specifications.
 func cannotCreate(format string, args ...any) error {
 	return mongoerr.New(mongoerr.CannotCreateIndex, format, args...)
 }
 
-// parseIndexSpec checks one element of createIndexes. Errors name the element as MongoDB does: as it
-// was sent, completed with its version, or not at all.
+// parseIndexSpec parses and checks one index specification. As in MongoDB, some errors show the
+// specification as it was sent, some with the default version, and some not at all.
 func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
 	s := &indexSpec{raw: doc, version: 2}
 	if err := s.readFields(); err != nil {
@@ -68,12 +70,12 @@ func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
 	return s, checkTTLIndex(s)
 }
 
-// inSpecification says in an error which specification it is about.
+// inSpecification adds the specification to an error.
 func inSpecification(err error, spec bsonx.Doc) error {
 	return command.PrefixError(err, "Error in specification %s :: caused by :: ", bsonx.FormatShell(bsonx.Document(spec)))
 }
 
-// readFields checks the fields one by one, and the key pattern.
+// readFields checks each field of the specification, and the key pattern.
 func (s *indexSpec) readFields() error {
 	if err := s.checkClusteredFields(); err != nil {
 		return err
@@ -97,7 +99,7 @@ func (s *indexSpec) readFields() error {
 	return nil
 }
 
-// checkAlone makes the checks whose errors do not repeat the specification.
+// checkAlone runs the checks whose errors do not show the specification.
 func (s *indexSpec) checkAlone() error {
 	if err := s.checkID(); err != nil {
 		return err
@@ -108,7 +110,8 @@ func (s *indexSpec) checkAlone() error {
 	return s.checkColumnstore()
 }
 
-// complete makes the checks that need the whole specification, and adds what a text index has by default.
+// complete runs the checks that need the whole specification, and sets the defaults of a text
+// index.
 func (s *indexSpec) complete() error {
 	for _, check := range []func() error{s.checkName, s.checkEngine, s.checkPartial, s.checkSphereVersion} {
 		if err := check(); err != nil {
@@ -123,7 +126,7 @@ func (s *indexSpec) complete() error {
 	return s.checkOptions()
 }
 
-// checkName refuses names that no index has.
+// checkName returns an error if the name of the index is empty or has a NUL byte.
 func (s *indexSpec) checkName() error {
 	switch {
 	case s.name == "":
@@ -135,7 +138,8 @@ func (s *indexSpec) checkName() error {
 	}
 }
 
-// checkUnique refuses options that contradict a unique index, and a clustered one that is not unique.
+// checkUnique returns an error for options that contradict unique, and for a clustered index that
+// is not unique.
 func (s *indexSpec) checkUnique() error {
 	switch {
 	case s.clustered && !s.unique:
@@ -148,7 +152,7 @@ func (s *indexSpec) checkUnique() error {
 	}
 }
 
-// checkVersion refuses options that an index of version 1 does not have.
+// checkVersion returns an error if an index of version 1 has a collation.
 func (s *indexSpec) checkVersion() error {
 	if s.version != 1 || s.raw.Lookup("collation").IsMissing() {
 		return nil
@@ -198,7 +202,7 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 	return nil
 }
 
-// checkKey checks the key pattern.
+// checkKey checks the key pattern and sets wildcard and hashed.
 func (s *indexSpec) checkKey() error {
 	n := s.key.Len()
 	switch {
@@ -248,7 +252,8 @@ func holdsImages(kind string) bool {
 	return def != nil && def.Image != nil
 }
 
-// indexDirection checks the value of a key pattern's field and returns its special type, if it has one.
+// indexDirection checks the value of a field in a key pattern. kind is the special index type, or
+// "" for a direction.
 func indexDirection(path string, v bsonx.Value) (kind string, err error) {
 	switch {
 	case v.Type == bsonx.TypeString:
@@ -277,7 +282,7 @@ func indexDirection(path string, v bsonx.Value) (kind string, err error) {
 	}
 }
 
-// checkIndexPath refuses paths that no index can have.
+// checkIndexPath returns an error for a field path that no index can have.
 func checkIndexPath(path, kind string) error {
 	if path == index.TextField {
 		if kind == "text" {
@@ -323,7 +328,7 @@ func (s *indexSpec) checkWildcardOverlap() error {
 	return nil
 }
 
-// checkOptions checks how the options go together.
+// checkOptions returns an error for options that contradict each other.
 func (s *indexSpec) checkOptions() error {
 	if err := s.checkWildcardOptions(); err != nil {
 		return err
@@ -334,7 +339,7 @@ func (s *indexSpec) checkOptions() error {
 	return nil
 }
 
-// checkBuild makes the checks that MongoDB makes when it builds the index.
+// checkBuild runs the checks that MongoDB runs when it builds the index.
 func (s *indexSpec) checkBuild() error {
 	if err := s.checkGeo(); err != nil {
 		return err
@@ -350,10 +355,10 @@ func (s *indexSpec) checkBuild() error {
 	}
 }
 
-// columnstore is a type of index that MongoDB had before 8.0.
+// columnstore is an index type that MongoDB removed in 8.0.
 const columnstore = "columnstore"
 
-// checkColumnstore refuses indexes of a type that MongoDB has no more.
+// checkColumnstore returns an error for a columnstore index.
 func (s *indexSpec) checkColumnstore() error {
 	for it := s.key.Iter(); it.Next(); {
 		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == columnstore {
@@ -363,14 +368,15 @@ func (s *indexSpec) checkColumnstore() error {
 	return nil
 }
 
-// isID reports whether the key is that of the index on _id, in whatever direction.
+// isID reports whether the key is {_id: 1} or {_id: -1}.
 func (s *indexSpec) isID() bool {
 	first := s.key.First()
 	f, ok := first.Value.AsFloat64()
 	return ok && s.key.Len() == 1 && string(first.Key) == "_id" && math.Abs(math.Trunc(f)) == 1
 }
 
-// checkID judges a specification of the index on _id, and refuses the name of that index for others.
+// checkID checks the specification of an _id index, and refuses the name "_id_" for any other
+// index.
 func (s *indexSpec) checkID() error {
 	switch {
 	case s.isID() && !s.clustered:
@@ -383,7 +389,7 @@ func (s *indexSpec) checkID() error {
 	}
 }
 
-// checkIDIndex judges a specification of the index on _id, which every collection has.
+// checkIDIndex checks the specification of an _id index, which every collection already has.
 func (s *indexSpec) checkIDIndex() error {
 	if err := onlyFields(completeSpec(s.raw), "an _id", idFields); err != nil {
 		return err
@@ -395,7 +401,8 @@ func (s *indexSpec) checkIDIndex() error {
 	return nil
 }
 
-// checkPartial checks the filter of a partial index: only predicates that the planner can prove.
+// checkPartial checks the filter of a partial index. It may only have predicates for which the
+// planner can prove that a query implies them.
 func (s *indexSpec) checkPartial() error {
 	if s.partial == nil {
 		return nil
@@ -403,7 +410,7 @@ func (s *indexSpec) checkPartial() error {
 	return checkPartialNode(s.filter.Root, 0)
 }
 
-// maxPartialDepth bounds the nesting of $and and $or in a partial filter.
+// maxPartialDepth limits the nesting of $and and $or in the filter of a partial index.
 const maxPartialDepth = 4
 
 func checkPartialNode(n filter.Node, depth int) error {
@@ -427,8 +434,9 @@ func checkPartialNode(n filter.Node, depth int) error {
 	return cannotCreate("Expression not supported in partial index: %s", describe.Filter(n))
 }
 
-// collationIn returns the collation that the index has in a collection with that default; missing for none. Where there is
-// a default, that an index has none is said.
+// collationIn returns the collation of the index in a collection with the default collation
+// fallback, or a missing value for the simple collation. If fallback is not nil, the simple
+// collation is returned explicitly.
 func (s *indexSpec) collationIn(fallback *collation.Collator) bsonx.Value {
 	switch {
 	case s.collation.IsMissing() && fallback != nil:
@@ -440,7 +448,7 @@ func (s *indexSpec) collationIn(fallback *collation.Collator) bsonx.Value {
 	}
 }
 
-// checkCollation refuses collations of indexes that know none.
+// checkCollation returns an error if the index has a collation and its type does not support one.
 func (s *indexSpec) checkCollation(fallback *collation.Collator) error {
 	v := s.collationIn(fallback)
 	if v.IsMissing() || v.Doc().Len() == 1 {
@@ -455,7 +463,8 @@ func (s *indexSpec) checkCollation(fallback *collation.Collator) error {
 	return nil
 }
 
-// stored returns the specification as it is kept, in a collection with a default collation.
+// stored returns the specification that the catalog stores, for a collection with the default
+// collation fallback.
 func (s *indexSpec) stored(fallback *collation.Collator) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

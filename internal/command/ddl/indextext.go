@@ -10,14 +10,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// maxTextWeight is what the weight of a field stays below.
+// maxTextWeight is the exclusive upper limit of the weight of a field.
 const maxTextWeight = 100_000
 
-// textOptions are the options of text indexes that are stored with all defaults filled in, behind the others.
+// textOptions are the options of text indexes that are stored with their defaults, after all other
+// options.
 var textOptions = []string{"weights", "default_language", "language_override", "textIndexVersion"}
 
-// completeText checks the specification of a text index and gives it the form in which it is stored: the text fields become
-// _fts and _ftsx in the key, and weights in the options.
+// completeText checks the specification of a text index and converts it to its stored form. In the
+// key, _fts and _ftsx replace the text fields. The text fields move to the option weights.
 func (s *indexSpec) completeText() error {
 	t := textSpec{weights: make(map[string]int32)}
 	if err := t.readKey(s.key); err != nil {
@@ -63,13 +64,14 @@ func isOverride(name string) bool {
 	return name != "" && name[0] != '$' && !strings.Contains(name, ".")
 }
 
-// textSpec is what a text index is over.
+// textSpec holds the fields of a text index: those before and after the text fields, and the text
+// fields with their weights.
 type textSpec struct {
 	before, after []bsonx.Elem
 	weights       map[string]int32
 }
 
-// readKey takes the key pattern apart: fields before the text, the text, fields behind it.
+// readKey divides the key pattern into the text fields and the fields before and after them.
 func (t *textSpec) readKey(key bsonx.Doc) error {
 	inText, stored := false, false
 	for it := key.Iter(); it.Next(); {
@@ -155,7 +157,7 @@ func checkWeightPath(path string) error {
 	return nil
 }
 
-// key returns the key pattern as it is stored.
+// key returns the key pattern in its stored form.
 func (t *textSpec) key() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

@@ -9,10 +9,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// maxTTLSeconds is the largest expireAfterSeconds of an index.
+// maxTTLSeconds is the largest expireAfterSeconds of an index, in seconds.
 const maxTTLSeconds = math.MaxInt32
 
-// checkTTLIndex judges expireAfterSeconds of an index specification.
+// checkTTLIndex checks the option expireAfterSeconds of an index specification.
 func checkTTLIndex(s *indexSpec) error {
 	if s.ttl.IsMissing() {
 		return nil
@@ -41,7 +41,7 @@ func isNaN(v bsonx.Value) bool {
 	return ok && math.IsNaN(f)
 }
 
-// checkIndexTTL judges an expireAfterSeconds that collMod gives an index.
+// checkIndexTTL checks the expireAfterSeconds that collMod sets for an index.
 func checkIndexTTL(v bsonx.Value, key bsonx.Doc) error {
 	switch n := bsonx.SaturatingInt64(v); {
 	case isNaN(v):
@@ -59,8 +59,8 @@ func checkIndexTTL(v bsonx.Value, key bsonx.Doc) error {
 	return nil
 }
 
-// checkCollectionTTL judges an expireAfterSeconds of a whole collection: nothing expires that is
-// older than the epoch.
+// checkCollectionTTL checks the expireAfterSeconds of a whole collection. It may not reach back
+// beyond 1970.
 func checkCollectionTTL(req *command.Request, v bsonx.Value) error {
 	switch n := bsonx.SaturatingInt64(v); {
 	case n < 0:
@@ -72,7 +72,7 @@ func checkCollectionTTL(req *command.Request, v bsonx.Value) error {
 	return nil
 }
 
-// checkCreateTTL judges expireAfterSeconds of create.
+// checkCreateTTL checks create's option expireAfterSeconds.
 func checkCreateTTL(req *command.Request) error {
 	v := req.Get("expireAfterSeconds")
 	switch {
@@ -85,7 +85,7 @@ func checkCreateTTL(req *command.Request) error {
 	return checkCollectionTTL(req, v)
 }
 
-// checkModifyTTL judges expireAfterSeconds of collMod: "off" ends the expiry.
+// checkModifyTTL checks collMod's option expireAfterSeconds. "off" turns the expiry off.
 func checkModifyTTL(req *command.Request, options bsonx.Doc) error {
 	v := req.Get("expireAfterSeconds")
 	switch {
@@ -102,7 +102,8 @@ func checkModifyTTL(req *command.Request, options bsonx.Doc) error {
 	return nil
 }
 
-// modifyTTL puts expireAfterSeconds of a collMod into the options.
+// modifyTTL returns the options with the expireAfterSeconds that collMod sets, and whether it sets
+// it.
 func modifyTTL(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	v := req.Get("expireAfterSeconds")
 	switch {

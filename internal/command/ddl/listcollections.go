@@ -61,7 +61,7 @@ func runListCollections(ctx context.Context, req *command.Request, reply *bsonx.
 	}})
 }
 
-// listFilter compiles the filter of a listing.
+// listFilter returns a function that reports whether the command's filter matches a document.
 func listFilter(req *command.Request) (func(bsonx.Doc) (bool, error), error) {
 	doc := req.Doc("filter")
 	if doc.IsEmpty() {
@@ -74,13 +74,13 @@ func listFilter(req *command.Request) (func(bsonx.Doc) (bool, error), error) {
 	return f.Match, nil
 }
 
-// collectionInfo is how listCollections shows an entry.
+// collectionInfo returns the document that listCollections shows for a catalog entry.
 func collectionInfo(e *table.Entry, nameOnly bool) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	kind := e.Kind
 	if kind == catalog.KindVirtual {
-		kind = catalog.KindCollection // as MongoDB has it
+		kind = catalog.KindCollection // MongoDB has real collections here
 	}
 	b.String("name", e.Name)
 	b.String("type", string(kind))

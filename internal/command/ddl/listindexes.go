@@ -59,7 +59,7 @@ func runListIndexes(ctx context.Context, req *command.Request, reply *bsonx.Buil
 	}})
 }
 
-// listedOptions are the fields of a specification in the order in which listIndexes shows them.
+// listedOptions are the fields of an index specification, in the order of listIndexes.
 var listedOptions = []string{
 	"v", "key", "name", "background", "unique", "hidden", "partialFilterExpression", "sparse", "expireAfterSeconds",
 	"storageEngine", "weights", "default_language", "language_override", "textIndexVersion", "2dsphereIndexVersion",
@@ -67,9 +67,8 @@ var listedOptions = []string{
 	"prepareUnique", "clustered", "originalSpec",
 }
 
-// listedIndex returns a specification with its fields in the order and the types of the listing:
-// the catalog has the numbers as the client gave them, and so have the errors that repeat a
-// specification.
+// listedIndex returns a specification with the field order and the number types of listIndexes. The
+// catalog keeps the numbers as the client sent them, because errors show them so.
 func listedIndex(spec bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

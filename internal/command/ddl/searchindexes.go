@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// SearchIndexCommands returns the commands of Atlas Search, as a server without it answers them.
+// SearchIndexCommands returns the commands of Atlas Search. They fail as on a server without Atlas
+// Search.
 func SearchIndexCommands() []command.Definition {
 	var defs []command.Definition
 	named := []command.Field{{Name: "id", Type: command.String}, {Name: "name", Type: command.String}}
@@ -43,7 +44,7 @@ func SearchIndexCommands() []command.Definition {
 	return defs
 }
 
-// checkSearchIndexes judges the specifications of search indexes.
+// checkSearchIndexes checks the specifications in the argument indexes of createSearchIndexes.
 func checkSearchIndexes(name string, v bsonx.Value) error {
 	path := "createSearchIndexes." + name
 	docs, err := command.DocsOf(path, v)

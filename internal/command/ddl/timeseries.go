@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// TimeseriesFields are the fields of the option timeseries.
+// TimeseriesFields are the fields of create's option timeseries.
 var TimeseriesFields = []command.Field{
 	{Name: "timeField", Type: command.String, Required: true},
 	{Name: "metaField", Type: command.String},
@@ -29,13 +29,13 @@ func checkGranularity(name string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s' is not a valid value.", v.Str(), name)
 }
 
-// SeriesSpec is the option timeseries, checked.
+// SeriesSpec is the parsed option timeseries.
 type SeriesSpec struct {
 	time, meta, granularity string
-	span, rounding          int64 // 0 where they are not given
+	span, rounding          int64 // in seconds; 0 if not given
 }
 
-// ParseSeries reads the option timeseries. path names it in errors.
+// ParseSeries parses the option timeseries. path names it in errors.
 func ParseSeries(path string, doc bsonx.Doc, fields []command.Field) (*SeriesSpec, error) {
 	s := &SeriesSpec{}
 	return s, command.ParseFields(path, doc, fields, func(i int, v bsonx.Value) error {
@@ -56,18 +56,18 @@ func ParseSeries(path string, doc bsonx.Doc, fields []command.Field) (*SeriesSpe
 	})
 }
 
-// InvalidSeries is the error of a time series option, with the code InvalidOptions.
+// InvalidSeries returns an error about a time series with the code InvalidOptions.
 func InvalidSeries(format string, args ...any) error {
 	return mongoerr.New(mongoerr.InvalidOptions, format, args...)
 }
 
-// notWithSeries is the error of an option of create that a time-series collection cannot have.
+// notWithSeries returns the error for an option of create that a time series does not support.
 func notWithSeries(req *command.Request, option string) error {
 	return InvalidSeries("%s.%s: 'timeseries' is not allowed with '%s'", req.DB, req.CommandValue().Str(), option)
 }
 
-// Complete checks the options of a time series against each other, and computes the span of a
-// bucket from the granularity.
+// Complete checks the options of a time series together, and computes the time span of a bucket
+// from the granularity. namespace is for errors.
 func (s *SeriesSpec) Complete(namespace string) error {
 	for _, field := range []struct{ option, name string }{{"timeField", s.time}, {"metaField", s.meta}} {
 		switch {
@@ -111,7 +111,7 @@ func (s *SeriesSpec) completeSpan() error {
 	return nil
 }
 
-// Stored returns the option as listCollections shows it.
+// Stored returns the option in its stored form, which listCollections shows.
 func (s *SeriesSpec) Stored() bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -129,13 +129,12 @@ func (s *SeriesSpec) Stored() bsonx.Doc {
 	return b.Bytes()
 }
 
-// withSeries are the options of create that go with timeseries.
+// withSeries are the options of create that a time series supports.
 var withSeries = map[string]bool{
 	"timeseries": true, "expireAfterSeconds": true, "collation": true, "storageEngine": true, "indexOptionDefaults": true,
 }
 
-// seriesOptions checks the options of create for a time-series collection, and returns those that
-// are kept.
+// seriesOptions checks create's options for a time series and returns those to store.
 func seriesOptions(req *command.Request) (bsonx.Doc, error) {
 	spec, err := ParseSeries("create.timeseries", req.Doc("timeseries"), TimeseriesFields)
 	if err != nil {
@@ -175,19 +174,19 @@ func seriesOptions(req *command.Request) (bsonx.Doc, error) {
 	}
 	b.Doc("timeseries", spec.Stored())
 	if v := req.Get("storageEngine"); !v.IsMissing() && !v.Doc().IsEmpty() {
-		b.Value("storageEngine", v) // by which a restored collection is told to have buckets of mixed schema
+		b.Value("storageEngine", v) // tools use it to restore the setting timeseriesBucketsMayHaveMixedSchemaData
 	}
 	b.End()
 	return b.Bytes(), nil
 }
 
-// createSeries makes a time-series collection. With a metaField it has an index on that and the
-// time.
+// createSeries creates a time series with the indexes of FirstIndexes.
 func createSeries(s *command.Service, db, name string, options bsonx.Doc) (*table.Collection, error) {
 	return schema.CreateTimeseries(s.Store, db, name, options, FirstIndexes(options)...)
 }
 
-// FirstIndexes returns the specifications of the indexes that a new time series has.
+// FirstIndexes returns the specifications of the indexes of a new time series: one on the metaField
+// and the timeField, or none without a metaField.
 func FirstIndexes(options bsonx.Doc) []bsonx.Doc {
 	o := timeseries.FromOptions(options)
 	if o.Meta == "" {

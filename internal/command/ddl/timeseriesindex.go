@@ -11,9 +11,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// An index on a time-series collection is one on its buckets, whose specification keeps the one on measurements.
+// An index on a time series is stored as an index on its buckets. The specification of the bucket
+// index keeps the original one, which is about measurements.
 
-// bucketIndex returns the specification of the index on buckets that stands for one on measurements.
+// bucketIndex returns the specification of the bucket index for an index on measurements.
 func bucketIndex(o *timeseries.Options, spec bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -23,7 +24,7 @@ func bucketIndex(o *timeseries.Options, spec bsonx.Doc) bsonx.Doc {
 			b.Doc(name, o.BucketKey(v.Doc()))
 		case "partialFilterExpression":
 			b.Doc(name, o.BucketFilter(v.Doc(), nil))
-		case "sparse", "expireAfterSeconds": // bounds are missing only where the field is; buckets expire by their own rule
+		case "sparse", "expireAfterSeconds": // omitted: a bucket lacks bounds only if it lacks the field, and buckets expire by their own rule
 		default:
 			b.Value(name, v)
 		}
@@ -33,7 +34,8 @@ func bucketIndex(o *timeseries.Options, spec bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// bucketIndexes checks the specifications of indexes on measurements and returns those on buckets.
+// bucketIndexes checks the specifications of indexes on measurements and returns those of the
+// bucket indexes.
 func bucketIndexes(c *table.Collection, specs []*indexSpec) ([]*indexSpec, error) {
 	o, out := c.Timeseries, make([]*indexSpec, len(specs))
 	for i, s := range specs {
@@ -52,7 +54,7 @@ func bucketIndexes(c *table.Collection, specs []*indexSpec) ([]*indexSpec, error
 	return out, nil
 }
 
-// checkSeriesIndex refuses indexes that time-series collections do not have.
+// checkSeriesIndex returns an error for an index that time series do not support.
 func checkSeriesIndex(o *timeseries.Options, s *indexSpec) error {
 	if isText(s.key) {
 		return InvalidSeries("Text indexes are not supported on time-series collections")
@@ -81,8 +83,8 @@ func checkSeriesIndex(o *timeseries.Options, s *indexSpec) error {
 	return nil
 }
 
-// checkSeriesKey refuses a field of a key pattern whose kind of index buckets do not have. The meta
-// value is stored as it is, so that any kind serves it.
+// checkSeriesKey returns an error if a field of a key pattern has an index type that buckets do not
+// support. The meta value supports every type, because buckets store it unchanged.
 func checkSeriesKey(o *timeseries.Options, key bsonx.Doc, field bsonx.Elem) error {
 	path := string(field.Key)
 	if path == "$**" {
@@ -102,7 +104,7 @@ func checkSeriesKey(o *timeseries.Options, key bsonx.Doc, field bsonx.Elem) erro
 	return nil
 }
 
-// seriesIndexes returns the specifications of the indexes on a time-series collection.
+// seriesIndexes returns the original specifications of the indexes on a time series.
 func seriesIndexes(buckets *table.Collection) []bsonx.Doc {
 	var out []bsonx.Doc
 	for _, ix := range buckets.Indexes {
@@ -118,7 +120,7 @@ func seriesIndexes(buckets *table.Collection) []bsonx.Doc {
 // seriesModFields are the fields of collMod's option timeseries.
 var seriesModFields = TimeseriesFields[2:]
 
-// modifySeries runs collMod on a time-series collection.
+// modifySeries runs collMod on a time series.
 func modifySeries(ctx context.Context, req *command.Request, c, buckets *table.Collection, reply *bsonx.Builder) error {
 	for _, option := range []string{
 		"validator", "validationLevel", "validationAction", "viewOn", "pipeline", "recordPreImages", "changeStreamPreAndPostImages", "cappedSize", "cappedMax",
@@ -156,11 +158,13 @@ func modifySeries(ctx context.Context, req *command.Request, c, buckets *table.C
 	return schema.ModifyTimeseries(req.Service.Store, c, buckets, m)
 }
 
-// mixedSchema is the argument of collMod that says whether one bucket may have values of different types
-// in a field. MongoDB's buckets of old versions may. No query here relies on it; it is kept for tools.
+// mixedSchema is the argument of collMod that allows values of different types in one field of a
+// bucket. MongoDB needs it for buckets of old versions. Here it has no effect and is only stored,
+// for tools.
 const mixedSchema = "timeseriesBucketsMayHaveMixedSchemaData"
 
-// modifyMixedSchema puts that argument into the options, in the form in which MongoDB lists it.
+// modifyMixedSchema returns the options with the setting mixedSchema in MongoDB's format, and
+// whether it changes.
 func modifyMixedSchema(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool) {
 	if !req.Has(mixedSchema) {
 		return options, false
@@ -177,7 +181,8 @@ func modifyMixedSchema(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool
 	return options.With(engine, set), true
 }
 
-// modifiedSeries puts collMod's option timeseries into the options of a collection. Buckets may only become wider.
+// modifiedSeries returns the options with the changes of collMod's option timeseries, and whether
+// there are any. The time span of buckets may only grow.
 func modifiedSeries(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool, error) {
 	doc := req.Doc("timeseries")
 	if doc == nil {
@@ -207,7 +212,8 @@ func modifiedSeries(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool, e
 	return options.With("timeseries", bsonx.Document(next.Stored())), true, nil
 }
 
-// granularityStep returns how many steps coarser a granularity is than another one.
+// granularityStep returns by how many steps the granularity to is coarser than from. It is negative
+// if to is finer.
 func granularityStep(from, to string) int {
 	step := 0
 	for i, g := range timeseries.Granularities {

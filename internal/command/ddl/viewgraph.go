@@ -19,9 +19,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// checkViewPipeline checks the stages of a view's definition.
+// checkViewPipeline checks the pipeline of a view's definition.
 func checkViewPipeline(r *command.Request, name string, stages bsonx.Value) error {
-	// An expression that fails is an error of the view's readers.
+	// A constant expression that fails is not an error here; it fails when the view is read.
 	running := &interrupt.Running{}
 	running.Set(r.Op)
 	vars := expressions.Scope().WithFailures(&expr.Failures{}).WithScripts(js.Options{Running: running})
@@ -47,23 +47,23 @@ func checkViewPipeline(r *command.Request, name string, stages bsonx.Value) erro
 	return nil
 }
 
-// checkViewGraph refuses a view that would read itself, that reads through too many views, or
-// that reads views with another collation.
+// checkViewGraph returns an error if the new definition of a view would make it read itself, read
+// through too many views, or read a view with another collation.
 func checkViewGraph(s *command.Service, db, name, on string, stages bsonx.Value, co *collation.Collator) error {
 	g := viewGraph{views: s.Store.Catalog().View(), db: db, name: name, collation: co, seen: map[string]bool{}}
 	return g.visit(on, stages, 1)
 }
 
-// viewGraph is a walk through what a view reads.
+// viewGraph is the state of a walk over the views that a view reads.
 type viewGraph struct {
-	views    table.CatalogView // of one moment: else what is a cycle there may never have been one
+	views    table.CatalogView // one catalog version, so that a cycle is not made up of views that never existed together
 	db, name string
-	// collation is that of the view, which those that it reads must have too.
+	// collation is the collation of the view. All views that it reads must have the same.
 	collation *collation.Collator
 	seen      map[string]bool
 }
 
-// visit walks from a view that reads on and what its stages name.
+// visit checks the view on and the views that the pipeline stages names, recursively.
 func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
 	if depth > limits.ViewDepth {
 		return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", limits.ViewDepth)

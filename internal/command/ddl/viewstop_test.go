@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// TestViewStops interrupts the check of a view's pipeline.
+// TestViewStops checks that the check of a view's pipeline can be interrupted.
 func TestViewStops(t *testing.T) {
 	t.Parallel()
 	op := &session.Op{}
