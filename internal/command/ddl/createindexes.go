@@ -260,7 +260,7 @@ func isText(key bsonx.Doc) bool {
 }
 
 // textIndexName returns the name of the first text index in a list of specifications, or "" if
-// there is none.
+// no index is a text index.
 func textIndexName(known []bsonx.Doc) string {
 	for _, spec := range known {
 		if isText(spec.Lookup("key").Doc()) {

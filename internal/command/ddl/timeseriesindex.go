@@ -34,8 +34,8 @@ func bucketIndex(o *timeseries.Options, spec bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// bucketIndexes checks the specifications of indexes on measurements and returns those of the
-// bucket indexes.
+// bucketIndexes checks the specifications of indexes on measurements and returns the
+// specifications of the bucket indexes.
 func bucketIndexes(c *table.Collection, specs []*indexSpec) ([]*indexSpec, error) {
 	o, out := c.Timeseries, make([]*indexSpec, len(specs))
 	for i, s := range specs {
