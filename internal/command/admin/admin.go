@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// AdminCommands returns the commands that operate the server.
+// AdminCommands returns the commands that administer the server.
 func AdminCommands() []command.Definition {
 	return []command.Definition{
 		{
@@ -67,12 +67,14 @@ func runShutdown(_ context.Context, req *command.Request, _ *bsonx.Builder) erro
 }
 
 const (
-	// ShutdownPatience is how long running commands may take to finish at the end of a server, where nothing else is said.
+	// ShutdownPatience is the default time that running commands may take to finish when the server
+	// stops.
 	ShutdownPatience    = 15 * time.Second
 	maxShutdownPatience = 24 * time.Hour
 )
 
-// runLogRotate begins the log anew. A set of one member has no audit log.
+// runLogRotate starts a new log file. For the audit log, which does not exist here, it does
+// nothing.
 func runLogRotate(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
 	switch v := req.CommandValue(); {
 	case v.Type == bsonx.TypeString && v.Str() != "server" && v.Str() != "audit":

@@ -14,14 +14,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// reports gives the stages that describe the server ($collStats, …) their documents. It outlives
-// the request, in a cursor.
+// reports generates the documents of the stages that describe the server, such as $collStats. A
+// cursor may keep it after the request has ended.
 type reports struct {
 	read.Subject
 	service *command.Service
 }
 
-// NewReports returns what describes the server to the stages of a pipeline.
+// NewReports returns the source of the documents for the stages that describe the server. on is the
+// collection and the client of the pipeline.
 func NewReports(s *command.Service, on read.Subject) source.Diagnostics { return &reports{on, s} }
 
 // Report implements source.Diagnostics.
@@ -46,7 +47,7 @@ func (r *reports) Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bs
 	}
 }
 
-// collection returns what the pipeline runs on, nil where it does not exist.
+// collection returns the collection that the pipeline reads, or nil if it does not exist.
 func (r *reports) collection() *table.Collection {
 	if r.Name == "" {
 		return nil
@@ -208,7 +209,8 @@ func (r *reports) cachedPlan(e *cache.Entry) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// codeNoCollection is MongoDB's answer where $planCacheStats has no collection.
+// codeNoCollection is the error code of MongoDB for $planCacheStats on a collection that does not
+// exist.
 const codeNoCollection = mongoerr.Code(50933)
 
 func (r *reports) currentOp(arg bsonx.Doc) ([]bsonx.Doc, error) {
@@ -227,15 +229,15 @@ func (r *reports) currentOp(arg bsonx.Doc) ([]bsonx.Doc, error) {
 	return docs, nil
 }
 
-// sessions lists the sessions of the users that are asked for, by default those of the one that
-// asks.
+// sessions lists the sessions of the users in arg. By default these are the sessions of the user
+// that runs the pipeline.
 func (r *reports) sessions(arg bsonx.Doc) []bsonx.Doc {
 	wanted := map[[32]byte]bool{}
 	users := arg.Lookup("users").Doc().Values()
 	for _, v := range users {
 		name := v.Doc().Lookup("user").Str() + "@" + v.Doc().Lookup("db").Str()
 		if name == "@" {
-			name = "" // who has not logged in
+			name = "" // a client without authentication
 		}
 		wanted[command.UserDigest(name)] = true
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// AuthCommands returns the commands of authentication that a server without users answers.
+// AuthCommands returns the authentication commands. Authentication fails, because the server has no
+// users.
 func AuthCommands() []command.Definition {
 	return []command.Definition{
 		{

@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// findClusterParameter returns the parameter of a name.
+// findClusterParameter returns the cluster parameter with this name, or an error if it does not
+// exist.
 func findClusterParameter(name string) (*command.ClusterParameter, error) {
 	for i := range command.ClusterTable {
 		if command.ClusterTable[i].Name == name {

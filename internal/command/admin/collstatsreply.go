@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// appendStorageStats appends the fields of collStats. local is the address by which the client
-// reaches the server.
+// appendStorageStats appends the fields of collStats, sizes divided by scale. c may be nil. local
+// is the address that the client has connected to.
 func appendStorageStats(ctx context.Context, s *command.Service, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
 	sz, err := s.CollectionSizes(ctx, c, local)
 	if err != nil {
@@ -38,8 +38,8 @@ func appendStorageStats(ctx context.Context, s *command.Service, reply *bsonx.Bu
 	return nil
 }
 
-// appendSeriesStats describes the buckets of a time-series collection, which has no count of its
-// measurements.
+// appendSeriesStats appends the number and average size of a time series' buckets. Its measurements
+// are not counted.
 func appendSeriesStats(reply *bsonx.Builder, c *table.Collection, sz command.Sizes) {
 	reply.StartDocField("timeseries")
 	reply.String("bucketsNs", c.Namespace())
@@ -80,7 +80,7 @@ func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz command.Size
 	command.AppendNumber(reply, "totalSize", (sz.Storage+sz.Indexes)/scale)
 	reply.StartDocField("indexSizes")
 	if c != nil {
-		command.AppendNumber(reply, "_id_", sz.IDIndex.Total()/scale) // 0 where records are clustered by _id
+		command.AppendNumber(reply, "_id_", sz.IDIndex.Total()/scale) // 0 if the records are clustered by _id
 	}
 	for i, ix := range indexes {
 		command.AppendNumber(reply, ix.Name, sz.PerIndex[i].Total()/scale)
@@ -96,8 +96,8 @@ func appendIndexStats(reply *bsonx.Builder, c *table.Collection, sz command.Size
 	reply.End()
 }
 
-// appendIndexDetails appends what the storage engine knows of an index: the bytes of its entries
-// in tables and in memory, and how often plans used it.
+// appendIndexDetails appends the size in bytes of an index, in tables and in memory, and how often
+// plans have used it.
 func appendIndexDetails(b *bsonx.Builder, name string, uses *table.Uses, u storage.Usage) {
 	b.StartDocField(name)
 	b.Int64("tableBytes", u.Tables)

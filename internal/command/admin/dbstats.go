@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 )
 
-// databaseTotals add up the collections of a database.
+// databaseTotals sums up the collections of a database.
 type databaseTotals struct {
 	sizes                       command.Sizes
 	free                        command.FreeSizes
@@ -58,8 +58,8 @@ func runDBStats(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	return nil
 }
 
-// totals adds up a database's collections, with the free space where it is asked for. local is the address by which the client
-// reaches the server.
+// totals sums up the collections of a database, with their free space if withFree is set. local is
+// the address that the client has connected to.
 func totals(ctx context.Context, s *command.Service, db string, withFree bool, local string) (databaseTotals, error) {
 	var total databaseTotals
 	for _, e := range s.Entries(db) {

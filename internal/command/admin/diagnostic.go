@@ -103,10 +103,11 @@ func runHostInfo(_ context.Context, req *command.Request, reply *bsonx.Builder) 
 	return nil
 }
 
-// hostFacts are what the operating system tells of itself and the machine. What is not known is empty, and absent in hostInfo.
+// hostFacts describes the operating system and the machine. Unknown facts are empty, and hostInfo
+// omits them.
 type hostFacts struct {
 	name, version, kernel string
-	nodes                 int // parts of the memory that are near to some of the processors
+	nodes                 int // number of NUMA nodes
 }
 
 func runConnectionStatus(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
@@ -177,7 +178,7 @@ func runFeatures(_ context.Context, _ *command.Request, reply *bsonx.Builder) er
 	return nil
 }
 
-// getLogCommand returns getLog.
+// getLogCommand returns the definition of getLog.
 func getLogCommand() command.Definition {
 	return command.Definition{
 		Name: "getLog", Help: "Returns recent log lines.", AdminOnly: true, Run: runGetLog,

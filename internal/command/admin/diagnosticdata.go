@@ -18,7 +18,8 @@ func DiagnosticDataCommands() []command.Definition {
 	}}
 }
 
-// runDiagnosticData answers with the parts that MongoDB samples each second; here they are sampled by the command.
+// runDiagnosticData replies with the data that MongoDB samples every second in the background. Here
+// each command takes one sample.
 func runDiagnosticData(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 	s := req.Service
 	reply.StartDocField("data")
@@ -54,7 +55,8 @@ func runDiagnosticData(ctx context.Context, req *command.Request, reply *bsonx.B
 	return nil
 }
 
-// appendSampled appends a part with the times between which it was taken.
+// appendSampled appends one part of the sample, with the times at which its measurement began and
+// ended.
 func appendSampled(req *command.Request, b *bsonx.Builder, name string, fields func() error) error {
 	now := func() time.Time { return req.Service.Clock.Now() }
 	b.StartDocField(name)

@@ -1,3 +1,4 @@
-// Package admin has the commands that describe and steer the server: serverStatus, validate, hello,
-// fsync and others. Each command, or family of small ones, is a file.
+// Package admin implements the commands that describe and administer the server, such as
+// serverStatus, validate, hello and fsync. Each command, or family of small commands, has its own
+// file.
 package admin

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// FailPointCommands returns configureFailPoint.
+// FailPointCommands returns configureFailPoint and the other commands that exist only for tests.
 func FailPointCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "configureFailPoint", Loose: true, Help: "Makes commands fail, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
@@ -31,7 +31,8 @@ func FailPointCommands() []command.Definition {
 	}}
 }
 
-// runWaitForFailPoint waits as long as maxTimeMS allows.
+// runWaitForFailPoint waits until a fail point was entered timesEntered times, or until maxTimeMS
+// has passed.
 func runWaitForFailPoint(ctx context.Context, req *command.Request, _ *bsonx.Builder) error {
 	name := req.CommandValue().Str()
 	if !slices.Contains(failpoint.Names, name) {
@@ -54,7 +55,7 @@ func runWaitForFailPoint(ctx context.Context, req *command.Request, _ *bsonx.Bui
 	}
 }
 
-// codeNoFailPoint is FailPointSetFailed.
+// codeNoFailPoint is MongoDB's error code FailPointSetFailed.
 const codeNoFailPoint = mongoerr.Code(233)
 
 func runConfigureFailPoint(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
@@ -78,7 +79,7 @@ func runConfigureFailPoint(_ context.Context, req *command.Request, reply *bsonx
 	return nil
 }
 
-// parseFailPoint returns nil for mode "off".
+// parseFailPoint parses the argument mode. It returns nil for the mode "off".
 func parseFailPoint(mode bsonx.Value) (*failpoint.Point, error) {
 	switch {
 	case mode.Type == bsonx.TypeString && mode.Str() == "off":

@@ -10,12 +10,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// fsyncLockPatience is how long fsyncLock waits, by default, for the writes under way.
+// fsyncLockPatience is how long fsyncLock waits by default for running writes to finish.
 const fsyncLockPatience = 90 * time.Second
 
 const fsyncHelp = "http://dochub.mongodb.org/core/fsynccommand"
 
-// FsyncCommands make writes durable and keep writers out.
+// FsyncCommands returns the definitions of fsync and fsyncUnlock.
 func FsyncCommands() []command.Definition {
 	return []command.Definition{
 		{

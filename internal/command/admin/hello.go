@@ -14,14 +14,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// What hello announces.
+// The wire protocol versions that hello announces.
 const (
 	minWireVersion = 0
 	maxWireVersion = 25 // MongoDB 8.0
 
 )
 
-// helloFields are the arguments of hello; unknown ones are ignored, so that drivers can add some.
+// helloFields are the arguments of hello. Unknown arguments are ignored, because newer drivers may
+// send some.
 var helloFields = []command.Field{
 	{Name: "forShell"},
 	{Name: "hostInfo"},
@@ -35,7 +36,7 @@ var helloFields = []command.Field{
 	{Name: "internalClient"},
 }
 
-// HelloCommands returns hello and its older name.
+// HelloCommands returns the definitions of hello and of isMaster, its older name.
 func HelloCommands() []command.Definition {
 	return []command.Definition{
 		{
@@ -97,7 +98,8 @@ func runHello(ctx context.Context, req *command.Request, reply *bsonx.Builder, l
 	return nil
 }
 
-// nextHello is the request that an exhaust stream runs next: the same with the topology version just sent.
+// nextHello returns the request that an exhaust stream runs next: the same one with the topology
+// version that was just sent.
 func nextHello(body bsonx.Doc, version command.TopologyVersion) bsonx.Doc {
 	b := bsonx.NewBuilder(make([]byte, 0, len(body)+16))
 	b.StartDoc()
@@ -114,7 +116,8 @@ func nextHello(body bsonx.Doc, version command.TopologyVersion) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// negotiateCompression answers the client's list with the compressors that both have.
+// negotiateCompression replies with the compressors of the client's list that the server also
+// supports.
 func negotiateCompression(c *command.Conn, v bsonx.Value, reply *bsonx.Builder) {
 	if v.IsMissing() {
 		return
@@ -131,7 +134,7 @@ func negotiateCompression(c *command.Conn, v bsonx.Value, reply *bsonx.Builder) 
 	reply.End()
 }
 
-// acceptMetadata checks and keeps the client document. It may be sent once per connection.
+// acceptMetadata checks and stores the client document. A client may send it once per connection.
 func acceptMetadata(c *command.Conn, client bsonx.Doc) error {
 	if c.ClientMetadata != nil {
 		return mongoerr.New(mongoerr.ClientMetadataCannotBeMutated, "The client metadata document may only be sent in the first hello")
@@ -149,7 +152,8 @@ func acceptMetadata(c *command.Conn, client bsonx.Doc) error {
 	return nil
 }
 
-// metadataRequired are the fields that a client document must have.
+// metadataRequired are the fields that a client document must have. The type of a path with one
+// part is document, otherwise string.
 var metadataRequired = [...]struct {
 	path []string
 }{{[]string{"driver"}}, {[]string{"driver", "name"}}, {[]string{"driver", "version"}}, {[]string{"os"}}, {[]string{"os", "type"}}}

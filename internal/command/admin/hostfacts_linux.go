@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// readHost asks the files of Linux about the machine.
+// readHost reads facts about the machine from files under /etc, /proc and /sys.
 func readHost() hostFacts { return hostOf(os.DirFS("/")) }
 
 func hostOf(root fs.FS) hostFacts {

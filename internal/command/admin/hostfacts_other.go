@@ -4,7 +4,7 @@ package admin
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// readHost knows nothing of the machine here.
+// readHost returns no facts, because they are only known on Linux.
 func readHost() hostFacts { return hostFacts{} }
 
 func (*hostFacts) appendExtra(*bsonx.Builder) {}

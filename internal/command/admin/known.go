@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// The commands that MongoDB 8.0 has and Sheaf has not yet. A command that gets its own Definition leaves its list.
+// The commands of MongoDB 8.0 that Sheaf does not implement. Remove a name here when the command
+// gets its own Definition.
 var (
 	knownNames = []string{
 		// query plan cache, query settings
@@ -31,7 +32,8 @@ var (
 		"applyOps",
 	}
 
-	// shardingNames exist on mongos and config servers; a mongod knows them by no name.
+	// shardingNames are commands of mongos and config servers. A mongod replies CommandNotFound to
+	// them.
 	shardingNames = []string{
 		"abortMoveCollection", "abortReshardCollection", "abortUnshardCollection", "addShard", "addShardToZone",
 		"balancerCollectionStatus", "balancerStart", "balancerStatus", "balancerStop", "cleanupReshardCollection",
@@ -44,8 +46,8 @@ var (
 	}
 )
 
-// KnownCommands returns the commands that only have an error: NotImplemented if a mongod has
-// them, and CommandNotFound if only a mongos has them.
+// KnownCommands returns the commands that always fail: with NotImplemented if a mongod has them,
+// and with CommandNotFound if only a mongos has them.
 func KnownCommands() []command.Definition {
 	var defs []command.Definition
 	for _, name := range slices.Concat(knownNames, shardingNames) {

@@ -16,8 +16,8 @@ func LockInfoCommands() []command.Definition {
 	}}
 }
 
-// runLockInfo shows the one lock that operations of several clients hold and await: that of fsync. There are no locks of
-// databases and collections; records are locked by transactions, and no one waits for those in a queue.
+// runLockInfo shows the lock of fsync and the operations that wait for it. There are no other locks
+// to show: databases and collections have no locks, and transactions lock records without a queue.
 func runLockInfo(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	s := req.Service
 	reply.StartArrayField("lockInfo")

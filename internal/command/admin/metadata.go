@@ -27,10 +27,11 @@ func MetadataCommands() []command.Definition {
 	}}
 }
 
-// maxMetadataErrors is the size of the list from which on the reply says that there are more.
+// maxMetadataErrors is the size in bytes from which the list of errors is cut off and hasMoreErrors
+// is set.
 const maxMetadataErrors = 12 << 20
 
-// indexTypesNotInAPI are those that version 1 of the stable API does not have.
+// indexTypesNotInAPI are the index types that version 1 of the stable API does not have.
 var indexTypesNotInAPI = map[string]bool{"text": true, "geoHaystack": true}
 
 func runValidateMetadata(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
@@ -70,7 +71,8 @@ func runValidateMetadata(_ context.Context, req *command.Request, reply *bsonx.B
 	return nil
 }
 
-// checkMetadata returns the first thing about a collection or view that the stable API does not have.
+// checkMetadata returns an error for the first property of a collection or view that is not in the
+// stable API.
 func checkMetadata(e *table.Entry, g *command.Generic) error {
 	if g.APIVersion != "1" {
 		return mongoerr.New(mongoerr.APIVersionError, "Cannot accept API version %s", g.APIVersion)

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// OperationCommands returns currentOp and killOp.
+// OperationCommands returns the definitions of currentOp and killOp.
 func OperationCommands() []command.Definition {
 	return []command.Definition{
 		{
@@ -27,7 +27,7 @@ func OperationCommands() []command.Definition {
 	}
 }
 
-// opFilter tells whether an operation's document is wanted.
+// opFilter reports whether currentOp shows the document of an operation.
 type opFilter func(doc bsonx.Doc) (bool, error)
 
 func runCurrentOp(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
@@ -54,7 +54,8 @@ func runCurrentOp(_ context.Context, req *command.Request, reply *bsonx.Builder)
 	return nil
 }
 
-// currentOpFilter compiles the fields that are neither generic nor currentOp's own as a query over the operations.
+// currentOpFilter compiles a filter for operations from the arguments of currentOp. The filter
+// consists of all arguments except the generic ones and currentOp's own.
 func currentOpFilter(s *command.Service, req *command.Request) (opFilter, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -77,8 +78,9 @@ func currentOpFilter(s *command.Service, req *command.Request) (opFilter, error)
 	return f.Match, nil
 }
 
-// operationDocs yields the documents of currentOp; with connections those of connections without an operation too, with sessions
-// those of sessions with a transaction that no operation works on.
+// operationDocs yields the documents of currentOp. With connections it includes connections without
+// a running operation. With sessions it includes sessions whose open transaction has no running
+// operation.
 func operationDocs(s *command.Service, connections, sessions bool) func(yield func(bsonx.Doc) bool) {
 	return func(yield func(bsonx.Doc) bool) {
 		transactions := openTransactions(s)
@@ -103,7 +105,7 @@ func operationDocs(s *command.Service, connections, sessions bool) func(yield fu
 	}
 }
 
-// idleCursorDocs are the documents of $currentOp for cursors that wait for their next getMore.
+// idleCursorDocs returns the documents of $currentOp for cursors between two getMores.
 func idleCursorDocs(s *command.Service) []bsonx.Doc {
 	var out []bsonx.Doc
 	for _, c := range s.Cursors.Idle() {
@@ -137,7 +139,8 @@ func idleCursorDocs(s *command.Service) []bsonx.Doc {
 	return out
 }
 
-// operationDoc returns the document of an operation, and of the transaction that it works on, nil for none.
+// operationDoc returns the document of an operation. t is the transaction that it belongs to, or
+// nil.
 func operationDoc(s *command.Service, op *session.Snapshot, t *session.TransactionInfo) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -195,12 +198,13 @@ func appendActive(s *command.Service, b *bsonx.Builder, op *session.Snapshot) {
 	b.Bool("waitingForLock", op.Waiting)
 }
 
-// maxShownCommand is the largest command that the document of an operation has whole. Such a document
-// has up to two of them.
+// maxShownCommand is the size in bytes up to which the document of an operation shows a whole
+// command. The document can hold two commands.
 const maxShownCommand = 7 << 20
 
-// shownCommand returns how the document of an operation shows a command: of a very large one only the
-// first fields, as text, and the comment, by which clients find their operations.
+// shownCommand returns a command as the document of an operation shows it. A very large command is
+// shortened to its first fields, as text, and its comment, which clients use to find their
+// operations.
 func shownCommand(cmd bsonx.Doc) bsonx.Doc {
 	if len(cmd) <= maxShownCommand {
 		return cmd
@@ -218,7 +222,7 @@ func shownCommand(cmd bsonx.Doc) bsonx.Doc {
 	return shown
 }
 
-// maxTruncated bounds the fields that are shown of a command that is not shown whole.
+// maxTruncated limits the bytes that are shown of a shortened command, and of its comment.
 const maxTruncated = 1000
 
 const codeOpID = mongoerr.Code(26823)

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// ParameterCommands returns getParameter and setParameter.
+// ParameterCommands returns the definitions of getParameter and setParameter.
 func ParameterCommands() []command.Definition {
 	return []command.Definition{
 		{
@@ -23,7 +23,7 @@ func ParameterCommands() []command.Definition {
 	}
 }
 
-// getParameterFields are the fields of a document that is the value of getParameter.
+// getParameterFields are the fields of getParameter's own value if it is a document.
 var getParameterFields = []command.Field{{Name: "showDetails", Type: command.SafeBool}, {Name: "allParameters", Type: command.SafeBool}, {Name: "setAt", Type: command.String}}
 
 func runGetParameter(_ context.Context, req *command.Request, reply *bsonx.Builder) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// PlanCacheCommands returns the definition of planCacheClear.
+// PlanCacheCommands returns the definitions of planCacheClear and planCacheListFilters.
 func PlanCacheCommands() []command.Definition {
 	return []command.Definition{
 		{
@@ -52,7 +52,7 @@ func runPlanCacheClear(_ context.Context, req *command.Request, _ *bsonx.Builder
 	return req.Service.Planner.ClearShape(q)
 }
 
-// shapeQuery is the query whose shape a command of the plan cache names.
+// shapeQuery returns the query whose shape the arguments of a plan cache command describe.
 func shapeQuery(req *command.Request, name string, c *table.Collection) (*query.Query, error) {
 	sc, err := command.NewScope(req)
 	if err != nil {
@@ -80,7 +80,7 @@ func shapeQuery(req *command.Request, name string, c *table.Collection) (*query.
 	return q, nil
 }
 
-// runPlanCacheListFilters answers as a server on which none was set: they cannot be set yet.
+// runPlanCacheListFilters replies that there are no index filters, because they cannot be set.
 func runPlanCacheListFilters(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	if _, err := req.LegacyCollection(); err != nil {
 		return err

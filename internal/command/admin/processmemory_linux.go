@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// processMemory returns the process's resident and virtual memory in bytes, as the kernel counts them.
+// processMemory returns the resident and the virtual memory of the process in bytes, from /proc. ok
+// is false if they cannot be read.
 func processMemory() (resident, virtual int64, ok bool) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package admin
 
-// processMemory is not known here.
+// processMemory returns false, because the values are only known on Linux.
 func processMemory() (resident, virtual int64, ok bool) { return 0, 0, false }

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// ReplicationCommands returns the commands of replica sets.
+// ReplicationCommands returns the commands for replica sets. They fail on a standalone server.
 func ReplicationCommands() []command.Definition {
 	defs := []command.Definition{
 		{
@@ -84,7 +84,7 @@ func checkReplicates(r *command.Request) error {
 	return nil
 }
 
-// replicationRefusals are the commands that have no place in a set of one member.
+// replicationRefusals are the commands that always fail in a set with one member.
 var replicationRefusals = []struct {
 	name    string
 	code    mongoerr.Code
@@ -101,8 +101,9 @@ var replicationRefusals = []struct {
 	{"replSetUpdatePosition", mongoerr.IllegalOperation, "the set has no other member"},
 }
 
-// runStepDown answers as a primary without secondaries does. With force the only member steps
-// down and is elected again at once: its transactions end, and drivers hear of a new topology.
+// runStepDown fails like a primary without electable secondaries. With force the only member steps
+// down and is elected again at once: its transactions are aborted, and waiting hellos get a new
+// topology version.
 func runStepDown(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
 	if req.Body.Lookup("force").Truthy() {
 		req.Service.Transactions.KillSession(func(session.SessionID) bool { return true })
@@ -118,7 +119,8 @@ func runReplSetRBID(_ context.Context, _ *command.Request, reply *bsonx.Builder)
 	return nil
 }
 
-// runReplSetStatus runs the command replSetGetStatus.
+// runReplSetStatus runs the command replSetGetStatus. Every write is committed and applied at once,
+// because the set has one member.
 func runReplSetStatus(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	s := req.Service
 	at := s.Order.Visible()
@@ -189,7 +191,7 @@ func runReplSetConfig(_ context.Context, req *command.Request, reply *bsonx.Buil
 	return nil
 }
 
-// The limits of replSetResizeOplog: megabytes.
+// The limits of the argument size of replSetResizeOplog, in megabytes.
 const (
 	minOplogMegabytes = 990
 	maxOplogMegabytes = 1 << 50 / 1_000_000

@@ -2,5 +2,5 @@
 
 package admin
 
-// processResources is not known here.
+// processResources returns false, because the values are only known on Unix.
 func processResources() (resources, bool) { return resources{}, false }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// processResources asks the operating system what the process has used.
+// processResources returns the resource usage of the process, from getrusage.
 func processResources() (resources, bool) {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -16,7 +16,7 @@ func processResources() (resources, bool) {
 	}
 	resident := int64(u.Maxrss)
 	if runtime.GOOS == "darwin" {
-		resident >>= 10 // bytes there
+		resident >>= 10 // macOS reports bytes
 	}
 	return resources{
 		user: time.Duration(u.Utime.Nano()), system: time.Duration(u.Stime.Nano()), maxResidentKB: resident,

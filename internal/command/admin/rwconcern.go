@@ -76,8 +76,8 @@ func runSetDefaultRWConcern(ctx context.Context, req *command.Request, reply *bs
 	return nil
 }
 
-// saveSetting makes a document durable; one with its _id is replaced. The request learns the stamp
-// of the commit.
+// saveSetting stores a document in a collection of settings and syncs it. It replaces the document
+// with the same _id. The stamp of the commit becomes a part of the request's operation time.
 func saveSetting(ctx context.Context, r *command.Request, collection string, doc bsonx.Doc) error {
 	s := r.Service
 	if s.Store == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// ServerStatusCommands returns serverStatus and its relatives.
+// ServerStatusCommands returns the definitions of serverStatus, connPoolStats and getLog.
 func ServerStatusCommands() []command.Definition {
 	return []command.Definition{
 		{
@@ -53,8 +53,8 @@ func runServerStatus(_ context.Context, req *command.Request, reply *bsonx.Build
 	return nil
 }
 
-// statusSample is what one serverStatus measures. What takes long is measured once, and only for a
-// section that is wanted.
+// statusSample holds the measurements of one serverStatus. Expensive ones are made at most once,
+// and only if a requested section needs them.
 type statusSample struct {
 	*command.Service
 	req    *command.Request
@@ -99,11 +99,12 @@ func (x *statusSample) sections() []command.StatusSection {
 	}
 }
 
-// rollover is after how many errors the counters of asserts begin anew, as in MongoDB.
+// rollover is the number of errors after which the counter of asserts starts again at zero, as in
+// MongoDB.
 const rollover = 1 << 30
 
-// statusAsserts counts errors: regular ones are the server's own, msg those that ended in a panic.
-// MongoDB raises no warnings and no tripwires outside of its tests either.
+// statusAsserts appends the counters of errors. regular are errors that are a fault of the server,
+// msg are panics. warning and tripwire are always 0, as in MongoDB outside of its tests.
 func (x *statusSample) statusAsserts(b *bsonx.Builder) {
 	user := x.Stats.UserErrors.Load()
 	b.Int64("regular", x.Stats.InternalErrors.Load())
@@ -158,15 +159,15 @@ func (x *statusSample) statusOpcounters(b *bsonx.Builder) {
 			n += x.Stats.Inserts.Statements.Load()
 		case command.CountUpdate:
 			n += x.Stats.Updates.Statements.Load()
-		default: // pipelines write nothing else
+		default: // pipelines only insert and update
 		}
 		b.Int64(name, n)
 	}
 	x.statusLegacy(b)
 }
 
-// statusLegacy tells which removed operations clients have sent. It is absent while there were
-// none.
+// statusLegacy appends how many messages with removed operation codes clients have sent. It appends
+// nothing if there were no such messages.
 func (x *statusSample) statusLegacy(b *bsonx.Builder) {
 	var counts [len(command.LegacyOps)]int64
 	total := int64(0)
@@ -185,7 +186,7 @@ func (x *statusSample) statusLegacy(b *bsonx.Builder) {
 	b.End()
 }
 
-// statusOplog tells how far the log of changes goes back, how large it is and may be.
+// statusOplog appends the oldest and newest position in the oplog, its size and its limits.
 func (x *statusSample) statusOplog(b *bsonx.Builder) {
 	if x.Store == nil || x.Store.Oplog() == nil {
 		return

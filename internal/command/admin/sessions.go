@@ -65,8 +65,8 @@ func runStartSession(_ context.Context, req *command.Request, reply *bsonx.Build
 	return nil
 }
 
-// listed calls fn with each document of the array that is the command's own field. MongoDB passes
-// over null.
+// listed calls fn with each document of the array in the command's own field. It skips null, as
+// MongoDB does. path names the array in errors.
 func listed(r *command.Request, path string, fn func(doc bsonx.Doc) error) error {
 	docs, err := command.DocsOf(path, r.CommandValue())
 	if err != nil {
@@ -80,7 +80,7 @@ func listed(r *command.Request, path string, fn func(doc bsonx.Doc) error) error
 	return nil
 }
 
-// sessionList parses the array of ids that is the command's own field; path is what errors call it.
+// sessionList parses the session ids in the command's own field. path names the field in errors.
 func sessionList(req *command.Request, path string) ([]session.SessionID, error) {
 	var ids []session.SessionID
 	err := listed(req, path, func(doc bsonx.Doc) error {
@@ -136,7 +136,8 @@ func runKillSessions(_ context.Context, req *command.Request, _ *bsonx.Builder) 
 	return nil
 }
 
-// killSessionsWhere ends sessions with their operations, except the one that asks, and their cursors.
+// killSessionsWhere ends the matching sessions with their operations, cursors and transactions. It
+// does not end the operation that runs the command.
 func killSessionsWhere(s *command.Service, req *command.Request, match func(session.SessionID) bool) {
 	own := req.Conn.Op.ID()
 	s.Ops.KillSession(match, own)
@@ -148,8 +149,8 @@ func killSessionsWhere(s *command.Service, req *command.Request, match func(sess
 	}
 }
 
-// userFields name a user whose sessions killAllSessions ends, in the order in which MongoDB looks
-// for them.
+// userFields are the fields that identify a user in killAllSessions, in the order in which MongoDB
+// checks them.
 var userFields = []command.Field{
 	{Name: "db", Type: command.String, Required: true},
 	{Name: "user", Type: command.String, Required: true},
@@ -196,8 +197,8 @@ func runKillSessionsByPattern(_ context.Context, req *command.Request, _ *bsonx.
 	return nil
 }
 
-// patternFields are the fields of a pattern of sessions. Users and roles say for whom the
-// sessions are ended, not which.
+// patternFields are the fields of a pattern in killAllSessionsByPattern. Only lsid and uid select
+// sessions. users and roles say on whose behalf the command runs.
 var patternFields = []command.Field{
 	{Name: "lsid", Type: command.Object, Fields: command.SessionFields},
 	{Name: "uid", Type: command.BinData},
@@ -205,7 +206,7 @@ var patternFields = []command.Field{
 	{Name: "roles", Type: command.Array, Check: checkDocuments},
 }
 
-// checkDocuments refuses an array of anything but documents.
+// checkDocuments returns an error if an element of an array is not a document.
 func checkDocuments(name string, v bsonx.Value) error {
 	_, err := command.DocsOf("KillAllSessionsByPatternCmd.killAllSessionsByPattern."+name, v)
 	return err

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// ShardingCommands returns the commands that every mongod has for clusters, as a member of a
-// replica set outside of a cluster answers them.
+// ShardingCommands returns the sharding commands that every mongod has. They reply as on a replica
+// set that is not part of a sharded cluster.
 func ShardingCommands() []command.Definition {
 	defs := []command.Definition{{
 		Name: "shardingState", Help: "Tells whether the server belongs to a sharded cluster.",

@@ -17,13 +17,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// maxSplitBytes bounds the split keys of a reply; those behind it are left out.
+// maxSplitBytes is the total size in bytes from which a reply has no further split keys.
 const maxSplitBytes = 15 << 20
 
-// defaultSplitObjects is how many documents are between two split keys at most where maxChunkObjects does not say.
+// defaultSplitObjects is the default of maxChunkObjects, the largest number of documents between
+// two split keys.
 const defaultSplitObjects = 250_000
 
-// idPattern is the key of the index that every collection has.
+// idPattern is the key pattern of the _id index.
 var idPattern = bsonx.NewDoc("_id", 1)
 
 // SplitVectorCommands returns the definition of splitVector.
@@ -78,17 +79,17 @@ func runSplitVector(ctx context.Context, req *command.Request, reply *bsonx.Buil
 	return nil
 }
 
-// splitter finds the keys that cut a range of an index into parts.
+// splitter computes the keys that divide a range of an index into parts.
 type splitter struct {
 	req                   *command.Request
 	coll                  *table.Collection
-	index                 *table.Index // nil for that of _id
+	index                 *table.Index // nil for the _id index
 	pattern, lower, upper bsonx.Doc
-	most                  int64 // split keys; 0 is no limit
-	each                  int64 // documents between two of them
+	most                  int64 // largest number of split keys; 0 means no limit
+	each                  int64 // number of documents between two split keys
 }
 
-// check judges the arguments without the collection.
+// check checks the arguments that do not depend on the collection.
 func (v *splitter) check() error {
 	switch {
 	case v.pattern == nil || v.pattern.IsEmpty():
@@ -101,7 +102,7 @@ func (v *splitter) check() error {
 	return nil
 }
 
-// maxBytes returns the size of the largest part, 0 where none is given.
+// maxBytes returns the largest size of a part in bytes, or 0 if the request has none.
 func (v *splitter) maxBytes() int64 {
 	const megabyte = 1 << 20
 	if n := v.req.Int64("maxChunkSize", 0); n > 0 {
@@ -110,7 +111,7 @@ func (v *splitter) maxBytes() int64 {
 	return v.req.Int64("maxChunkSizeBytes", 0)
 }
 
-// choose takes an index that has all documents in the order of the key pattern.
+// choose selects an index that has all documents in the order of the key pattern.
 func (v *splitter) choose(c *table.Collection) error {
 	v.coll = c
 	if bsonx.CompareDocs(v.pattern, idPattern) == 0 {
@@ -140,7 +141,8 @@ func (v *splitter) serves(ix *table.Index) bool {
 	return true
 }
 
-// keys returns the split keys: each begins a part of so many documents that a part has half the size that is allowed.
+// keys returns the split keys. Between two keys there are as many documents of average size as fill
+// half of the allowed size.
 func (v *splitter) keys(ctx context.Context) ([]bsonx.Doc, error) {
 	counter, err := v.req.Service.Store.Count(v.coll)
 	if err != nil || counter.Count == 0 {
@@ -166,7 +168,8 @@ func (v *splitter) keys(ctx context.Context) ([]bsonx.Doc, error) {
 	return v.cut(ctx)
 }
 
-// cut walks along the index. Equal keys stay together.
+// cut walks over the range and returns a key after every v.each documents. Documents with the same
+// key stay in one part.
 func (v *splitter) cut(ctx context.Context) ([]bsonx.Doc, error) {
 	var out []bsonx.Doc
 	var last bsonx.Doc
@@ -184,7 +187,8 @@ func (v *splitter) cut(ctx context.Context) ([]bsonx.Doc, error) {
 	return out, err
 }
 
-// walk calls f with each key of the range, of the fields of the key pattern, until f returns false.
+// walk calls f with the key of each document in the range, reduced to the fields of the key
+// pattern, until f returns false.
 func (v *splitter) walk(ctx context.Context, f func(key bsonx.Doc) bool) error {
 	all, err := filter.Parse(bsonx.Empty, filter.Options{})
 	if err != nil {
@@ -212,7 +216,7 @@ func (v *splitter) walk(ctx context.Context, f func(key bsonx.Doc) bool) error {
 	}
 }
 
-// hint names the index.
+// hint returns the hint that makes a query use the index.
 func (v *splitter) hint() bsonx.Value {
 	if v.index == nil {
 		return bsonx.Document(idPattern)
@@ -220,7 +224,7 @@ func (v *splitter) hint() bsonx.Value {
 	return bsonx.String(v.index.Name)
 }
 
-// bound makes a query read the range of dataSize. It reports whether the range is empty.
+// bound restricts a query to the range of dataSize. It returns true if the range is empty.
 func (v *splitter) bound(q *query.Query) (empty bool, err error) {
 	if v.choose(v.coll) != nil {
 		return false, mongoerr.New(mongoerr.OperationFailed, "Couldn't find valid index containing key pattern")
@@ -246,7 +250,8 @@ func (v *splitter) bound(q *query.Query) (empty bool, err error) {
 
 const codeBoundNames = mongoerr.Code(16634)
 
-// checkBound requires the fields of the key pattern, in their order; the last ones may be absent.
+// checkBound returns an error unless the fields of a bound are the first fields of the key pattern,
+// in its order.
 func (v *splitter) checkBound(bound bsonx.Doc) error {
 	pattern := v.pattern.Iter()
 	for it := bound.Iter(); it.Next(); {
@@ -262,7 +267,7 @@ func (v *splitter) checkBound(bound bsonx.Doc) error {
 	return nil
 }
 
-// own returns the fields of an index key that are in the key pattern.
+// own returns an index key reduced to the fields of the key pattern.
 func (v *splitter) own(key bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -273,7 +278,8 @@ func (v *splitter) own(key bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// extended returns a bound with all fields of the index: the others begin at their least value.
+// extended returns a bound with all fields of the index. Each missing field gets the value that
+// comes first in the index.
 func (v *splitter) extended(bound bsonx.Doc) bsonx.Doc {
 	if v.index == nil {
 		return bound

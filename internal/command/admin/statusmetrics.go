@@ -37,7 +37,7 @@ func (x *statusSample) statusMetrics(b *bsonx.Builder) {
 	b.End()
 	b.End()
 	x.statusWork(b)
-	// A document keeps its place by its key: none was ever moved.
+	// moves is always 0, because a document never moves: its key determines its place.
 	b.Doc("record", bsonx.NewDoc("moves", int64(0)))
 	if x.Replicates() {
 		appendReplMetrics(b)
@@ -45,7 +45,8 @@ func (x *statusSample) statusMetrics(b *bsonx.Builder) {
 	statusTTL(x.Service, b)
 }
 
-// appendReplMetrics appends metrics.repl: what the member applied and fetched from others. It has no others.
+// appendReplMetrics appends metrics.repl. All its counters are 0, because the set has no other
+// member to replicate from.
 func appendReplMetrics(b *bsonx.Builder) {
 	none := bsonx.NewDoc("num", int32(0), "totalMillis", int32(0))
 	b.Doc("repl", bsonx.NewDoc(
@@ -55,7 +56,8 @@ func appendReplMetrics(b *bsonx.Builder) {
 	))
 }
 
-// statusOpcountersRepl counts what was applied from the log of another member: nothing ever is.
+// statusOpcountersRepl appends the counters of operations that were applied from another member's
+// oplog. They are always 0.
 func statusOpcountersRepl(b *bsonx.Builder) {
 	for _, name := range [...]string{"insert", "query", "update", "delete", "getmore", "command"} {
 		b.Int64(name, 0)
@@ -72,7 +74,7 @@ func (x *statusSample) statusPlanCache(b *bsonx.Builder) {
 	b.Doc("classic", bsonx.NewDoc("hits", st.Hits, "misses", st.Misses, "replanned", st.Replans))
 }
 
-// catalogCounts are the numbers of serverStatus's catalogStats.
+// catalogCounts holds the counters of the section catalogStats of serverStatus.
 type catalogCounts struct {
 	collections, capped, clustered, timeseries, views, internalCollections, internalViews int64
 }
@@ -102,7 +104,7 @@ func (c *catalogCounts) add(e *table.Entry) {
 	}
 }
 
-// countCatalog counts collections and views.
+// countCatalog counts the collections and views of all databases.
 func countCatalog(s *command.Service) (c catalogCounts) {
 	if s.Store == nil {
 		return c

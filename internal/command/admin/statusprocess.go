@@ -7,13 +7,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// resources is what the process has used, as the operating system counts it.
+// resources is the resource usage of the process, as the operating system reports it.
 type resources struct {
 	user, system             time.Duration
 	maxResidentKB            int64
-	pageFaults, pageReclaims int64 // with and without reading a disk
+	pageFaults, pageReclaims int64 // page faults with and without a disk read
 	blocksIn, blocksOut      int64
-	voluntary, preempted     int64 // switches to another process
+	voluntary, preempted     int64 // context switches
 }
 
 func statusExtraInfo(b *bsonx.Builder) {
@@ -32,7 +32,8 @@ func statusExtraInfo(b *bsonx.Builder) {
 	b.Int64("threads", int64(runtime.NumGoroutine()))
 }
 
-// statusMemory is serverStatus's mem, in MiB. Where the operating system does not tell, supported is false, as in MongoDB.
+// statusMemory appends the section mem of serverStatus, in MiB. If the operating system does not
+// report the sizes, supported is false, as in MongoDB.
 func statusMemory(b *bsonx.Builder) {
 	b.Int32("bits", 64)
 	resident, virtual, ok := processMemory()
@@ -43,9 +44,9 @@ func statusMemory(b *bsonx.Builder) {
 	b.Bool("supported", ok)
 }
 
-// statusRequestMemory tells what requests hold of the budget that they share. ended counts those
-// that were ended because the process came to its limit in spite of it, endedCursors the idle
-// cursors that were ended for others. A server without a budget has no figures.
+// statusRequestMemory appends the usage of the memory budget that all requests share. ended counts
+// operations that were ended because the process was near its memory limit anyway, and endedCursors
+// counts idle cursors that were closed to free memory. Without a budget it appends nothing.
 func (x *statusSample) statusRequestMemory(b *bsonx.Builder) {
 	if x.Memory == nil {
 		return
@@ -61,8 +62,8 @@ func (x *statusSample) statusRequestMemory(b *bsonx.Builder) {
 	b.Int64("endedCursors", x.Relief.IdleCursors.Load())
 }
 
-// statusGlobalLock counts operations as MongoDB does by the global lock: readers and writers that work, and those that wait until
-// they may.
+// statusGlobalLock appends the numbers of operations that run and that wait, divided into readers
+// and writers. MongoDB counts them at its global lock.
 func (x *statusSample) statusGlobalLock(b *bsonx.Builder) {
 	n := x.Ops.Counts()
 	b.Int64("totalTime", x.Clock.Now().Sub(x.Started).Microseconds())
@@ -78,8 +79,8 @@ func (x *statusSample) statusGlobalLock(b *bsonx.Builder) {
 	}
 }
 
-// statusLocks is the section locks of serverStatus. There is one lock: writes take it as w, fsync
-// as R, and reads not at all.
+// statusLocks appends the section locks of serverStatus. There is only the lock of fsync: writes
+// take it in mode w and fsync in mode R. Reads do not take it.
 func (x *statusSample) statusLocks(b *bsonx.Builder) {
 	c := &x.Gate.Counts
 	b.Doc("Global", bsonx.NewDoc(

@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
-// awaitTopology delays an awaitable hello until the topology changes or its maxAwaitTimeMS has
-// passed.
+// awaitTopology delays a hello with a topologyVersion until the topology differs from that version,
+// or until maxAwaitTimeMS has passed.
 func awaitTopology(ctx context.Context, s *command.Service, req *command.Request) error {
 	tv, wait := req.Doc("topologyVersion"), req.Get("maxAwaitTimeMS")
 	switch {
@@ -72,7 +72,7 @@ func parseTopologyVersion(doc bsonx.Doc) (command.TopologyVersion, error) {
 	return v, err
 }
 
-// statusReadConcerns appends readConcernCounters of serverStatus.
+// statusReadConcerns appends the section readConcernCounters of serverStatus.
 func statusReadConcerns(s *command.Service, b *bsonx.Builder) {
 	for _, part := range [...]struct {
 		name   string
@@ -101,8 +101,8 @@ func statusReadConcerns(s *command.Service, b *bsonx.Builder) {
 	}
 }
 
-// appendLatencyStats writes the counters of a collection, which may be nil. Those of buckets are
-// counted by the name of their time series.
+// appendLatencyStats appends the latencies of operations on a collection, which may be nil.
+// Operations on a time series are counted under its view, so for buckets it adds these.
 func appendLatencyStats(s *command.Service, b *bsonx.Builder, c *table.Collection, histograms bool) {
 	counted := new(table.Latencies)
 	if c != nil {
@@ -123,7 +123,8 @@ func appendLatencies(b *bsonx.Builder, l *table.Latencies, histograms bool) {
 	appendLatency(b, "transactions", l, table.LatencyTransactions, histograms)
 }
 
-// statusLatencies appends opLatencies of serverStatus: the latencies of all commands together.
+// statusLatencies appends the section opLatencies of serverStatus: the latencies of all operations
+// of the server.
 func statusLatencies(s *command.Service, req *command.Request, b *bsonx.Builder) {
 	var all table.Latencies
 	all.Merge(&s.Stats.Transactions)
@@ -148,7 +149,8 @@ func appendLatency(b *bsonx.Builder, name string, l *table.Latencies, kind table
 	b.End()
 }
 
-// appendMember appends what hello and serverStatus tell of the set.
+// appendMember appends the fields about the replica set that hello and the section repl of
+// serverStatus have. primaryField is the name of the field that is true on a primary.
 func appendMember(s *command.Service, b *bsonx.Builder, conn *command.Conn, primaryField string) {
 	member := s.Member(conn.Local)
 	b.StartArrayField("hosts")
@@ -170,7 +172,7 @@ func appendMember(s *command.Service, b *bsonx.Builder, conn *command.Conn, prim
 	b.End()
 }
 
-// statusTTL appends metrics.ttl.
+// statusTTL appends metrics.ttl, the counters of the TTL monitor.
 func statusTTL(s *command.Service, b *bsonx.Builder) {
 	var st ttl.Stats
 	if s.TTL != nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 )
 
-// statusEngine is serverStatus's storageEngine.
+// statusEngine appends the section storageEngine of serverStatus.
 func (x *statusSample) statusEngine(b *bsonx.Builder) {
 	b.String("name", command.StorageEngineName)
 	b.Bool("supportsCommittedReads", true)
@@ -15,7 +15,7 @@ func (x *statusSample) statusEngine(b *bsonx.Builder) {
 	b.Bool("persistent", x.persistent())
 }
 
-// persistent reports whether the data has a directory.
+// persistent reports whether the data is stored in a directory and not only in memory.
 func (x *statusSample) persistent() bool {
 	if x.Store == nil {
 		return false
@@ -24,7 +24,8 @@ func (x *statusSample) persistent() bool {
 	return err == nil && disk.Total > 0
 }
 
-// statusStorage is what the storage engine tells of itself, in a section of Sheaf's own.
+// statusStorage appends the section storage, which MongoDB does not have: statistics of the storage
+// engine.
 func (x *statusSample) statusStorage(b *bsonx.Builder) {
 	if x.Store == nil {
 		return
@@ -60,9 +61,9 @@ func (x *statusSample) statusStorage(b *bsonx.Builder) {
 	}
 }
 
-// statusWiredTiger is the section wiredTiger of serverStatus, where mongostat reads how full the
-// cache is. It has the fields that Sheaf measures. Dirty bytes are those in memtables that are in
-// no table yet.
+// statusWiredTiger appends the section wiredTiger of serverStatus, from which mongostat reads how
+// full the cache is. It has only the fields that Sheaf can measure. Dirty bytes are data in
+// memtables that is not flushed yet.
 func (x *statusSample) statusWiredTiger(b *bsonx.Builder) {
 	if x.Store == nil {
 		return
@@ -75,7 +76,8 @@ func (x *statusSample) statusWiredTiger(b *bsonx.Builder) {
 	))
 }
 
-// statusFlushes is serverStatus's backgroundFlushing, where mongostat looks for flushes: of memtables to tables.
+// statusFlushes appends the section backgroundFlushing of serverStatus, from which mongostat reads
+// flushes. Here these are flushes of memtables to tables.
 func (x *statusSample) statusFlushes(b *bsonx.Builder) {
 	if x.Store == nil {
 		return
@@ -94,7 +96,7 @@ func (x *statusSample) statusFlushes(b *bsonx.Builder) {
 	}
 }
 
-// statusWork appends metrics.document, metrics.operation and metrics.queryExecutor.
+// statusWork appends the fields document, operation and queryExecutor of metrics.
 func (x *statusSample) statusWork(b *bsonx.Builder) {
 	c := &x.Stats
 	var scans, tailable int64

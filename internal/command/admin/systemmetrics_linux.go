@@ -10,15 +10,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// tick is the unit of the processors' times in /proc/stat, in milliseconds.
+// tick is the unit of processor times in /proc/stat, in milliseconds.
 const tick = 10
 
-// cpuTimes are the columns of a processor's line in /proc/stat, by MongoDB's names.
+// cpuTimes are MongoDB's names for the columns of the line "cpu" in /proc/stat.
 var cpuTimes = []string{
 	"user_ms", "nice_ms", "system_ms", "idle_ms", "iowait_ms", "irq_ms", "softirq_ms", "steal_ms", "guest_ms", "guest_nice_ms",
 }
 
-// cpuCounts are further lines of /proc/stat.
+// cpuCounts are the other lines of /proc/stat that MongoDB samples.
 var cpuCounts = map[string]bool{"ctxt": true, "btime": true, "processes": true, "procs_running": true, "procs_blocked": true}
 
 // memoryLines are the lines of /proc/meminfo that MongoDB samples.
@@ -28,7 +28,8 @@ var memoryLines = map[string]bool{
 	"Inactive(file)": true,
 }
 
-// diskColumns are the columns of a disk's line in /proc/diskstats after its name, by MongoDB's names. Later columns are newer.
+// diskColumns are MongoDB's names for the columns of a line of /proc/diskstats after the disk's
+// name. Newer kernels have further columns, which are ignored.
 var diskColumns = [...]string{
 	"reads", "reads_merged", "read_sectors", "read_time_ms", "writes", "writes_merged", "write_sectors", "write_time_ms",
 	"io_in_progress", "io_time_ms", "io_queued_ms",
@@ -40,7 +41,8 @@ var vmstatLines = map[string]bool{
 	"pswpin": true, "pswpout": true,
 }
 
-// systemMetrics returns what appends figures of the machine: its processors, memory and disks.
+// systemMetrics returns a function that appends statistics of the machine: processors, memory and
+// disks.
 func systemMetrics() func(*bsonx.Builder) {
 	root := os.DirFS("/")
 	return func(b *bsonx.Builder) { appendSystemMetrics(b, root) }
@@ -79,7 +81,8 @@ func appendSystemMetrics(b *bsonx.Builder, root fs.FS) {
 	b.End()
 }
 
-// appendDisks appends the counters of the disks. Partitions, loops and memory are no disks: a disk has a device.
+// appendDisks appends the counters of each disk. It skips partitions, loop devices and RAM disks,
+// which have no device directory in /sys/block.
 func appendDisks(b *bsonx.Builder, root fs.FS) {
 	b.StartDocField("disks")
 	eachLine(root, "proc/diskstats", func(_ string, columns []string) {
@@ -105,7 +108,8 @@ func appendColumn(b *bsonx.Builder, name, column string) {
 	}
 }
 
-// eachLine calls fn with the first word of each line of a file, and the others; a file that cannot be read has no lines.
+// eachLine calls fn with the first word and the remaining words of each line of a file. It does
+// nothing if the file cannot be read.
 func eachLine(root fs.FS, file string, fn func(name string, columns []string)) {
 	text, err := fs.ReadFile(root, file)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestSystemMetrics reads files of a machine with one disk, a partition and a loop device.
+// TestSystemMetrics checks the statistics of a machine with one disk, a partition and a loop
+// device.
 func TestSystemMetrics(t *testing.T) {
 	t.Parallel()
 	root := fstest.MapFS{
@@ -45,7 +46,7 @@ func TestSystemMetrics(t *testing.T) {
 	}
 }
 
-// TestHostFacts reads what Linux tells of itself. What is not known is absent.
+// TestHostFacts checks the facts that readHost finds in files. Facts without a file are empty.
 func TestHostFacts(t *testing.T) {
 	t.Parallel()
 	got := hostOf(fstest.MapFS{

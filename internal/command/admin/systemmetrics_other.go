@@ -4,5 +4,5 @@ package admin
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// systemMetrics returns nil: only Linux tells these figures by files.
+// systemMetrics returns nil, because the statistics are only known on Linux.
 func systemMetrics() func(*bsonx.Builder) { return nil }

@@ -17,7 +17,7 @@ func TopCommands() []command.Definition {
 	}}
 }
 
-// trafficNames are those of top, in its order.
+// trafficNames are the names of the columns in top, in the order of its reply.
 var trafficNames = [table.TrafficKinds]string{
 	table.TrafficQueries: "queries", table.TrafficGetMore: "getmore", table.TrafficInsert: "insert",
 	table.TrafficUpdate: "update", table.TrafficRemove: "remove", table.TrafficCommands: "commands",
@@ -35,7 +35,8 @@ func runTop(_ context.Context, req *command.Request, reply *bsonx.Builder) error
 	return nil
 }
 
-// appendTraffic appends the counters of a collection. One that nobody used since the start is left out, as in MongoDB.
+// appendTraffic appends the counters of a collection. It omits a collection that nobody has used
+// since the start, as MongoDB does.
 func appendTraffic(b *bsonx.Builder, ns string, t *table.Traffic) {
 	reads, readMicros := t.Locks(false)
 	writes, writeMicros := t.Locks(true)

@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// rememberCommit puts the record by which the commit of a transaction can be sent again after the
-// server was started anew.
+// rememberCommit adds a record of the commit to the transaction. With it a client can send the
+// commit again, even after a restart of the server.
 func rememberCommit(r *command.Request) error {
 	name := command.RetrySession(r.Session.ID)
 	r.Service.Stats.SessionRecords.Add(1)
@@ -25,7 +25,7 @@ func rememberCommit(r *command.Request) error {
 	return r.Work.Remember(rec.AppendKey(nil, &name), rec.AppendValue(nil))
 }
 
-// TransactionCommands returns the commands that end transactions.
+// TransactionCommands returns the definitions of the commands that end transactions.
 func TransactionCommands() []command.Definition {
 	token := command.Field{Name: "recoveryToken", Type: command.Object}
 	return []command.Definition{
@@ -49,7 +49,7 @@ func TransactionCommands() []command.Definition {
 	}
 }
 
-// sessionDoc returns the document that names a session.
+// sessionDoc returns a session id in the format of lsid.
 func sessionDoc(id session.SessionID) bsonx.Doc {
 	return bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, id.UUID[:]), "uid", bsonx.Binary(0, id.User[:]))
 }
@@ -83,7 +83,7 @@ func refuseCoordinateCommit(*command.Request) error {
 		"Cannot accept sharding commands if sharding state has not been initialized with a shardIdentity document")
 }
 
-// statusTransactions is a section of serverStatus.
+// statusTransactions appends the section transactions of serverStatus.
 func statusTransactions(s *command.Service, b *bsonx.Builder) {
 	st := s.Transactions.Stats()
 	b.Int64("retriedCommandsCount", s.Stats.RetriedCommands.Load())
@@ -103,7 +103,7 @@ func statusTransactions(s *command.Service, b *bsonx.Builder) {
 	}
 }
 
-// openTransactions returns the transactions of sessions that currentOp shows, by session.
+// openTransactions returns the open transactions of all sessions, by session id.
 func openTransactions(s *command.Service) map[session.SessionID]session.TransactionInfo {
 	open := s.Transactions.Open(s.Clock.Now())
 	if len(open) == 0 {
@@ -116,10 +116,10 @@ func openTransactions(s *command.Service) map[session.SessionID]session.Transact
 	return out
 }
 
-// wallFormat is how currentOp shows times.
+// wallFormat is the time format of currentOp.
 const wallFormat = "2006-01-02T15:04:05.000-07:00"
 
-// appendTransaction appends what currentOp shows of a transaction.
+// appendTransaction appends the field transaction of currentOp.
 func appendTransaction(b *bsonx.Builder, t *session.TransactionInfo) {
 	b.StartDocField("transaction")
 	b.StartDocField("parameters")
@@ -137,8 +137,8 @@ func appendTransaction(b *bsonx.Builder, t *session.TransactionInfo) {
 	b.End()
 }
 
-// idleSessionDoc is currentOp's document of a session with a transaction that no operation works
-// on.
+// idleSessionDoc returns the document of currentOp for a session whose open transaction has no
+// running operation.
 func idleSessionDoc(s *command.Service, t *session.TransactionInfo, now time.Time) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

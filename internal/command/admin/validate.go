@@ -21,7 +21,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// ValidateCommands returns the definitions of validate and dataSize.
+// ValidateCommands returns the definitions of validate, dataSize and reIndex.
 func ValidateCommands() []command.Definition {
 	return []command.Definition{
 		{
@@ -77,7 +77,7 @@ func runValidate(ctx context.Context, req *command.Request, reply *bsonx.Builder
 		appendValidation(reply, c, &table.Validation{Records: sz.Count, KeysPerIndex: map[string]int64{"_id_": sz.Count}})
 		return err
 	}
-	c, err := command.ExistingTarget(req, req.DB, name) // names that no collection can have are not found
+	c, err := command.ExistingTarget(req, req.DB, name) // for an invalid name the collection does not exist
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,8 @@ func runValidate(ctx context.Context, req *command.Request, reply *bsonx.Builder
 	return nil
 }
 
-// checkBackground refuses a validation in the background with options that it cannot have, or on a
-// standalone server.
+// checkBackground returns an error if background is set together with options that do not allow it,
+// or on a standalone server.
 func checkBackground(r *command.Request) error {
 	if !r.Bool("background") {
 		return nil
@@ -125,13 +125,14 @@ func checkBackground(r *command.Request) error {
 	return nil
 }
 
-// The numbers of mongod's log lines that its warnings name.
+// The ids of mongod's log lines that the warnings of validate refer to.
 const (
 	logRefused   = 5363500
 	logRepeating = 6825900
 )
 
-// validationWarnings returns mongod's warnings about documents that are stored and could not be written again.
+// validationWarnings returns mongod's warnings about stored documents that could not be written
+// today: they violate the validator or repeat a field.
 func validationWarnings(v *table.Validation) (out []string) {
 	if v.Refused > 0 {
 		out = append(out, fmt.Sprintf(
@@ -160,7 +161,8 @@ func appendValidation(reply *bsonx.Builder, c *table.Collection, v *table.Valida
 	appendFaults(reply, v)
 }
 
-// appendFaults lists entries that indexes lack or have too many, and records that cannot be read.
+// appendFaults appends the extra and the missing index entries, and the records that cannot be
+// read.
 func appendFaults(reply *bsonx.Builder, v *table.Validation) {
 	reply.StartArrayField("extraIndexEntries")
 	for _, name := range slices.Sorted(maps.Keys(v.Extra)) {
@@ -255,17 +257,18 @@ func runDataSize(ctx context.Context, req *command.Request, reply *bsonx.Builder
 	return nil
 }
 
-// dataLimit is how far a dataSize counts; 0 is no limit.
+// dataLimit is the limit of bytes and documents at which dataSize stops. 0 means no limit.
 type dataLimit struct{ size, objects int64 }
 
 func (l dataLimit) given() bool { return l.size != 0 || l.objects != 0 }
 
-// reached reports whether so many bytes and documents are beyond the limit.
+// reached reports whether size bytes or count documents are over the limit.
 func (l dataLimit) reached(size, count int64) bool {
 	return l.size != 0 && size > l.size || l.objects != 0 && count > l.objects
 }
 
-// measureRange adds up the documents between two keys of an index, all where these are nil, until a limit is reached.
+// measureRange sums up the documents between two index keys, or all documents if lower is empty. It
+// stops when the limit is reached.
 func measureRange(ctx context.Context, r *command.Request, c *table.Collection, lower, upper bsonx.Doc, limit dataLimit) (size, count int64, reached bool, err error) {
 	all, err := filter.Parse(bsonx.Empty, filter.Options{})
 	if err != nil {
@@ -301,7 +304,7 @@ func measureRange(ctx context.Context, r *command.Request, c *table.Collection, 
 	}
 }
 
-// keyNames returns the ascending key pattern over a document's fields.
+// keyNames returns a key pattern with the fields of a document, all ascending.
 func keyNames(doc bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -312,7 +315,8 @@ func keyNames(doc bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// runReIndex builds all indexes anew. Until that is done the collection keeps those that it has.
+// runReIndex rebuilds all indexes of a collection. The old indexes stay in use until the new ones
+// are complete.
 func runReIndex(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 	name, err := req.LegacyCollection()
 	if err != nil {
