@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command/ddl"
 )
 
-// Definitions returns all commands, family by family.
+// Definitions returns the definitions of all commands.
 func Definitions() []command.Definition {
 	return slices.Concat(
 		admin.HelloCommands(),
@@ -61,7 +61,8 @@ func Definitions() []command.Definition {
 	)
 }
 
-// NewService returns a service with all commands, and with the Definitions of deps.
+// NewService returns a service with all commands of this package, and with those in
+// deps.Definitions.
 func NewService(deps command.Deps) (*command.Service, error) {
 	deps.Definitions = append(Definitions(), deps.Definitions...)
 	deps.Diagnostics = admin.NewReports

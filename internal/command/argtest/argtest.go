@@ -18,28 +18,30 @@ import (
 //go:embed bases.jsonl
 var baseLines string
 
-// Base is a command that works as it stands.
+// Base is a command that succeeds without changes.
 type Base struct {
 	Name    string   `bson:"name"`
 	DB      string   `bson:"db"`
 	Command bson.D   `bson:"command"`
 	More    []string `bson:"more"`
-	// Generic bases are swept with the arguments that all commands share, too.
+	// Generic bases are also tested with the arguments that all commands share.
 	Generic bool `bson:"generic"`
-	// Only has the prefixes of the paths that are swept; all are where it is empty.
+	// Only lists prefixes: only argument paths with one of them are tested. If it is empty, all
+	// paths are tested.
 	Only []string `bson:"only"`
-	// Skip says why a command is not swept. The rest is empty then.
+	// Skip is the reason why a command is not tested. If it is set, the other fields are empty.
 	Skip string `bson:"skip"`
 }
 
-// Argument is a place of a base that values are put into.
+// Argument is a place in the command of a base that takes a value.
 type Argument struct {
 	Base *Base
-	// Path is the place, "updates.0.multi"; the empty path is the value of the command's own field.
+	// Path is the dotted path of the argument, such as "updates.0.multi". The empty path is the
+	// command's own field.
 	Path string
 }
 
-// String returns the name of the base and the path; "find (value)" for the command's own field.
+// String returns the name of the base and the path, or "find (value)" for the command's own field.
 func (a Argument) String() string {
 	if a.Path == "" {
 		return a.Base.Name + " (value)"
@@ -47,7 +49,7 @@ func (a Argument) String() string {
 	return a.Base.Name + " " + a.Path
 }
 
-// Arguments returns all arguments of all commands, in the order of the bases.
+// Arguments returns the arguments of all commands, in the order of the bases.
 func Arguments() ([]Argument, error) {
 	bases, err := Bases()
 	if err != nil {
@@ -68,7 +70,8 @@ func Arguments() ([]Argument, error) {
 	return out, nil
 }
 
-// Bases reads the list of bases. It fails if a command has none, or a base no command.
+// Bases parses bases.jsonl. It returns an error for a command without a base, and for a base
+// without a command.
 func Bases() ([]Base, error) {
 	defs := commands.Definitions()
 	var bases []Base
@@ -96,7 +99,8 @@ func Bases() ([]Base, error) {
 	return bases, nil
 }
 
-// find returns the definition of the command of a base's name.
+// find returns the definition of a base's command. The base is named like the command, optionally
+// followed by a slash and a suffix.
 func find(defs []command.Definition, base string) *command.Definition {
 	name, _, _ := strings.Cut(base, "/")
 	for i := range defs {
@@ -147,7 +151,7 @@ func nested(prefix string, fields []command.Field) []string {
 	return out
 }
 
-// With returns the base's command with value as the argument.
+// With returns the base's command with the argument set to v.
 func (a Argument) With(v any) bson.D {
 	if a.Path == "" {
 		cmd := slices.Clone(a.Base.Command)
@@ -158,7 +162,7 @@ func (a Argument) With(v any) bson.D {
 	return cmd
 }
 
-// put returns a copy of a document or array with a value at a path. What the path lacks is made.
+// put returns a copy of a document or array with v at path. It adds missing documents on the path.
 func put(in any, path []string, v any) any {
 	if len(path) == 0 {
 		return v
@@ -183,14 +187,14 @@ func put(in any, path []string, v any) any {
 	return append(doc, bson.E{path[0], put(nil, path[1:], v)})
 }
 
-// Value is a value of a type of BSON.
+// Value is a BSON value with a name for its type.
 type Value struct {
-	// Type is the type's name in MongoDB's messages.
+	// Type is the name of the type in MongoDB's messages.
 	Type  string
 	Value any
 }
 
-// Values returns one value of each type of BSON.
+// Values returns one value of each BSON type.
 func Values() []Value {
 	one, _ := bson.ParseDecimal128("1")
 	return []Value{

@@ -15,11 +15,11 @@ import (
 //go:embed names.jsonl
 var nameLines string
 
-// named are the names that commands of the bases give collections and namespaces.
+// named are the names of collections and namespaces that the commands of the bases use.
 var named = []string{"c", "d", "v", "nothing", "args.c", "args.d"}
 
-// Names returns the places where commands have the name of a collection or a namespace: those of all bases, and of names.jsonl,
-// which has the commands whose stages and options name more.
+// Names returns the arguments that are the name of a collection or a namespace. It looks in all
+// bases and in names.jsonl, which adds commands with names in stages and options.
 func Names() ([]Argument, error) {
 	bases, err := Bases()
 	if err != nil {
@@ -43,14 +43,14 @@ func Names() ([]Argument, error) {
 			}
 		}
 	}
-	return slices.DeleteFunc(out, func(a Argument) bool { // a variant of a command with the same names
+	return slices.DeleteFunc(out, func(a Argument) bool { // drop variants of a command that have the same name argument
 		return a.Path == "" && strings.ContainsRune(a.Base.Name, '/') && slices.ContainsFunc(out, func(b Argument) bool {
 			return b.Path == "" && strings.HasPrefix(a.Base.Name, b.Base.Name+"/")
 		}) && !strings.HasPrefix(a.Base.Name, "create/")
 	}), nil
 }
 
-// namesWithin returns the paths of the names in a document.
+// namesWithin returns the paths of the collection names in a document.
 func namesWithin(prefix []string, doc bson.D) []string {
 	var out []string
 	for _, e := range doc {
@@ -73,10 +73,11 @@ func namesWithin(prefix []string, doc bson.D) []string {
 	return out
 }
 
-// notNames are fields that have a name of something else.
+// notNames are fields whose value is not the name of a collection, although it looks like one.
 var notNames = []string{"key", "as", "name"}
 
-// IsNamespace reports whether the argument is the name of a database and a collection in one.
+// IsNamespace reports whether the value of the argument is a database and a collection name joined
+// by a dot.
 func (a Argument) IsNamespace() bool {
 	path := strings.Split(a.Path, ".")
 	if a.Path == "" {
@@ -97,7 +98,8 @@ func (a Argument) IsNamespace() bool {
 	return strings.HasPrefix(name, "args.")
 }
 
-// BadNames returns names of collections that some or all commands refuse. The type says what is wrong.
+// BadNames returns names of collections that some or all commands refuse. Type describes what is
+// wrong with the name.
 func BadNames() []Value {
 	return []Value{
 		{"nothing-wrong", "fine"},
@@ -123,7 +125,8 @@ func BadNames() []Value {
 	}
 }
 
-// BadNamespaces returns names of databases and collections that some or all commands refuse.
+// BadNamespaces returns namespaces that some or all commands refuse. Type describes what is wrong
+// with the namespace.
 func BadNamespaces() []Value {
 	var out []Value
 	for _, v := range BadNames() {
