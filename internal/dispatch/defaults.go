@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// applyDefaults gives a command that has no read or write concern the ones that were set. In a
-// transaction the first command may have the one, the last one the other.
+// applyDefaults sets the default read and write concern on a command that has none. In a
+// transaction only the first command gets a read concern, and only the last one a write concern.
 func applyDefaults(s *command.Service, d *command.Definition, g *command.Generic) {
 	defaults := s.RWDefaults.Load()
 	inTransaction := g.InTransaction()
@@ -22,7 +22,8 @@ func applyDefaults(s *command.Service, d *command.Definition, g *command.Generic
 	}
 }
 
-// applyDefaultConcern fills in a write concern, or its w.
+// applyDefaultConcern sets the default write concern, or only its w if the client gave a concern
+// without w.
 func applyDefaultConcern(s *command.Service, defaults *command.RWDefaults, wc *command.WriteConcern) {
 	if wc.Given && !wc.NoW {
 		return
@@ -38,7 +39,8 @@ func applyDefaultConcern(s *command.Service, defaults *command.RWDefaults, wc *c
 	wc.W, wc.Mode, wc.Tags, wc.Majority, wc.NoW = preset.W, preset.Mode, preset.Tags, preset.Majority, false
 }
 
-// learnTime takes in the cluster time of a client.
+// learnTime advances the cluster time to the $clusterTime of a request. It returns an error if that
+// time is too far in the future.
 func learnTime(s *command.Service, req *command.Request) error {
 	t := req.Generic.ClusterTime
 	if !s.Replicates() || t <= s.Order.Visible() {
@@ -53,7 +55,7 @@ func learnTime(s *command.Service, req *command.Request) error {
 	return nil
 }
 
-// awaitClusterTime waits until everything up to a stamp can be read.
+// awaitClusterTime waits until all commits up to the stamp t can be read, or until ctx ends.
 func awaitClusterTime(ctx context.Context, s *command.Service, t storage.Stamp) error {
 	if t <= s.Order.Visible() {
 		return nil
@@ -72,7 +74,7 @@ func awaitClusterTime(ctx context.Context, s *command.Service, t storage.Stamp) 
 	}
 }
 
-// countError counts an error of a command.
+// countError counts an error of a command: as internal, user error or write conflict.
 func countError(s *command.Service, err error) {
 	if mongoerr.CodeOf(err) == mongoerr.InternalError {
 		s.Stats.InternalErrors.Add(1)
@@ -84,10 +86,11 @@ func countError(s *command.Service, err error) {
 	}
 }
 
-// codeAPIRequired is MongoDB's answer to a command without an API version where one is required.
+// codeAPIRequired is MongoDB's error code for a missing apiVersion on a server that requires it.
 const codeAPIRequired = mongoerr.Code(498870)
 
-// checkRequiredAPI refuses a command without an API version if the server requires one.
+// checkRequiredAPI returns an error if the server requires an API version and the command does not
+// have one.
 func checkRequiredAPI(s *command.Service, g *command.Generic) error {
 	if g.APIVersion == "" && s.Switches.RequireAPI.Load() {
 		return mongoerr.New(codeAPIRequired,

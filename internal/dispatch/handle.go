@@ -17,24 +17,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// Result is what a connection does after a command.
+// Result tells a connection what to do after a command.
 type Result struct {
-	// Out is the buffer with the reply appended; nothing is appended where the client wants none.
+	// Out is the buffer with the reply appended. No reply is appended if the client wants none.
 	Out []byte
-	// Close ends the connection after the reply was sent.
+	// Close tells the connection to close after it has sent the reply.
 	Close bool
-	// Next, where set, is the body that the connection runs next without reading a request: an
-	// exhaust stream.
+	// Next, if not nil, is the body that the connection runs next without reading a request: the
+	// exhaust stream goes on.
 	Next bsonx.Doc
-	// Retained reports that the request's buffer must not be used again.
+	// Retained is true if the request's buffer must not be reused.
 	Retained bool
 }
 
-// Handle runs the command of a message and appends its reply to out.
+// Handle runs the command of a message and appends its reply to out, a buffer that may hold earlier
+// replies.
 func Handle(ctx context.Context, s *command.Service, conn *command.Conn, msg *wire.Message, out []byte) Result {
 	c := s.Stats.Calls.Get()
 	defer s.Stats.Calls.Put(c)
-	req := &c.Req // empty: put has cleared it
+	req := &c.Req // empty: Put has cleared it
 	req.Service, req.Conn, req.Op, req.Now = s, conn, &conn.Op, s.Clock.Now()
 	req.Body, req.Sequences, req.RawArgs, req.Memory = msg.Body, msg.Sequences, c.Args[:0], &c.Memory
 	req.Ending = msg.Ending
@@ -68,7 +69,7 @@ func Handle(ctx context.Context, s *command.Service, conn *command.Conn, msg *wi
 	return res
 }
 
-// resolve finds the command and sets the request's name and database.
+// resolve finds the definition of the command and sets the request's name and database.
 func resolve(s *command.Service, req *command.Request, msg *wire.Message) (*command.Entry, error) {
 	first := req.Body.First()
 	if req.Value = first.Value; first.Key == nil {
@@ -113,7 +114,7 @@ func setDatabase(s *command.Service, req *command.Request, msg *wire.Message) er
 	}
 }
 
-// readDatabase reads the argument $db.
+// readDatabase sets the request's database from the argument $db.
 func readDatabase(r *command.Request) error {
 	v := r.Body.Lookup("$db")
 	switch {
@@ -129,7 +130,7 @@ func readDatabase(r *command.Request) error {
 
 const codeMissingDB = mongoerr.Code(40571)
 
-// execute checks the request's fields and runs the command.
+// execute parses the request, prepares its session, snapshot and concerns, and runs the command.
 func execute(s *command.Service, e *command.Entry, req *command.Request, reply *bsonx.Builder) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -205,7 +206,8 @@ func execute(s *command.Service, e *command.Entry, req *command.Request, reply *
 	return err
 }
 
-// sessionOf returns the session of a request. A connection has mostly the same one as before.
+// sessionOf returns the session of a request. It avoids a look-up if the connection's last command
+// had the same session.
 func sessionOf(s *command.Service, req *command.Request) (*session.Session, error) {
 	conn := req.Conn
 	if last := conn.LastSession; last != nil && last.ID == req.Generic.SessionID && last.Touch(req.Now) {
@@ -223,7 +225,7 @@ func panicked(s *command.Service, req *command.Request, p any) error {
 	return mongoerr.New(mongoerr.InternalError, "internal error in command %s; the server's log has the details", req.Name)
 }
 
-// opInfo fills in what currentOp shows of a request; info is empty.
+// opInfo sets the fields that currentOp shows of a request. info must be empty.
 func opInfo(e *command.Entry, req *command.Request, info *session.OpInfo) {
 	info.Kind, info.Command, info.Writes = e.Kind, req.Body, e.Writes == feature.Yes
 	info.EndsWithClient = endsWithClient(req, e)
@@ -239,13 +241,13 @@ func opInfo(e *command.Entry, req *command.Request, info *session.OpInfo) {
 	}
 }
 
-// endsWithClient reports whether nobody needs the command once its client is gone. What writes is
-// done to its end.
+// endsWithClient reports whether the command is interrupted when its client disconnects. Writes are
+// completed.
 func endsWithClient(r *command.Request, e *command.Entry) bool {
 	return e.Kind == "getmore" || e.Read && !mayWrite(r)
 }
 
-// Parse checks every field of the request once.
+// Parse checks all fields of the request and sets its arguments.
 func Parse(s *command.Service, e *command.Entry, req *command.Request) error {
 	if e.AdminOnly && req.DB != "admin" {
 		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", e.Name)
@@ -265,8 +267,8 @@ func Parse(s *command.Service, e *command.Entry, req *command.Request) error {
 		}
 		return command.WrongType(path, v.Type, e.CommandField)
 	}
-	generics := 0  // where the generic arguments begin
-	mixed := false // other arguments follow them
+	generics := 0  // offset of the first generic argument
+	mixed := false // a command argument follows a generic one
 	for it.Next() {
 		if i := e.Field(it.Key()); i >= 0 {
 			mixed = generics > 0
@@ -304,8 +306,8 @@ func Parse(s *command.Service, e *command.Entry, req *command.Request) error {
 	return finishParse(req, e, seen)
 }
 
-// parseAlone parses a request anew without what is known of its ending, one of whose arguments
-// stands before it, too: what is wrong with the first one is said first.
+// parseAlone parses a request again, without the reused arguments of its ending. It is called if an
+// argument occurs both before and in the ending, so that the error is about the first occurrence.
 func parseAlone(s *command.Service, e *command.Entry, req *command.Request) error {
 	req.Ending, req.RawArgs, req.Generic = 0, req.RawArgs[:0], command.Generic{}
 	if err := readDatabase(req); err != nil {
@@ -384,8 +386,8 @@ func finishParse(r *command.Request, e *command.Entry, seen uint64) error {
 	return checkGeneric(r.Service, e.Definition, &r.Generic)
 }
 
-// timeLimit returns after how many milliseconds a command ends, 0 for no limit. Its own maxTimeMS
-// counts before the default of reads, also where it is 0.
+// timeLimit returns the time limit of a command in milliseconds; 0 means no limit. The command's
+// maxTimeMS, even 0, takes precedence over the default for reads.
 func timeLimit(s *command.Service, e *command.Entry, req *command.Request) int64 {
 	switch {
 	case e.OwnMaxTime:
@@ -396,9 +398,9 @@ func timeLimit(s *command.Service, e *command.Entry, req *command.Request) int64
 	return s.ReadLimit.Load().Millis
 }
 
-// enterWrites waits until the request may write. In a transaction, which would hold its locks
-// meanwhile, it waits no longer than maxTransactionLockRequestTimeoutMillis; a negative one is no
-// limit.
+// enterWrites waits until the request may write. A transaction waits at most
+// maxTransactionLockRequestTimeoutMillis, because it holds its locks meanwhile. A negative value
+// means no limit.
 func enterWrites(s *command.Service, req *command.Request) error {
 	limit := s.Switches.LockMillis.Load()
 	if !req.Generic.InTransaction() || limit < 0 || !s.Gate.Locked() {

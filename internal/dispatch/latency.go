@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// latencyKind returns as what a command is counted.
+// latencyKind returns the class of latencies in which a command is counted.
 func latencyKind(command string) table.LatencyKind {
 	switch command {
 	case "find", "getMore", "aggregate", "count", "distinct":
@@ -20,7 +20,8 @@ func latencyKind(command string) table.LatencyKind {
 	}
 }
 
-// countLatency counts a command on a collection for its $collStats.
+// countLatency counts the duration of a command: for the server, and for its collection, where
+// $collStats and top show it.
 func countLatency(s *command.Service, e *command.Entry, req *command.Request, took time.Duration) {
 	kind := latencyKind(e.Name)
 	req.Conn.Tally.Latencies.Add(kind, took)
@@ -40,8 +41,8 @@ func countLatency(s *command.Service, e *command.Entry, req *command.Request, to
 	}
 }
 
-// countWritten counts a bulkWrite for one of its collections, as a command of each kind that it has
-// there.
+// countWritten counts a bulkWrite for one of its collections: for top once per kind of operation,
+// and for $collStats as one write.
 func countWritten(s *command.Service, w *command.WrittenSpace) {
 	all, some := time.Duration(0), false
 	for kind, took := range w.Took {
@@ -55,7 +56,7 @@ func countWritten(s *command.Service, w *command.WrittenSpace) {
 	}
 }
 
-// trafficKind returns as what top counts a command.
+// trafficKind returns the column of top in which a command is counted.
 func trafficKind(command string) table.TrafficKind {
 	switch command {
 	case "find":

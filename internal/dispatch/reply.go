@@ -14,10 +14,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// replyWriter builds a reply in place in the outgoing buffer.
+// replyWriter builds a reply directly in the outgoing buffer.
 type replyWriter struct {
 	b *bsonx.Builder
-	// start is where the message begins, body where its document does.
+	// start and body are the offsets of the message and of its document in the buffer.
 	start, body int
 }
 
@@ -34,11 +34,11 @@ func beginReply(b *bsonx.Builder, conn *command.Conn, msg *wire.Message, out []b
 	return w
 }
 
-// replyRoom is more than the framework adds to what a command answers: ok, times, a write concern's
-// error.
+// replyRoom is an upper bound in bytes for the fields that the dispatcher adds to a reply: ok,
+// times and a write concern error.
 const replyRoom = 64 << 10
 
-// run runs a command and refuses a reply that is too large to be sent.
+// run runs a command and returns an error if its reply is too large to be sent.
 func run(ctx context.Context, e *command.Entry, req *command.Request, reply *bsonx.Builder) error {
 	if e.Refuse != nil {
 		return e.Refuse(req)
@@ -49,9 +49,10 @@ func run(ctx context.Context, e *command.Entry, req *command.Request, reply *bso
 	return checkSize(e, req, reply.Len()-req.Reply.Start)
 }
 
-// checkSize refuses a reply of size bytes that is no document that clients accept. A batch may be
-// larger by what stands around its only document. The reply to a write may be as large as a
-// message: the write is done, and the client has to learn of it.
+// checkSize returns an error if a reply of size bytes is larger than a document that clients
+// accept. Two kinds of reply may be as large as a message. A batch may have one document of the
+// full size and the fields around it. The reply to a write must reach the client, because the write
+// has already happened.
 func checkSize(e *command.Entry, req *command.Request, size int) error {
 	most := limits.InternalDocumentBytes
 	if e.Writes == feature.Yes || req.Reply.Batch {
@@ -64,7 +65,7 @@ func checkSize(e *command.Entry, req *command.Request, size int) error {
 		size, size, most, most>>20)
 }
 
-// finishReply completes the reply, or replaces it by an error's.
+// finishReply completes the reply. If err is not nil, it replaces the reply by an error reply.
 func finishReply(s *command.Service, w replyWriter, req *command.Request, msg *wire.Message, err error,
 	fp failpoint.Failure,
 ) Result {
@@ -117,7 +118,8 @@ func finishReply(s *command.Service, w replyWriter, req *command.Request, msg *w
 	return res
 }
 
-// compressReply replaces the message that begins at start by its compressed form.
+// compressReply replaces the message that begins at start by its compressed form. If the
+// compression fails, it keeps the message.
 func compressReply(out []byte, start int, id wire.Compressor) []byte {
 	compressed, err := wire.Compress(nil, out[start:], id)
 	if err != nil {
@@ -126,7 +128,7 @@ func compressReply(out []byte, start int, id wire.Compressor) []byte {
 	return append(out[:start], compressed...)
 }
 
-// appendError is the one place where an error becomes a reply.
+// appendError appends the fields of an error reply. All errors of commands become replies here.
 func appendError(s *command.Service, b *bsonx.Builder, err error) {
 	e := command.UserError(err)
 	b.Double("ok", 0)
@@ -139,7 +141,8 @@ func appendError(s *command.Service, b *bsonx.Builder, err error) {
 	}
 }
 
-// appendRemoved is appendError for a legacy read: its client looks for $err.
+// appendRemoved is appendError for the reply to a removed read operation, in which clients expect
+// $err.
 func appendRemoved(b *bsonx.Builder, err error) {
 	e := command.UserError(err)
 	b.String("$err", e.Message)
@@ -147,7 +150,7 @@ func appendRemoved(b *bsonx.Builder, err error) {
 	b.Double("ok", 0)
 }
 
-// logInternal logs an error that is no user error: the client sees its text only.
+// logInternal logs an error that is not a user error, because the client sees only its text.
 func logInternal(s *command.Service, req *command.Request, err error) {
 	var e *mongoerr.Error
 	if !errors.As(err, &e) && !errors.Is(err, storage.ErrLongKeys) {
@@ -177,7 +180,8 @@ func appendWriteConcernError(r *command.Request, b *bsonx.Builder) {
 	b.End()
 }
 
-// ErrorReply appends the reply to a message that could not be parsed.
+// ErrorReply appends the reply to a message that could not be parsed, and returns the extended
+// buffer.
 func ErrorReply(s *command.Service, conn *command.Conn, msg *wire.Message, out []byte, err error) []byte {
 	var b bsonx.Builder
 	w := beginReply(&b, conn, msg, out)
@@ -197,8 +201,8 @@ func ErrorReply(s *command.Service, conn *command.Conn, msg *wire.Message, out [
 	return wire.FinishMsg(b.Bytes(), w.start)
 }
 
-// appendWriteConcernErrors appends the write concern error of a reply, be it the command's own or a
-// fail point's, and its label.
+// appendWriteConcernErrors appends the write concern error of the command or of a fail point, with
+// its error labels.
 func appendWriteConcernErrors(r *command.Request, b *bsonx.Builder, f failpoint.Failure) {
 	var code mongoerr.Code
 	switch e := r.Reply.WriteConcernError; {

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// failCall is a request as fail points see it.
+// failCall makes a request available to fail points. It implements failpoint.Call.
 type failCall struct{ *command.Request }
 
 // Names implements failpoint.Call.
@@ -27,15 +27,15 @@ func (c failCall) Namespace() string {
 // Clock implements failpoint.Call.
 func (c failCall) Clock() clock.Clock { return c.Service.Clock }
 
-// LimitBlock implements failpoint.Call. The command is not parsed yet, but its time is running. The
-// maxTimeMS of a getMore is no limit: it says how long to wait.
+// LimitBlock implements failpoint.Call. The command is not parsed yet, but its maxTimeMS already
+// counts. The maxTimeMS of a getMore does not, because it says how long to wait for documents.
 func (c failCall) LimitBlock(d time.Duration) {
 	if ms, ok := c.Body.Lookup("maxTimeMS").AsInt64(); ok && ms > 0 && ms <= d.Milliseconds() && !c.Def.OwnMaxTime {
 		c.Op.LimitTime(c.Service.Clock, time.Duration(ms)*time.Millisecond)
 	}
 }
 
-// matchFailPoint applies failCommand to a request. The commands of tests never fail by it.
+// matchFailPoint applies the fail point failCommand to a request. Commands for tests are exempt.
 func matchFailPoint(s *command.Service, req *command.Request) (failpoint.Failure, error) {
 	if !s.FailPoints.Active() || req.Def.TestOnly {
 		return failpoint.Failure{}, nil
@@ -43,7 +43,7 @@ func matchFailPoint(s *command.Service, req *command.Request) (failpoint.Failure
 	return s.FailPoints.Match(failCall{req})
 }
 
-// failWrite applies the fail point of a retryable write's statements.
+// failWrite applies the fail points for the statements of a retryable write.
 func failWrite(r *command.Request) error {
 	lost, code := r.Service.FailPoints.Write()
 	r.Reply.Lost = r.Reply.Lost || lost
@@ -54,7 +54,7 @@ func failWrite(r *command.Request) error {
 		r.Session.ID, r.Generic.TxnNumber)
 }
 
-// FailGetMore applies the fail point of getMores that have their cursor.
+// FailGetMore applies the fail points for a getMore that has found its cursor.
 func FailGetMore(r *command.Request) error {
 	lost, err := r.Service.FailPoints.GetMore()
 	r.Reply.Lost = r.Reply.Lost || lost

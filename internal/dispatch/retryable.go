@@ -6,11 +6,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/retryable"
 )
 
-// Retryable writes: a command with a transaction number, outside of a transaction, that is sent
-// again answers what its statements did, and runs those that were not executed.
+// A retryable write is a command with a transaction number outside of a transaction. If a client
+// sends it again, statements that were executed before are answered from their records, and only
+// the others run.
 
-// checkOut takes the transaction numbers of the request's session, and finds out what the session
-// did before the server was started. CheckIn must follow where there is no error.
+// checkOut locks the session of the request for its transaction numbers. At the first use after a
+// start it restores the session's state from the stored records. The caller must call CheckIn,
+// unless checkOut returns an error.
 func checkOut(s *command.Service, req *command.Request) error {
 	for {
 		if err := req.Session.CheckOut(req.Op); err != nil {
@@ -19,7 +21,8 @@ func checkOut(s *command.Service, req *command.Request) error {
 		if req.Session.Touch(req.Now) {
 			break
 		}
-		// It has ended meanwhile. Who comes next gets another one, and so must this one.
+		// The session has ended meanwhile. Later requests get a new session with this id, and so
+		// must this one.
 		req.Session.CheckIn(s.Transactions)
 		var err error
 		if req.Session, err = s.Sessions.Use(req.Generic.SessionID, req.Now); err != nil {
@@ -40,7 +43,7 @@ func checkOut(s *command.Service, req *command.Request) error {
 	return nil
 }
 
-// runRetryable runs a retryable write, whose session is checked out.
+// runRetryable runs a retryable write. The session must be checked out.
 func runRetryable(s *command.Service, e *command.Entry, req *command.Request, reply *bsonx.Builder) error {
 	known, err := req.Session.BeginRetryable(s.Transactions, req.Generic.TxnNumber)
 	if err != nil {

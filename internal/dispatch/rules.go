@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// checkAPI applies the rules of the stable API, whose only version is "1".
+// checkAPI checks the arguments of the stable API, whose only version is "1".
 func checkAPI(d *command.Definition, g *command.Generic) error {
 	if g.APIVersion == "" {
 		if g.APIStrict != command.BoolAbsent || g.APIDeprecation != command.BoolAbsent {
@@ -31,7 +31,8 @@ func checkAPI(d *command.Definition, g *command.Generic) error {
 	return nil
 }
 
-// checkReadConcern applies what a command and a server outside a replica set refuse.
+// checkReadConcern returns an error if the command, or a standalone server, does not support the
+// read concern.
 func checkReadConcern(s *command.Service, d *command.Definition, g *command.Generic) error {
 	rc := &g.ReadConcern
 	if !rc.Given {
@@ -57,7 +58,8 @@ func checkReadConcern(s *command.Service, d *command.Definition, g *command.Gene
 	}
 }
 
-// checkTimes refuses times that no one can have heard of.
+// checkTimes returns an error if a read concern has a time that is later than every stamp of this
+// server and its clients.
 func checkTimes(s *command.Service, rc *command.ReadConcern) error {
 	asked := max(rc.AfterClusterTime, rc.AtClusterTime)
 	if asked <= s.Order.Visible() {
@@ -74,7 +76,8 @@ func checkTimes(s *command.Service, rc *command.ReadConcern) error {
 	return nil
 }
 
-// checkWriteConcern applies what a command and a server outside a replica set refuse.
+// checkWriteConcern returns an error if the command, or a standalone server, does not support the
+// write concern.
 func checkWriteConcern(s *command.Service, d *command.Definition, wc *command.WriteConcern) error {
 	switch {
 	case !wc.Given:
@@ -92,7 +95,7 @@ func checkWriteConcern(s *command.Service, d *command.Definition, wc *command.Wr
 	return nil
 }
 
-// syncWrites waits until what the command has committed is as durable as was asked.
+// syncWrites syncs the commits of a command that have not waited for a sync, if there are any.
 func syncWrites(r *command.Request) error {
 	if !r.Deferred {
 		return nil
@@ -100,7 +103,7 @@ func syncWrites(r *command.Request) error {
 	return r.Service.Store.Engine().Sync()
 }
 
-// checkGeneric judges the combination of generic arguments for a command.
+// checkGeneric checks the generic arguments together: stable API, read concern and write concern.
 func checkGeneric(s *command.Service, d *command.Definition, g *command.Generic) error {
 	if err := checkAPI(d, g); err != nil {
 		return err
@@ -113,23 +116,23 @@ func checkGeneric(s *command.Service, d *command.Definition, g *command.Generic)
 	return checkWriteConcern(s, d, &g.WriteConcern)
 }
 
-// readsSnapshot reports whether the request reads a snapshot that is not a transaction's or a
-// cursor's: drivers send the level with getMore too.
+// readsSnapshot reports whether the request needs a new snapshot. Transactions and cursors have
+// their own: drivers send the level "snapshot" with getMore too.
 func readsSnapshot(r *command.Request) bool {
 	return r.Generic.ReadConcern.Level == command.LevelSnapshot && !r.Generic.InTransaction() &&
 		r.Def.Name != "getMore" && r.Service.Store != nil
 }
 
-// holdSnapshot gives a request that reads with the level "snapshot" what it reads; done must
-// follow.
+// holdSnapshot sets the snapshot that a request with the read concern level "snapshot" reads. The
+// caller must release it with Snapshots.Done.
 func holdSnapshot(s *command.Service, req *command.Request) (err error) {
 	req.Snapshot, err = s.Read.Snapshots.Hold(req.Op, s.Store,
 		req.Generic.ReadConcern.AtClusterTime, req.Session, req.Now)
 	return err
 }
 
-// clientName returns the name of the client's application. The first hello of a connection brings
-// it along.
+// clientName returns the application name of the client. The first hello of a connection contains
+// it.
 func clientName(r *command.Request) string {
 	if r.Conn.ClientApp == "" && command.IsHello(r.Def) {
 		if name := r.Body.LookupPath("client", "application", "name"); name.Type == bsonx.TypeString {
@@ -139,8 +142,8 @@ func clientName(r *command.Request) string {
 	return r.Conn.ClientApp
 }
 
-// mayWrite reports whether a command that was parsed may change something: those that read do so
-// only with $out, $merge or an output collection.
+// mayWrite reports whether a parsed command may write. A command that reads writes only with $out,
+// $merge or an output collection.
 func mayWrite(r *command.Request) bool {
 	switch {
 	case r.Def.Writes != feature.Yes:
@@ -164,7 +167,7 @@ func mayWrite(r *command.Request) bool {
 	return pipeline.Writes(string(last.Doc().First().Key))
 }
 
-// checkTransaction applies the rules of mongod's session options.
+// checkTransaction checks the session and transaction arguments by the rules of mongod.
 func checkTransaction(r *command.Request, d *command.Definition) error {
 	g := &r.Generic
 	if d.NoAuth {
@@ -219,7 +222,7 @@ func checkTransactionFields(g *command.Generic) error {
 	return nil
 }
 
-// checkInTransaction refuses commands and namespaces that transactions do not have.
+// checkInTransaction returns an error if transactions do not support the command or its namespace.
 func checkInTransaction(r *command.Request, d *command.Definition) error {
 	switch {
 	case d.Name == "count":
@@ -244,7 +247,7 @@ func checkInTransaction(r *command.Request, d *command.Definition) error {
 
 func checkTransactionNamespace(r *command.Request, d *command.Definition) error {
 	if d.AdminOnly || continuesBulkWrite(r, d) {
-		return nil // the database is not what they work on
+		return nil // these commands do not work on their database
 	}
 	if err := command.CheckTransactionDatabase(r.DB); err != nil {
 		return err
@@ -258,7 +261,8 @@ func checkTransactionNamespace(r *command.Request, d *command.Definition) error 
 	return nil
 }
 
-// continuesBulkWrite reports whether a command is about the cursor with the results of a bulkWrite.
+// continuesBulkWrite reports whether a command uses or closes the cursor with the results of a
+// bulkWrite.
 func continuesBulkWrite(r *command.Request, d *command.Definition) bool {
 	switch {
 	case r.DB != "admin":
@@ -272,8 +276,8 @@ func continuesBulkWrite(r *command.Request, d *command.Definition) bool {
 	}
 }
 
-// checkTransactionConcerns lets the first command have a read concern, and the last one a write
-// concern.
+// checkTransactionConcerns returns an error for a read concern on a later command than the first,
+// and for a write concern on a command that does not end the transaction.
 func checkTransactionConcerns(d *command.Definition, g *command.Generic) error {
 	if g.WriteConcern.Given && !command.EndsTransaction(d) {
 		return mongoerr.New(mongoerr.InvalidOptions, "writeConcern is not allowed within a multi-statement transaction")
@@ -293,8 +297,9 @@ func checkTransactionConcerns(d *command.Definition, g *command.Generic) error {
 		"The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction")
 }
 
-// withLabels adds the labels by which drivers know what to try again: the whole transaction, or the
-// command alone. An error that has labels, be they none, keeps them.
+// withLabels adds the error labels that tell drivers what to retry: the transaction or only the
+// command. It does not change the labels of an error that already has a list of labels, even an
+// empty one.
 func withLabels(req *command.Request, err error) error {
 	if e := new(mongoerr.Error); errors.As(err, &e) {
 		switch {
@@ -304,7 +309,7 @@ func withLabels(req *command.Request, err error) error {
 			return e.WithLabel(labelResumable)
 		}
 	}
-	// A command that a fail point has failed is not parsed.
+	// A command that a fail point has ended was not parsed, so this reads the body.
 	if req.Body.Lookup("txnNumber").IsMissing() || req.Def == nil || req.Def.NoAuth {
 		return err
 	}
@@ -329,8 +334,8 @@ func withLabels(req *command.Request, err error) error {
 	return err
 }
 
-// mayRetry reports whether the command can be sent again as it is: a retryable write, or the end of
-// a transaction. The request may not have been parsed.
+// mayRetry reports whether a driver may send the command again: it is a retryable write, or it ends
+// a transaction. It works on requests that are not parsed.
 func mayRetry(r *command.Request) bool {
 	if r.Def == nil || r.Body.Lookup("txnNumber").IsMissing() {
 		return false
@@ -338,7 +343,7 @@ func mayRetry(r *command.Request) bool {
 	return command.EndsTransaction(r.Def) || r.Def.Retryable && r.Body.Lookup("autocommit").IsMissing()
 }
 
-// isResumable reports whether a change stream that failed with a code may be resumed.
+// isResumable reports whether a driver may resume a change stream after an error with this code.
 func isResumable(code mongoerr.Code) bool {
 	switch code {
 	case mongoerr.RetryChangeStream, mongoerr.FailedToSatisfyReadPreference, mongoerr.StaleEpoch,
@@ -359,5 +364,5 @@ const (
 	labelNotResumable = "NonResumableChangeStreamError"
 )
 
-// codeStaleShardVersion is obsolete in MongoDB, where it has no name.
+// codeStaleShardVersion is an obsolete error code, for which MongoDB has no name any more.
 const codeStaleShardVersion = mongoerr.Code(63)

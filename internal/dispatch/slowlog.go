@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// slowQueryID is the id of mongod's slow-operation line, which log tools look for.
+	// slowQueryID is the id of mongod's log line about a slow operation. Log tools search for it.
 	slowQueryID = 51803
-	// maxLoggedCommand is how many bytes of a command a log line shows.
+	// maxLoggedCommand is the largest command in bytes that a log line shows completely.
 	maxLoggedCommand = 10 << 10
-	// maxLoggedSpaces is how many namespaces of a bulkWrite a log line shows.
+	// maxLoggedSpaces is the largest number of a bulkWrite's namespaces that a log line shows.
 	maxLoggedSpaces = 100
 )
 
-// afterRun counts the command and logs it when it was slow.
+// afterRun updates the counters after a command, and logs it if it was slow.
 func afterRun(s *command.Service, e *command.Entry, req *command.Request, err error) {
 	if req.Begun && e.Counter != command.CountNone {
 		req.Count(e.Counter, 1)
@@ -42,7 +42,7 @@ func afterRun(s *command.Service, e *command.Entry, req *command.Request, err er
 	}
 }
 
-// logSlow writes mongod's "Slow query" line; its attributes have mongod's names.
+// logSlow writes the log line "Slow query", with the same attributes as mongod.
 func logSlow(s *command.Service, req *command.Request, took time.Duration, err error) {
 	d := &req.Conn.Op.Debug
 	attrs := make([]slog.Attr, 0, 24)
@@ -116,7 +116,7 @@ func appendDebug(ctx context.Context, attrs []slog.Attr, d *session.OpDebug) []s
 	return attrs
 }
 
-// kindOf is how logs name the kind of an operation.
+// kindOf returns the name of the kind of operation in logs.
 func kindOf(req *command.Request) string {
 	if req.Def.Kind == "" {
 		return "command"
@@ -124,7 +124,8 @@ func kindOf(req *command.Request) string {
 	return req.Def.Kind
 }
 
-// loggedDoc is a document in a log: an object in JSON, else text as the shell prints it.
+// loggedDoc is a document in a log record. A JSON log has it as an object, a text log in the syntax
+// of the shell.
 type loggedDoc bsonx.Doc
 
 // MarshalJSON implements json.Marshaler.
@@ -138,8 +139,8 @@ func (d loggedDoc) String() string { return command.FormatDoc(bsonx.Doc(d)) }
 // MarshalText implements encoding.TextMarshaler.
 func (d loggedDoc) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// loggedCommand is a command for a log line. Of a long one
-// stands its name, and how long it is.
+// loggedCommand returns the command for a log line. A command over maxLoggedCommand is reduced to
+// its first field and its size.
 func loggedCommand(req *command.Request) loggedDoc {
 	switch {
 	case req.Def.Secret:
@@ -150,8 +151,8 @@ func loggedCommand(req *command.Request) loggedDoc {
 	return loggedDoc(req.Body)
 }
 
-// shortened returns the value of a command for a log line: of the large command that explain
-// explains only its name and its value, as {find: "coll"}.
+// shortened returns the value of a command's own field for a log line. If it is a large command
+// inside explain, only the first field of that command is kept, as in {find: "coll"}.
 func shortened(v bsonx.Value) bsonx.Value {
 	switch {
 	case len(v.Data) <= maxLoggedCommand:
@@ -166,7 +167,8 @@ func shortened(v bsonx.Value) bsonx.Value {
 	return bsonx.String("...")
 }
 
-// slowEntry describes an operation as MongoDB's profiler does, for the filter of profile.
+// slowEntry returns the document for an operation that MongoDB's profiler would store. The filter
+// of the command profile matches it.
 func slowEntry(req *command.Request, took time.Duration, err error) bsonx.Doc {
 	d := &req.Conn.Op.Debug
 	b := bsonx.NewBuilder(nil)

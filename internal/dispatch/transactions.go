@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// runNumbered runs a command that has a transaction number: a statement of a transaction, its end,
-// or a retryable write.
+// runNumbered runs a command with a transaction number: a statement of a transaction, the end of a
+// transaction, or a retryable write.
 func runNumbered(s *command.Service, e *command.Entry, req *command.Request, reply *bsonx.Builder) error {
 	if err := checkOut(s, req); err != nil {
 		return err
@@ -20,7 +20,7 @@ func runNumbered(s *command.Service, e *command.Entry, req *command.Request, rep
 		return runRetryable(s, e, req, reply)
 	}
 	t, err := transaction(s, req)
-	if err != nil || t == nil { // nil: it was committed already
+	if err != nil || t == nil { // t is nil if the transaction is already committed
 		return err
 	}
 	t.SetActive(true, req.Conn.Op.Client, req.Now)
@@ -29,8 +29,8 @@ func runNumbered(s *command.Service, e *command.Entry, req *command.Request, rep
 	return runStatement(s, e, req, reply)
 }
 
-// runStatement runs a command in its transaction. Any error is the transaction's end, and so is a
-// panic.
+// runStatement runs a command in its transaction. Any error, and a panic too, aborts the
+// transaction.
 func runStatement(s *command.Service, e *command.Entry, req *command.Request, reply *bsonx.Builder) error {
 	t, done := req.Work.Open, false
 	defer func() {
@@ -43,8 +43,9 @@ func runStatement(s *command.Service, e *command.Entry, req *command.Request, re
 	return err
 }
 
-// transaction begins the transaction that a request starts, or returns the one that it continues.
-// It is nil for the commit of one that was committed. The session is checked out.
+// transaction begins the transaction that a request starts, or returns the transaction that it
+// continues. It returns nil for a commit of a transaction that is already committed. The session
+// must be checked out.
 func transaction(s *command.Service, req *command.Request) (*session.Transaction, error) {
 	g := &req.Generic
 	if g.StartTxn != command.BoolTrue {
@@ -67,13 +68,13 @@ func transaction(s *command.Service, req *command.Request) (*session.Transaction
 	return t, nil
 }
 
-// beginTxn begins what a transaction reads and writes. A transaction that reads at a time of the
-// past cannot write.
+// beginTxn begins the storage transaction. With atClusterTime it reads an earlier state and cannot
+// write.
 func beginTxn(s *command.Service, req *command.Request, t *session.Transaction) (table.Transaction, error) {
 	if at := req.Generic.ReadConcern.AtClusterTime; at != 0 {
 		past, err := s.Store.BeginPast(req.Op, at, read.MaxPast)
 		if err != nil {
-			return nil, read.PastError(err, at) // not past, which would be a Transaction that is nil
+			return nil, read.PastError(err, at) // not past: a nil pointer in the interface would not be nil
 		}
 		return past, nil
 	}
