@@ -1,11 +1,13 @@
-// Package relief keeps the server within its memory.
+// Package relief keeps the server within its memory limit.
 //
-// A Relief measures what Go's memory exceeds in spite of garbage collection, and then ends idle
-// cursors and the older half of the running operations. A Watch frees memory for messages that wait
-// for it. Establishment limits how many connections are established in a second.
+// A Relief compares the memory of the Go runtime with the limit. If it stays over the limit in
+// spite of garbage collection, the Relief closes idle cursors and ends the older half of the
+// running operations. A Watch frees memory for messages that wait for their share of it.
+// Establishment limits the rate of new connections.
 //
 // Invariants:
 //
-//  1. Commands that free memory, or that operators need then (killOp, serverStatus, …), never end.
-//  2. What a store in memory holds is data: no operation ends for it.
+//  1. Commands that free memory, or that operators need in this situation (killOp, serverStatus and
+//     others), are never ended.
+//  2. The data of an in-memory store does not count: no operation is ended because of it.
 package relief

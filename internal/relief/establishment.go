@@ -10,24 +10,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/param"
 )
 
-// Establishment limits how many connections are established in a second, by the parameters
-// ingressConnectionEstablishment*. It is a bucket of tokens: each connection takes one, and waits
-// for it if there is none. It is safe for concurrent use.
+// Establishment limits the rate of new connections, as set by the parameters
+// ingressConnectionEstablishment*. It is a token bucket: each connection takes one token, and waits
+// if there is no token. It is safe for concurrent use.
 type Establishment struct {
 	enabled atomic.Bool
 
 	mu        sync.Mutex
 	perSecond float64
-	burst     float64 // in seconds: how many tokens there are at most
+	burst     float64 // in seconds: the bucket holds at most perSecond*burst tokens
 	maxQueue  int64
-	// tokens are those that there were at the time filled. Below 0 they belong to connections that
-	// wait.
+	// tokens is the number of tokens at the time filled. It is negative while connections wait,
+	// because they have taken their tokens in advance.
 	tokens float64
 	filled time.Time
 	counts establishmentCounts
 }
 
-// establishmentCounts are figures of serverStatus.
+// establishmentCounts are the counters that serverStatus shows.
 type establishmentCounts struct {
 	attempted, admitted, rejected, exempted int64
 	queued, unqueued                        int64
@@ -39,18 +39,18 @@ func NewEstablishment() *Establishment {
 	return &Establishment{perSecond: math.MaxFloat64, burst: math.MaxFloat64, tokens: math.MaxFloat64}
 }
 
-// Enabled reports whether connections are limited at all.
+// Enabled reports whether the rate of connections is limited.
 func (e *Establishment) Enabled() bool { return e.enabled.Load() }
 
-// Exempt counts a connection that is not limited.
+// Exempt counts a connection that the limit does not apply to.
 func (e *Establishment) Exempt() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.counts.exempted++
 }
 
-// Admit returns how long a new connection has to wait. It reports false where too many wait
-// already. A caller that waits calls Leave afterwards.
+// Admit takes a token for a new connection and returns how long the connection must wait for it. ok
+// is false if too many connections wait already. After a wait the caller must call Leave.
 func (e *Establishment) Admit(now time.Time) (wait time.Duration, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -70,7 +70,8 @@ func (e *Establishment) Admit(now time.Time) (wait time.Duration, ok bool) {
 	return wait, true
 }
 
-// Leave ends the wait of a connection, which is established unless it was given up.
+// Leave records the end of a connection's wait. established is false if the connection was closed
+// meanwhile.
 func (e *Establishment) Leave(waited time.Duration, established bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -81,21 +82,21 @@ func (e *Establishment) Leave(waited time.Duration, established bool) {
 	}
 }
 
-// fill adds the tokens of the time that has passed. It needs the lock.
+// fill adds the tokens for the time since the last call. The caller holds the lock.
 func (e *Establishment) fill(now time.Time) {
 	passed := max(0, now.Sub(e.filled)).Seconds()
 	e.filled = now
 	e.tokens = min(e.tokens+passed*e.perSecond, max(1, min(e.perSecond*e.burst, math.MaxFloat64)))
 }
 
-// set changes a limit.
+// set runs change, which changes a limit, under the lock.
 func (e *Establishment) set(change func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	change()
 }
 
-// Params returns the parameters of the limit.
+// Params returns the parameters of the rate limit.
 func (e *Establishment) Params() []param.Param {
 	return []param.Param{
 		param.Bool("ingressConnectionEstablishmentRateLimiterEnabled", false, e.enabled.Store),
@@ -111,7 +112,8 @@ func (e *Establishment) Params() []param.Param {
 	}
 }
 
-// AppendRateLimit appends what serverStatus tells of the limit among the connections.
+// AppendRateLimit appends the field establishmentRateLimit of the section connections of
+// serverStatus.
 func (e *Establishment) AppendRateLimit(b *bsonx.Builder) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -121,8 +123,8 @@ func (e *Establishment) AppendRateLimit(b *bsonx.Builder) {
 	b.End()
 }
 
-// AppendQueue appends what serverStatus tells of the connections that wait. Without a limit the
-// tokens are not counted.
+// AppendQueue appends the section queues of serverStatus. The number of tokens is shown only if the
+// limit is enabled.
 func (e *Establishment) AppendQueue(b *bsonx.Builder, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestEstablishment: as many connections as the burst allows come at once, the queue's wait a token's time each, others are refused.
+// TestEstablishment checks that a burst of connections is admitted at once, that further
+// connections wait one token's time each, and that connections are refused when the queue is full.
 func TestEstablishment(t *testing.T) {
 	t.Parallel()
 	e := NewEstablishment()

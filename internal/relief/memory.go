@@ -2,7 +2,8 @@ package relief
 
 import "github.com/KimMachineGun/automemlimit/memlimit"
 
-// TotalMemory returns the memory in bytes that the process may use, 0 where it is not known.
+// TotalMemory returns the memory in bytes that the process may use: the limit of its control group
+// or the machine's memory. It returns 0 if neither is known.
 func TotalMemory() int64 {
 	if n := GroupMemory(); n > 0 {
 		return n
@@ -10,7 +11,7 @@ func TotalMemory() int64 {
 	return MachineMemory()
 }
 
-// MachineMemory returns the machine's memory in bytes, 0 where it is not known.
+// MachineMemory returns the machine's memory in bytes, or 0 if it is not known.
 func MachineMemory() int64 {
 	n, err := memlimit.FromSystem()
 	if err != nil {
@@ -19,7 +20,8 @@ func MachineMemory() int64 {
 	return int64(n)
 }
 
-// GroupMemory returns the limit of the process's control group in bytes, 0 where it has none below the machine's memory.
+// GroupMemory returns the memory limit of the process's control group in bytes. It returns 0 if
+// there is no limit, or if the limit is not less than the machine's memory.
 func GroupMemory() int64 {
 	n, err := memlimit.FromCgroup()
 	if err != nil || n == 0 || n >= 1<<60 {
@@ -31,6 +33,5 @@ func GroupMemory() int64 {
 	return int64(n)
 }
 
-// AvailableMemory returns the memory in bytes that the process may use: its control group's limit, else the machine's
-// memory, else 0.
+// AvailableMemory is TotalMemory.
 func AvailableMemory() int64 { return TotalMemory() }

@@ -17,27 +17,28 @@ import (
 )
 
 const (
-	// reliefInterval is the time between two checks near the memory limit, calmInterval the time
-	// far from it. A timer that is due soon makes it more expensive for the process to wait for a
-	// message.
+	// reliefInterval is the time between two checks near the memory limit, and calmInterval far
+	// from it. Checks are rare far from the limit, because a timer that fires soon makes waiting
+	// for messages more expensive.
 	reliefInterval = 20 * time.Millisecond
 	calmInterval   = 200 * time.Millisecond
-	// allocationRate is the most that a processor allocates, in bytes per second.
+	// allocationRate is the highest assumed rate at which one processor allocates, in bytes per
+	// second.
 	allocationRate = 1 << 30
-	// reliefAge is how long an operation runs, at least, before it is ended for want of memory.
+	// reliefAge is the age from which an operation may be ended to free memory.
 	reliefAge = 20 * time.Millisecond
-	// Go's memory comes near to its limit before each collection: what exceeds it by this part of
-	// it is not garbage.
+	// The memory of the Go runtime regularly comes near its limit before a collection. Only if it
+	// exceeds the limit by one third (1/reliefMargin), the excess is not garbage.
 	reliefMargin = 3
-	// The collector's limit follows the data when they have changed by this part of the process's
-	// memory.
+	// The collector's limit is adjusted when the size of the data has changed by this fraction
+	// (1/collectorStep) of the process's memory.
 	collectorStep = 16
-	// Large messages wait while less than this part of the memory is free.
+	// Large messages wait while less than this fraction (1/pressShare) of the memory is free.
 	pressShare = 4
 )
 
-// unrelieved are the commands that are never ended for want of memory: they hold none, and some of
-// them free it.
+// unrelieved are the commands that are never ended to free memory. They hold little memory, and
+// some of them free memory.
 var unrelieved = map[string]bool{
 	"ping": true, "hello": true, "isMaster": true, "ismaster": true, "killOp": true,
 	"killCursors": true, "endSessions": true,
@@ -48,8 +49,8 @@ var unrelieved = map[string]bool{
 
 var errRelief = mongoerr.New(mongoerr.ExceededMemoryLimit, "operation was interrupted because the server has no memory left")
 
-// Relief ends operations and idle cursors if the server has no memory left. It is safe for
-// concurrent use; the first fields are set before its first use.
+// Relief ends operations and closes idle cursors if the server runs out of memory. It is safe for
+// concurrent use. The fields of the first block are set before its first use.
 type Relief struct {
 	Memory  *memory.Budget
 	Ops     *session.Ops
@@ -57,26 +58,28 @@ type Relief struct {
 	Clock   clock.Clock
 	Logger  *slog.Logger
 
-	// Operations and IdleCursors count what was ended.
+	// Operations and IdleCursors count the operations and the cursors that were ended.
 	Operations, IdleCursors atomic.Int64
 
-	overload atomic.Int64 // the bytes of Go's memory above the amount that lets large messages in
+	overload atomic.Int64 // bytes of live memory over the amount up to which large messages are admitted
 }
 
 // Limits are the limits that Run enforces.
 type Limits struct {
-	// Process is how much memory Go may take beside the data of a store in memory.
+	// Process is the largest memory of the Go runtime in bytes, without the data of an in-memory
+	// store.
 	Process int64
-	// Data returns what these take; nil is nothing.
+	// Data returns the size of that data in bytes. A nil Data returns 0.
 	Data func() int64
 	// Beside returns how many bytes storage takes above its budget while it writes large
 	// documents. No operation is ended for them. A nil Beside returns 0.
 	Beside func() int64
-	// Collector, unless nil, is told the sum whenever it has changed by much.
+	// Collector, if not nil, is called with the new limit (Process and data, in bytes) whenever the
+	// size of the data has changed much.
 	Collector func(bytes int64)
 }
 
-// data returns what the data take, and tells the collector.
+// data returns the size of the data, and calls Collector if it has changed much since told.
 func (l *Limits) data(told *int64) int64 {
 	if l.Data == nil {
 		return 0
@@ -96,9 +99,9 @@ func (l *Limits) beside() int64 {
 	return l.Beside()
 }
 
-// Run runs until ctx ends. While Go's memory exceeds its limit in spite of garbage collection, it
-// ends operations. The budget of requests counts what is worth counting, and not every value that
-// an expression makes.
+// Run checks the memory until ctx ends. While the memory of the Go runtime is over the limit in
+// spite of garbage collection, it closes idle cursors and ends operations. Run is needed because
+// the memory budget of requests does not count every small value.
 func (r *Relief) Run(ctx context.Context, limits Limits) {
 	limit, told, most := limits.Process, int64(0), containerMost()
 	due, timer := clock.NewTimer(r.Clock, calmInterval)
@@ -130,8 +133,8 @@ func (r *Relief) Run(ctx context.Context, limits Limits) {
 	}
 }
 
-// containerMost returns how much a process in a container may take before its operations are ended,
-// whatever its budget.
+// containerMost returns the memory at which operations of a process in a container are ended,
+// whatever its limit is: 7/8 of the control group's limit. Otherwise it returns the largest number.
 func containerMost() int64 {
 	if n := GroupMemory(); n > 0 {
 		return n / 8 * 7
@@ -147,7 +150,8 @@ func untilCheck(free int64) time.Duration {
 	return min(max(wait, reliefInterval), calmInterval)
 }
 
-// relieve ends the older half of the operations that have run for a while and do not only wait.
+// relieve ends the older half of the operations that are at least reliefAge old and that may hold
+// memory.
 func (r *Relief) relieve() {
 	var running []session.Snapshot
 	now := r.Clock.Now()
@@ -167,9 +171,11 @@ func (r *Relief) relieve() {
 	}
 }
 
-// goMemory returns what Go's memory limit counts: all that is mapped and was not given back.
+// goMemory returns the memory that the Go runtime's memory limit counts: all mapped memory that was
+// not returned to the operating system.
 //
-// live is what the last collection found alive. If nothing has been allocated since, it is old.
+// live is the size of the objects that the last collection found alive, or of all objects if that
+// is less.
 func goMemory() (used, live int64) {
 	sample := []metrics.Sample{
 		{Name: "/memory/classes/total:bytes"},

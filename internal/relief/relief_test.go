@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestUntilCheck computes the wait before the next check of the memory. All processors together
-// need as long to allocate the free memory, within the bounds of the wait.
+// TestUntilCheck checks the wait before the next check of the memory: the time in which all
+// processors together could allocate the free memory, within bounds.
 func TestUntilCheck(t *testing.T) {
 	second := allocationRate * int64(runtime.GOMAXPROCS(0)) // the bytes that are allocated in a second
 	for _, c := range []struct {

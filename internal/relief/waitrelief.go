@@ -6,38 +6,40 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// Messages wait for their share of the memory while those who have it can be expected to give it
-// back. Patience is counted in looks, of which there are AwaitLooks a second.
+// Messages wait for their share of the memory as long as other requests can be expected to free
+// some. The limits below are counts of looks; there are LooksPerSecond looks per second.
 const (
 	LooksPerSecond = 20
-	// awaitMost is how long a message waits at most.
+	// awaitMost is the number of looks after which a message stops waiting.
 	awaitMost = 120 * LooksPerSecond
-	// awaitIdle is how long it waits while nobody runs who could give memory back.
+	// awaitIdle is the number of looks after which a message stops waiting if no operation runs
+	// that could free memory.
 	awaitIdle = 10 * LooksPerSecond
-	// idleCursorsAfter is when idle cursors are ended for those who wait and nobody runs,
-	// busyCursorsAfter when they are although somebody runs. It is tried again after awaitRetry.
+	// idleCursorsAfter is the number of looks after which idle cursors are closed for waiting
+	// messages if no operation runs, busyCursorsAfter if operations run. Closing is tried again
+	// every awaitRetry looks.
 	idleCursorsAfter = 2 * LooksPerSecond
 	busyCursorsAfter = 10 * LooksPerSecond
 	awaitRetry       = LooksPerSecond
 )
 
-// Watch frees memory for the messages that wait for it. One goroutine uses it, from the first
-// message that waits until no message waits.
+// Watch frees memory for waiting messages. One goroutine uses it while at least one message waits.
 type Watch struct {
 	relief  *Relief
 	granted int64
-	running map[int64]bool // the operations that ran at the last look
-	still   int            // looks since a share was granted
-	idle    int            // looks since a share was granted or something ran
+	running map[int64]bool // ids of the operations that ran at the last look
+	still   int            // looks since a message last got its share
+	idle    int            // looks since a message last got its share or an operation ran
 }
 
-// Watch returns a new MemoryWatch.
+// Watch returns a new Watch.
 func (r *Relief) Watch() *Watch {
 	return &Watch{relief: r, granted: r.Memory.Queue().Granted}
 }
 
-// Look reports whether memory is expected: a message was admitted since the last look, or an
-// operation runs that may hold memory. If no message is admitted for long, Look ends idle cursors.
+// Look reports whether memory is expected to become free: a message was admitted since the last
+// look, or an operation runs that may hold memory. If this takes too long, Look closes idle
+// cursors.
 func (w *Watch) Look() (expected bool) {
 	s := w.relief
 	q := s.Memory.Queue()
@@ -58,7 +60,7 @@ func (w *Watch) Look() (expected bool) {
 			missing = max(missing, s.overload.Load()+q.First)
 		}
 		if s.endIdleCursors(missing) && q.Pressed {
-			runtime.GC() // the pressure is what a collection finds alive
+			runtime.GC() // the pressure depends on the memory that the last collection found alive
 		}
 	}
 	return moved || busy
@@ -66,7 +68,7 @@ func (w *Watch) Look() (expected bool) {
 
 func due(looks, after int) bool { return looks >= after && (looks-after)%awaitRetry == 0 }
 
-// busy reports whether an operation runs that ran at the last look, too.
+// busy reports whether an operation runs that already ran at the last look.
 func (w *Watch) busy() bool {
 	now, busy := make(map[int64]bool), false
 	w.relief.Ops.Each(func(op *session.Op) {
@@ -79,16 +81,17 @@ func (w *Watch) busy() bool {
 	return busy
 }
 
-// mayHoldMemory reports whether an operation runs, does not only wait, and may hold memory.
+// mayHoldMemory reports whether an operation may hold memory: it is active and neither killed nor
+// waiting to write, and its command is not in unrelieved.
 func mayHoldMemory(o *session.Snapshot) bool {
 	return o.Active && !o.Killed && !o.Waiting && !unrelieved[string(o.Command.First().Key)]
 }
 
-// Patience is that of one message.
+// Patience counts the looks of one waiting message.
 type Patience struct{ looks, idle int }
 
-// Look counts a look and reports whether the message goes on waiting. expected is what
-// MemoryWatch.Look returned.
+// Look counts a look and reports whether the message continues to wait. expected is the result of
+// Watch.Look.
 func (p *Patience) Look(expected bool) bool {
 	p.looks++
 	p.idle++
@@ -98,8 +101,8 @@ func (p *Patience) Look(expected bool) bool {
 	return p.looks < awaitMost && p.idle < awaitIdle
 }
 
-// endIdleCursors ends idle cursors that take n bytes, if they do. Their next getMore does not find
-// them.
+// endIdleCursors closes idle cursors to free n bytes, and reports whether it closed any. A later
+// getMore on them fails with CursorNotFound. See Cursors.EndIdle.
 func (r *Relief) endIdleCursors(n int64) bool {
 	ended, freed := r.Cursors.EndIdle(n)
 	if ended == 0 {
@@ -110,18 +113,18 @@ func (r *Relief) endIdleCursors(n int64) bool {
 	return true
 }
 
-// collector decides when a collection finds out whether requests still must wait.
+// collector decides when to run a garbage collection to find out whether requests still must wait.
 type collector struct{ looks, pause int }
 
-// A collection comes after staleAfter looks, the next ones after twice as many each, up to
-// staleMost: while nothing runs each finds what the last one found.
+// The first collection comes after staleAfter looks. The number of looks doubles after each
+// collection, up to staleMost, because a collection finds little new while nothing runs.
 const (
 	staleAfter = 10
 	staleMost  = 32 * staleAfter
 )
 
-// due counts a look, and reports whether it is time for a collection. needed says that requests
-// wait for what a collection may find.
+// due counts a look and reports whether it is time for a collection. needed is true if requests
+// wait for memory that a collection may free.
 func (c *collector) due(needed bool) bool {
 	if !needed {
 		*c = collector{}

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// noSource is a source without documents.
+// noSource is a cursor source without documents.
 type noSource struct{}
 
 func (noSource) Next(context.Context) (bsonx.Doc, error) { return nil, nil }
@@ -21,7 +21,7 @@ func (noSource) Save()                                   {}
 func (noSource) Restore(context.Context) error           { return nil }
 func (noSource) Close()                                  {}
 
-// waiterFixture is a server whose memory is held by cursors.
+// waiterFixture is a Relief with a small memory budget, most of which cursors hold.
 type waiterFixture struct {
 	*Relief
 	t *testing.T
@@ -37,7 +37,7 @@ func newWaiterFixture(t *testing.T, limit int64) *waiterFixture {
 	return &waiterFixture{r, t}
 }
 
-// open opens an idle cursor that takes n bytes.
+// open opens an idle cursor that counts n bytes, and returns its id.
 func (f *waiterFixture) open(n int64) int64 {
 	f.t.Helper()
 	id, err := f.Cursors.Register(&session.Cursor{Source: noSource{}, DB: "d", Collection: "c", Compiled: n})
@@ -47,7 +47,7 @@ func (f *waiterFixture) open(n int64) int64 {
 	return id
 }
 
-// isOpen reports whether a getMore finds the cursor.
+// isOpen reports whether a getMore would find the cursor.
 func (f *waiterFixture) isOpen(id int64) bool {
 	f.t.Helper()
 	c, err := f.Cursors.Pin(id, "d.c", session.Owner{}, nil)
@@ -63,7 +63,8 @@ func (f *waiterFixture) isOpen(id int64) bool {
 	return true
 }
 
-// wait lets a message of n bytes wait.
+// wait starts to wait for n bytes, and returns when the wait has begun. The channel receives the
+// result.
 func (f *waiterFixture) wait(h *memory.Holding, n int64) <-chan error {
 	got := make(chan error, 1)
 	go func() { got <- h.Admit(f.t.Context(), n) }()
@@ -73,14 +74,15 @@ func (f *waiterFixture) wait(h *memory.Holding, n int64) <-chan error {
 	return got
 }
 
-// TestIdleCursorsEndForWaiters lets a message wait while idle cursors have the budget, or the
-// memory of the process. After a while those are ended that take most, and no more than needed.
+// TestIdleCursorsEndForWaiters checks that idle cursors are closed for a waiting message, after
+// some time. It closes the largest first, and no more than needed. The cursors hold either the
+// budget or the memory of the process.
 func TestIdleCursorsEndForWaiters(t *testing.T) {
 	t.Parallel()
 	const limit = 64 << 20
 	for name, c := range map[string]struct {
 		pressed bool
-		busy    int // looks at which something runs
+		busy    int // number of looks at which an operation runs
 		after   int
 	}{
 		"the budget":               {after: idleCursorsAfter},
@@ -113,14 +115,14 @@ func TestIdleCursorsEndForWaiters(t *testing.T) {
 				}
 				w.Look()
 			}
-			// The first look cannot know whether the operation is a long one.
+			// The first look cannot know whether the operation is long.
 			if looks < c.after || looks > c.after+2 {
 				t.Errorf("a cursor was ended after %d looks, not %d", looks, c.after)
 			}
 			if !f.isOpen(large) || !f.isOpen(small) {
 				t.Error("more was ended than needed")
 			}
-			f.Memory.Press(false) // as a collection would find
+			f.Memory.Press(false) // as a collection would do
 			if err := <-got; err != nil {
 				t.Error(err)
 			}
@@ -132,7 +134,8 @@ func TestIdleCursorsEndForWaiters(t *testing.T) {
 	}
 }
 
-// TestIdleCursorsStayWhereTheyDoNotHelp keeps cursors that have less than what is missing.
+// TestIdleCursorsStayWhereTheyDoNotHelp checks that cursors stay open if closing all of them would
+// not free enough memory.
 func TestIdleCursorsStayWhereTheyDoNotHelp(t *testing.T) {
 	t.Parallel()
 	f := newWaiterFixture(t, 64<<20)
@@ -158,7 +161,8 @@ func TestIdleCursorsStayWhereTheyDoNotHelp(t *testing.T) {
 	h.Release()
 }
 
-// TestPatience waits as long as memory is expected, but not for ever.
+// TestPatience checks that a message waits as long as memory is expected to become free, but not
+// longer than awaitMost.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	for expectedEvery, want := range map[int]int{1: awaitMost, awaitIdle - 1: awaitMost, 1 << 20: awaitIdle} {
@@ -172,8 +176,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestCollectionsBecomeRare counts the collections of a server that has no memory for those who
-// wait.
+// TestCollectionsBecomeRare checks that collections become rare while requests wait for memory that
+// does not become free.
 func TestCollectionsBecomeRare(t *testing.T) {
 	t.Parallel()
 	var c collector
