@@ -12,69 +12,70 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// Points are switches by which drivers' tests make commands fail. Without test commands they are
-// never on.
+// Points holds the fail points of a server. Without test commands they are never on.
 type Points struct {
 	active atomic.Int32
 	mu     sync.Mutex
 	points map[string]*Point
-	// counts says how often fail points fired that are off now.
+	// counts says how often fail points have fired that are off now.
 	counts map[string]int64
-	// changed is closed when one fires; nil where nobody waits for that.
+	// changed is closed when a fail point fires. It is nil if nobody waits for that.
 	changed chan struct{}
 }
 
-// Point is one switch.
+// Point is one fail point.
 type Point struct {
 	AlwaysOn bool
-	Times    int64 // how often it still fires unless it is always on
-	Skip     int64 // how often it does not fire first
-	// Chance, if not 0, is the probability with which a point that is always on fires.
+	Times    int64 // how often it fires before it turns itself off; unused if AlwaysOn
+	Skip     int64 // how often it is skipped before it fires
+	// Chance is the probability with which a point with AlwaysOn fires. 0 means that it always
+	// fires.
 	Chance float64
 	Data   Data
 
 	entered int64
 }
 
-// Data says what a point does.
+// Data are the parameters of a fail point.
 type Data struct {
-	// Commands are the commands that failCommand fails.
+	// Commands are the names of the commands that failCommand applies to.
 	Commands     map[string]bool
 	ErrorCode    int32
 	HasErrorCode bool
 	Labels       []string
-	Close        bool          // the connection is closed
-	Block        time.Duration // the command waits first
-	AppName      string        // only commands of this application; empty for all
+	Close        bool          // close the connection
+	Block        time.Duration // how long the command waits before it continues
+	AppName      string        // apply only to commands of this application; empty for all
 	WCError      bsonx.Doc
-	Namespace    string // only commands on this namespace; empty for all
+	Namespace    string // apply only to commands on this namespace; empty for all
 
-	// KeepsConnection says that onPrimaryTransactionalWrite leaves the connection open.
+	// KeepsConnection keeps the connection open when onPrimaryTransactionalWrite fires.
 	KeepsConnection bool
-	// BeforeCommit is the error of onPrimaryTransactionalWrite.
+	// BeforeCommit is the error code with which onPrimaryTransactionalWrite fails a statement.
 	BeforeCommit mongoerr.Code
 }
 
-// Failure is what a fail point does to a reply beside failing the command.
+// Failure describes how a fail point changes a reply, in addition to an error.
 type Failure struct {
 	CloseConn bool
 	WCError   bsonx.Doc
 	Labels    []string
 }
 
-// Call is a command that failCommand may fail.
+// Call is a command to which fail points apply.
 type Call interface {
-	// Names returns the command's name, and the name by which it was sent.
+	// Names returns the command's name, and the name that the client sent.
 	Names() (command, sent string)
 	// AppName returns the name of the client's application.
 	AppName() string
-	// Namespace returns the namespace that the command names.
+	// Namespace returns the namespace of the command.
 	Namespace() string
 	// Operation returns the running operation.
 	Operation() *session.Op
-	// Clock returns the clock by which a command waits.
+	// Clock returns the clock for the time that the command is blocked.
 	Clock() clock.Clock
-	// LimitBlock limits the time of a command that is blocked for d by the command's maxTimeMS.
+	// LimitBlock applies the command's maxTimeMS to its operation before the command is blocked for
+	// d.
 	LimitBlock(d time.Duration)
 }
 
@@ -82,22 +83,22 @@ const codeConnectionClosed = mongoerr.Code(50985)
 
 const (
 	failCommand = "failCommand"
-	// failWrite makes the statements of retryable writes fail: their connection, or before they are
-	// committed.
+	// failWrite affects statements of retryable writes: it closes the connection, or makes the
+	// statement fail before its commit.
 	failWrite = "onPrimaryTransactionalWrite"
-	// failGetMore makes getMores fail when they have their cursor.
+	// failGetMore makes a getMore fail after it has found its cursor.
 	failGetMore = "failGetMoreAfterCursorCheckout"
-	// DisableOptimization switches the optimiser of pipelines off.
+	// DisableOptimization turns the optimiser of pipelines off.
 	DisableOptimization = "disablePipelineOptimization"
-	// alwaysTimeOut makes commands with maxTimeMS fail, neverTimeOut lets them take longer.
+	// alwaysTimeOut makes commands with maxTimeMS fail. neverTimeOut ignores maxTimeMS.
 	alwaysTimeOut = "maxTimeAlwaysTimeOut"
 	neverTimeOut  = "maxTimeNeverTimeOut"
 )
 
-// Names are the fail points that there are.
+// Names are the names of all fail points.
 var Names = []string{failCommand, failWrite, failGetMore, DisableOptimization, alwaysTimeOut, neverTimeOut}
 
-// IsOn reports whether a fail point without data is on, and counts it.
+// IsOn reports whether a fail point without parameters fires, and counts that.
 func (f *Points) IsOn(name string) bool {
 	if !f.Active() {
 		return false
@@ -107,7 +108,7 @@ func (f *Points) IsOn(name string) bool {
 	return f.fires(name)
 }
 
-// fires counts down a fail point and reports whether it fires. It needs the lock.
+// fires reports whether a fail point fires, and counts that. The caller holds the lock.
 func (f *Points) fires(name string) bool {
 	p := f.points[name]
 	if p == nil {
@@ -136,7 +137,8 @@ func (f *Points) fires(name string) bool {
 // Active reports whether any point is on.
 func (f *Points) Active() bool { return f.active.Load() != 0 }
 
-// Match applies the failCommand fail point to a command. c is not called while no point is on.
+// Match applies the fail point failCommand to a command. It does not call c while no fail point is
+// on.
 func (f *Points) Match(c Call) (Failure, error) {
 	if !f.Active() {
 		return Failure{}, nil
@@ -165,7 +167,7 @@ func (f *Points) Match(c Call) (Failure, error) {
 	return Failure{WCError: data.WCError, Labels: data.Labels}, nil
 }
 
-// take reports whether failCommand fires for a command, and counts it.
+// take reports whether failCommand fires for a command, and counts that.
 func (f *Points) take(c Call) (Data, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -185,8 +187,9 @@ func (f *Points) take(c Call) (Data, bool) {
 	return *d, f.fires(failCommand)
 }
 
-// Write applies onPrimaryTransactionalWrite to a statement of a retryable write that is about to
-// commit. lost says that the connection is closed, and code, if not 0, that the statement fails.
+// Write applies onPrimaryTransactionalWrite to a statement of a retryable write before its commit.
+// If lost is true, the connection must be closed. If code is not 0, the statement must fail with
+// it.
 func (f *Points) Write() (lost bool, code mongoerr.Code) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -197,7 +200,7 @@ func (f *Points) Write() (lost bool, code mongoerr.Code) {
 	return !p.Data.KeepsConnection, p.Data.BeforeCommit
 }
 
-// GetMore applies failGetMoreAfterCursorCheckout. lost says that the connection is closed.
+// GetMore applies failGetMoreAfterCursorCheckout. If lost is true, the connection must be closed.
 func (f *Points) GetMore() (lost bool, err error) {
 	if !f.Active() {
 		return false, nil
@@ -214,7 +217,7 @@ func (f *Points) GetMore() (lost bool, err error) {
 	return p.Data.Close, err
 }
 
-// remove needs the lock.
+// remove turns a fail point off. The caller holds the lock.
 func (f *Points) remove(name string) {
 	if p, ok := f.points[name]; ok {
 		if f.counts == nil {
@@ -226,7 +229,8 @@ func (f *Points) remove(name string) {
 	}
 }
 
-// Set puts a fail point on, or off if p is nil. It returns how often it has fired before.
+// Set turns a fail point on, or off if p is nil. It returns how often the fail point has fired so
+// far.
 func (f *Points) Set(name string, p *Point) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -242,8 +246,8 @@ func (f *Points) Set(name string, p *Point) int64 {
 	return f.counts[name]
 }
 
-// Entered returns how often a fail point has fired, and a channel that is closed when one fires
-// next.
+// Entered returns how often a fail point has fired, and a channel that is closed when the next fail
+// point fires.
 func (f *Points) Entered(name string) (int64, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -257,7 +261,8 @@ func (f *Points) Entered(name string) (int64, <-chan struct{}) {
 	return n, f.changed
 }
 
-// TimeLimit applies the fail points of maxTimeMS, and reports whether the command's limit counts.
+// TimeLimit applies the fail points about maxTimeMS. It returns false if the command's time limit
+// must be ignored.
 func (f *Points) TimeLimit() (counts bool, err error) {
 	switch {
 	case !f.Active():

@@ -1,7 +1,7 @@
-// Package param has the server parameters that getParameter and setParameter read and change.
+// Package param implements the server parameters that getParameter reads and setParameter changes.
 //
 // A Param is a name with a getter and, if it can change at run time, a setter. Params is the
-// registry of all parameters. Int, Double, Bool and Enum return parameters that hold a value, check
-// each new one as MongoDB does, and tell their owner. The package knows neither the server nor the
-// commands: whoever owns a setting registers its parameter.
+// registry of all parameters. Int, Double, Bool and Enum return parameters that hold a value. They
+// check each new value as MongoDB does, and call a function with it. The package knows neither the
+// server nor the commands: the package that owns a setting registers its parameter.
 package param

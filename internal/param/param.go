@@ -15,9 +15,9 @@ type Param struct {
 	Name string
 	// Get returns the current value.
 	Get func() bsonx.Value
-	// Set changes it at run time; nil for a parameter that cannot be.
+	// Set changes the value at run time. It is nil if the parameter cannot be changed at run time.
 	Set func(v bsonx.Value) error
-	// TestOnly parameters exist only with test commands.
+	// TestOnly parameters exist only if test commands are enabled.
 	TestOnly bool
 }
 
@@ -30,7 +30,7 @@ type Params struct {
 // NewParams returns an empty registry.
 func NewParams() *Params { return &Params{m: make(map[string]Param)} }
 
-// Add registers parameters; one of the same name is replaced.
+// Add registers parameters. A parameter replaces an earlier one of the same name.
 func (p *Params) Add(params ...Param) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,7 +39,7 @@ func (p *Params) Add(params ...Param) {
 	}
 }
 
-// Lookup returns the parameter with a name.
+// Lookup returns the parameter with a name. ok is false if it does not exist.
 func (p *Params) Lookup(name string) (Param, bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -47,7 +47,7 @@ func (p *Params) Lookup(name string) (Param, bool) {
 	return param, ok
 }
 
-// Names returns the names of all parameters, in order.
+// Names returns the names of all parameters, sorted.
 func (p *Params) Names() []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -59,13 +59,13 @@ func (p *Params) Names() []string {
 	return out
 }
 
-// Constant returns a parameter that only tells a value.
+// Constant returns a parameter whose value cannot be changed.
 func Constant(name string, v bsonx.Value) Param {
 	return Param{Name: name, Get: func() bsonx.Value { return v }}
 }
 
-// heldParam returns a parameter that holds a value. parse judges a new one, and changed is called
-// with it.
+// heldParam returns a parameter that holds a value. parse checks and converts a new value, show
+// converts it back, and changed is called with it.
 func heldParam[T any](name string, value T, parse func(bsonx.Value) (T, error),
 	show func(T) bsonx.Value, changed func(T),
 ) Param {
@@ -90,7 +90,7 @@ func notCoerced(name, kind string) error {
 	return mongoerr.New(mongoerr.BadValue, "Failed validating %s: Unable to coerce value to %s", name, kind)
 }
 
-// Coerced converts the value of a parameter to a whole number. Booleans count as 0 and 1.
+// Coerced converts the value of a parameter to an integer. Booleans count as 0 and 1.
 func Coerced(name string, v bsonx.Value) (int64, error) {
 	x, number := v.AsFloat64()
 	switch {
@@ -105,7 +105,8 @@ func Coerced(name string, v bsonx.Value) (int64, error) {
 	return bsonx.SaturatingInt64(v), nil
 }
 
-// Int returns a parameter that holds a whole number in [min, max] and calls changed when it is set.
+// Int returns a parameter that holds an integer in [min, max]. It calls changed when the parameter
+// is set.
 func Int(name string, value, min, max int64, changed func(int64)) Param {
 	parse := func(v bsonx.Value) (int64, error) {
 		n, err := Coerced(name, v)
@@ -122,7 +123,8 @@ func Int(name string, value, min, max int64, changed func(int64)) Param {
 	return heldParam(name, value, parse, bsonx.Int64, changed)
 }
 
-// Double returns a parameter that holds a number of at least min and calls changed when it is set.
+// Double returns a parameter that holds a number of at least min. It calls changed when the
+// parameter is set.
 func Double(name string, value, min float64, changed func(float64)) Param {
 	parse := func(v bsonx.Value) (float64, error) {
 		x, _ := v.AsFloat64()
@@ -137,14 +139,14 @@ func Double(name string, value, min float64, changed func(float64)) Param {
 	return heldParam(name, value, parse, bsonx.Double, changed)
 }
 
-// Bool returns a parameter that is on or off and calls changed when it is set. As in
-// MongoDB, every value is one or the other.
+// Bool returns a parameter that is true or false. It calls changed when the parameter is set. As in
+// MongoDB, it accepts values of every type.
 func Bool(name string, value bool, changed func(bool)) Param {
 	parse := func(v bsonx.Value) (bool, error) { return v.Truthy(), nil }
 	return heldParam(name, value, parse, bsonx.Bool, changed)
 }
 
-// Enum returns a parameter that holds one of the values. At the start it holds the first.
+// Enum returns a parameter that holds one of the values. Its first value is the default.
 func Enum(name string, values ...string) Param {
 	parse := func(v bsonx.Value) (string, error) {
 		var text string
@@ -165,7 +167,7 @@ func Enum(name string, values ...string) Param {
 	return heldParam(name, values[0], parse, bsonx.String, func(string) {})
 }
 
-// Append appends the parameter to a reply of getParameter.
+// Append appends the parameter to a reply of getParameter. details is its argument showDetails.
 func (p *Param) Append(reply *bsonx.Builder, details bool) {
 	if !details {
 		reply.Value(p.Name, p.Get())
