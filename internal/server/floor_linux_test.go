@@ -27,11 +27,11 @@ import (
 // number of connections and a duration.
 const pingClientEnv = "SHEAF_PING_CLIENT"
 
-// TestMain fails if a goroutine is left when all tests have ended.
+// TestMain fails if a goroutine still runs when all tests have ended.
 func TestMain(m *testing.M) {
 	task := os.Getenv(pingClientEnv)
 	if task == "" {
-		goleak.VerifyTestMain(m) // it ends the program
+		goleak.VerifyTestMain(m) // exits
 	}
 	if err := pingClient(task); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// DefaultMaxConnections is the default of mongod, too.
+	// DefaultMaxConnections is the default connection limit. It is the same as in mongod.
 	DefaultMaxConnections = 1_000_000
-	// DefaultReapInterval is the interval at which idle cursors and sessions are ended.
+	// DefaultReapInterval is the default interval at which idle cursors, sessions and transactions
+	// are ended.
 	DefaultReapInterval = 4 * time.Second
 	// interruptGrace is how long interrupted commands may take to end.
 	interruptGrace = 2 * time.Second
@@ -66,7 +67,7 @@ type Server struct {
 	refused   refusals
 	running   sync.WaitGroup // connections and monitors
 	watcher   watcher
-	queue     queue // of messages that wait for memory
+	queue     queue // messages that wait for memory
 }
 
 // New returns a running server without listeners.
@@ -301,7 +302,8 @@ func (s *Server) monitor() {
 	}
 }
 
-// reachedBy returns the address at which the client of a connection reaches the server.
+// reachedBy returns the address of the server that the client has connected to, or
+// Options.Advertise.
 func (s *Server) reachedBy(nc net.Conn) string {
 	if _, ok := nc.LocalAddr().(*net.TCPAddr); ok && s.opts.Advertise != "" {
 		return s.opts.Advertise

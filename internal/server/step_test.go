@@ -62,7 +62,8 @@ func newMemberServer(tb testing.TB) *Server {
 	return srv
 }
 
-// newCannedConn returns a connection that is not served.
+// newCannedConn returns a connection that no goroutine serves yet. Its client sends message times
+// times.
 func newCannedConn(srv *Server, message []byte, times int) *conn {
 	nc := &cannedConn{message: message, left: times}
 	c := &conn{srv: srv, nc: nc, buf: make([]byte, idleBuffer), request: srv.service.Memory.Hold()}

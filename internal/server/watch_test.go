@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// writeTime is how long a command runs that the watcher sees.
+// writeTime is the duration of a command that is long enough for the watcher to see it.
 const writeTime = 40 * watchInterval
 
 // waiter is a command that runs until its context ends, or for limit, and reports how it ended.
@@ -124,8 +124,8 @@ func TestDisconnectIsNoticedSoon(t *testing.T) {
 	}
 }
 
-// TestDisconnectLeavesWritesAlone has a write that continues, and one that the client sent before
-// it left.
+// TestDisconnectLeavesWritesAlone checks that a running write continues after its client has left,
+// and that a write which the client sent before it left still runs.
 func TestDisconnectLeavesWritesAlone(t *testing.T) {
 	t.Parallel()
 	w := newWaiter()
@@ -176,7 +176,8 @@ func TestRequestsDuringACommand(t *testing.T) {
 	c.ping()
 }
 
-// TestShutdownWhileWatched ends a server with a command that is watched.
+// TestShutdownWhileWatched shuts a server down while the watcher reads from the connection of a
+// running command.
 func TestShutdownWhileWatched(t *testing.T) {
 	t.Parallel()
 	w := newWaiter()

@@ -46,8 +46,8 @@ type Op struct {
 	// looked means that the operation has checked whether it has ended.
 	looked atomic.Bool
 
-	// Stamp is the greatest stamp of the operation's commits, 0 where none had one: the client
-	// learns it as the time of its operation. Only the operation's own goroutine may use it.
+	// Stamp is the greatest stamp of the operation's commits, or 0 if it has not committed. The
+	// client gets it as operationTime. Only the operation's own goroutine may use it.
 	Stamp storage.Stamp
 
 	// Memory counts the memory of the operation in the server's budget.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestDoneAfterFinish calls Done after the operation has ended, as a derived context may. The next
-// operation of the connection must have a channel of its own.
+// TestDoneAfterFinish calls Done after the operation has ended, as a derived context may do. The
+// next operation of the connection must have a new channel.
 func TestDoneAfterFinish(t *testing.T) {
 	t.Parallel()
 	var op Op

@@ -83,8 +83,8 @@ func TestCursorLife(t *testing.T) {
 	}
 }
 
-// TestEndIdle ends the idle cursors that take the most memory, and ends none if all together take
-// too little.
+// TestEndIdle checks that EndIdle closes the idle cursors with the most memory, and closes no
+// cursor if all of them together hold too little.
 func TestEndIdle(t *testing.T) {
 	t.Parallel()
 	r := NewCursors(newClock())
@@ -370,7 +370,7 @@ func TestOpsList(t *testing.T) {
 	}
 }
 
-// jumpy is a computer whose wall clock is set. Its monotonic clock is right.
+// jumpy is a clock whose wall time is wrong and whose monotonic time is right.
 type jumpy struct {
 	start  time.Time
 	passed time.Duration

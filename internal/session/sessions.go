@@ -19,7 +19,7 @@ import (
 const (
 	// Timeout is how long a session lives after its last use.
 	Timeout = 30 * time.Minute
-	// sessionBytes is what a session with a transaction number takes, with its share of the
+	// sessionBytes is the memory of a session with a transaction number, including its share of the
 	// registry.
 	sessionBytes = 512
 	// memoryShare is the fraction of the requests' memory that sessions may take: one quarter.

@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// work counts how often it was aborted.
+// work counts how often it is aborted.
 type work struct{ aborts int }
 
 func (w *work) Abort() { w.aborts++ }
@@ -65,7 +65,7 @@ func (m *machine) run(line string) (string, error) {
 	return m.use(verb, number)
 }
 
-// use does the work of a command between CheckOut and CheckIn.
+// use runs the part of a command between CheckOut and CheckIn.
 func (m *machine) use(verb string, number int64) (string, error) {
 	switch verb {
 	case "retryable":
@@ -220,8 +220,8 @@ func (m *machine) step(t *testing.T, fn func()) {
 	fn()
 }
 
-// TestEndedWhileInUse ends a session while an operation has it checked out. Meanwhile no other
-// session with the same id can be checked out.
+// TestEndedWhileInUse ends a session while an operation has it checked out. Until it is checked in,
+// a new session with the same id must not be checked out.
 func TestEndedWhileInUse(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	registry, sessions := NewTransactions(), NewSessions(clock.Fixed(now), 0)

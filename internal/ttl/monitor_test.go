@@ -70,7 +70,7 @@ func (f *fixture) insert(docs ...bsonx.Doc) {
 	}
 }
 
-// ids returns the remaining _ids.
+// ids returns the _ids of the remaining documents, sorted.
 func (f *fixture) ids() string {
 	f.Helper()
 	snap := f.store.Engine().NewSnapshot()
@@ -104,7 +104,8 @@ func spec(key bsonx.Doc, more ...any) bsonx.Doc {
 	return bsonx.NewDoc(append([]any{"v", 2, "key", key, "name", "ttl"}, more...)...)
 }
 
-// documents are dated around 100 seconds before now, in all forms.
+// documents returns documents with dates around 100 seconds before now, and with values that are
+// not dates.
 func documents() []bsonx.Doc {
 	return []bsonx.Doc{
 		bsonx.NewDoc("_id", 1, "at", ago(101), "keep", false),
@@ -166,7 +167,7 @@ func TestSubdocuments(t *testing.T) {
 	f.pass("2")
 }
 
-// TestClustered makes the documents of a clustered collection expire by their _id.
+// TestClustered checks that documents of a clustered collection expire by their _id.
 func TestClustered(t *testing.T) {
 	t.Parallel()
 	clustered := bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_", "unique", true)
@@ -176,7 +177,8 @@ func TestClustered(t *testing.T) {
 	f.pass("1 " + bsonx.FormatShell(ago(99)))
 }
 
-// TestChangedRule changes the rule between two passes, as collMod does, and drops it.
+// TestChangedRule checks that the monitor uses the current rule: it changes the rule as collMod
+// does, and drops it.
 func TestChangedRule(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -198,7 +200,8 @@ func TestChangedRule(t *testing.T) {
 	f.pass("3 4")
 }
 
-// TestMany removes more than a batch, by an index with several entries per document.
+// TestMany checks that a pass removes more than a batch, by an index with several entries per
+// document.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -246,7 +249,8 @@ func TestHeldRecord(t *testing.T) {
 	f.pass("1")
 }
 
-// TestTurns removes the documents of several targets in turns that are shorter than a target.
+// TestTurns checks that the documents of several targets are removed in turns that are shorter than
+// a target.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
@@ -269,7 +273,7 @@ func TestTurns(t *testing.T) {
 	f.pass("2")
 }
 
-// TestRun runs the monitor by itself. A change of its sleep must take effect at once.
+// TestRun checks that Run makes passes, and that a change of the sleep takes effect at once.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)

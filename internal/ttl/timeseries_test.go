@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/ttl"
 )
 
-// newSeriesFixture is newFixture for the buckets of a time-series collection. The buckets of
-// "short" have a rule of their own.
+// newSeriesFixture returns a fixture for the buckets of a time series. An index has another expiry
+// rule for the buckets with the meta value "short".
 func newSeriesFixture(t *testing.T, options ...any) *fixture {
 	t.Helper()
 	spec := bsonx.NewDoc("timeField", "t", "metaField", "m", "granularity", "seconds", "bucketMaxSpanSeconds", 3600)
@@ -29,8 +29,9 @@ func newSeriesFixture(t *testing.T, options ...any) *fixture {
 	return f
 }
 
-// TestSeries removes whole buckets. The rule of the collection applies when the window and the last
-// measurement have expired. The rule of an index applies to some meta values.
+// TestSeries checks that whole buckets are removed. The rule of the collection applies when a
+// bucket's window and last measurement have expired. The rule of an index applies to some meta
+// values.
 func TestSeries(t *testing.T) {
 	f := newSeriesFixture(t, "expireAfterSeconds", int64(8*3600))
 	for _, meta := range []string{"long", "short"} {
@@ -66,8 +67,8 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// TestSparseSeries reaches the few expired buckets after many that have not expired, and then the
-// end.
+// TestSparseSeries checks that a pass finds the few expired buckets after many that have not
+// expired.
 func TestSparseSeries(t *testing.T) {
 	f := newSeriesFixture(t)
 	f.monitor.SetTurn(128)
