@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestConcernsOfPipelines asks for concerns that stages have no use for.
+// TestConcernsOfPipelines checks which read and write concerns the stages of a pipeline refuse.
 func TestConcernsOfPipelines(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")

@@ -11,14 +11,14 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// pipelineOf reads the stages of a pipeline in extended JSON.
+// pipelineOf parses the stages of a pipeline in Extended JSON.
 func pipelineOf(t *testing.T, text string) bson.A {
 	t.Helper()
 	stages, _ := bsonxtest.ParseD(t, `{"v":`+text+`}`)[0].Value.(bson.A)
 	return stages
 }
 
-// lookup returns the value at a path of a document.
+// lookup returns the value at a path in a document.
 func lookup(t *testing.T, doc bson.D, path ...string) bson.RawValue {
 	t.Helper()
 	raw, err := bson.Marshal(doc)
@@ -28,7 +28,8 @@ func lookup(t *testing.T, doc bson.D, path ...string) bson.RawValue {
 	return bson.Raw(raw).Lookup(path...)
 }
 
-// TestPlanCacheStats: an entry tells of which query it came, what its plan is, and how the candidates did.
+// TestPlanCacheStats checks that an entry of $planCacheStats shows the query that created it, its
+// plan, and the results of the candidates.
 func TestPlanCacheStats(t *testing.T) {
 	t.Parallel()
 	c := sheaftest.New(t).Database("d").Collection("c")
@@ -69,7 +70,8 @@ func TestPlanCacheStats(t *testing.T) {
 	}
 }
 
-// TestLatencyStats: reads, writes and other commands on a collection are counted apart.
+// TestLatencyStats checks that $collStats counts reads, writes and other commands on a collection
+// separately.
 func TestLatencyStats(t *testing.T) {
 	t.Parallel()
 	c := sheaftest.New(t).Database("d").Collection("c")
@@ -98,7 +100,7 @@ func TestLatencyStats(t *testing.T) {
 	}
 }
 
-// TestLatencyStatsOfTimeSeries: they are counted, too.
+// TestLatencyStatsOfTimeSeries checks that operations on a time series are counted too.
 func TestLatencyStatsOfTimeSeries(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")
@@ -119,10 +121,11 @@ func TestLatencyStatsOfTimeSeries(t *testing.T) {
 	}
 }
 
-// TestCurrentOpShowsAggregates: a pipeline that runs is listed with its command and its plan.
+// TestCurrentOpShowsAggregates checks that $currentOp shows a running pipeline with its command and
+// its plan.
 func TestCurrentOpShowsAggregates(t *testing.T) {
-	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
-	// it grow.
+	// Not parallel: a JavaScript call is ended when the heap of the process grows by 512 MB, and
+	// other tests would make it grow.
 	client := sheaftest.New(t)
 	c := client.Database("d").Collection("c")
 	insert(t, c, bson.D{{"_id", 1}})

@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestDropIndexesByAmbiguousKey has several indexes with one key pattern: the error counts them and shows the first two.
+// TestDropIndexesByAmbiguousKey drops by a key pattern that several indexes have. The error must
+// have their number and show the first two.
 func TestDropIndexesByAmbiguousKey(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")

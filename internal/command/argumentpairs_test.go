@@ -17,13 +17,14 @@ var (
 	argumentSeed  = flag.Uint64("arguments.seed", 1, "seed of TestArgumentPairs")
 )
 
-// notInPairs lists commands that change the answers of later commands, or that end a server without
-// sessions and users.
+// notInPairs matches commands that change the replies of later commands. It also matches commands
+// that may crash a MongoDB server without sessions and users.
 var notInPairs = regexp.MustCompile(`^(configureFailPoint|authenticate|sasl|logout|.*[sS]ession|fsync|.*Transaction)`)
 
-// TestArgumentPairs gives two random arguments of a command values of random types. No answer is an
-// internal error. With -arguments.uri, the codes are compared with those of a server there, for
-// arguments that both answer alike when they stand alone.
+// TestArgumentPairs gives two random arguments of a command values of random types. No reply may be
+// an internal error. With -arguments.uri, it also runs each command on the server at that URI, and
+// compares the error codes. It skips the comparison if the servers reply differently when one of
+// the arguments is changed alone.
 //
 //	go test ./internal/command -run TestArgumentPairs -arguments.pairs 5000 -arguments.uri mongodb://…
 func TestArgumentPairs(t *testing.T) {
@@ -69,9 +70,9 @@ func TestArgumentPairs(t *testing.T) {
 		}
 		first, second := answerCode(here.run(one, v)), answerCode(here.run(two, w))
 		switch {
-		case first != answerCode(there.run(one, v)) || second != answerCode(there.run(two, w)): // TestArguments compares them
+		case first != answerCode(there.run(one, v)) || second != answerCode(there.run(two, w)): // TestArguments compares these
 		case answerCode(got) == first && answerCode(want) == second || answerCode(got) == second && answerCode(want) == first:
-			// Both are wrong: another one is told first.
+			// Both arguments are wrong, and the servers report a different one first.
 		default:
 			t.Errorf("%s %s, %s %s:\n got %s\nwant %s", one, v.Type, two.Path, w.Type, got, want)
 		}
@@ -80,5 +81,5 @@ func TestArgumentPairs(t *testing.T) {
 
 var answerNumber = regexp.MustCompile(`^[a-z ]*\d*`)
 
-// answerCode returns the kind of an answer and its code.
+// answerCode returns the kind and the code of an answer.
 func answerCode(answer string) string { return answerNumber.FindString(answer) }

@@ -26,12 +26,13 @@ var (
 	argumentsFile = flag.String("arguments.write", "", "file that TestArguments writes its answers to")
 )
 
-// argumentsTable is what MongoDB 8.0 answers. The answers of the commands that a free-standing engine
-// has were recorded from one and compared with the manual of 8.0; the others rest on the manual.
+// argumentsTable has the replies of MongoDB 8.0. For commands that a standalone MongoDB engine has,
+// they were recorded from such an engine and checked against the manual of 8.0. All others follow
+// the manual.
 const argumentsTable = "testdata/arguments.txt"
 
-// TestArguments gives every argument of every command a value of each type of BSON, and compares the
-// answers with argumentsTable. Arguments with the same answers share a block of it.
+// TestArguments gives every argument of every command a value of each BSON type, and compares the
+// replies with argumentsTable. Arguments with the same replies share a block of the table.
 //
 //	go test ./internal/command -run TestArguments -arguments.write testdata/arguments.txt
 //	go test ./internal/command -run TestArguments -arguments.uri mongodb://… -arguments.write /tmp/theirs
@@ -54,11 +55,11 @@ func TestArguments(t *testing.T) {
 	compareBlocks(t, argumentsTable, names, answers)
 }
 
-// namesTable is what MongoDB 8.0 answers to names that are not right; see argumentsTable.
+// namesTable has the replies of MongoDB 8.0 to invalid names; see argumentsTable.
 const namesTable = "testdata/names.txt"
 
-// TestNames gives every command that names a collection or a namespace names that commands refuse, and
-// compares the answers with namesTable. It takes the flags of TestArguments.
+// TestNames gives every command that names a collection or a namespace invalid names, and compares
+// the replies with namesTable. It has the same flags as TestArguments.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	places, err := argtest.Names()
@@ -78,7 +79,8 @@ func TestNames(t *testing.T) {
 	compareBlocks(t, namesTable, names, answers)
 }
 
-// compareBlocks compares the answers to arguments with a table, or writes them where a flag says so.
+// compareBlocks compares the answers with a table. If the flag -arguments.write is set, it writes
+// them to that file instead.
 func compareBlocks(t *testing.T, table string, names, answers []string) {
 	t.Helper()
 	if *argumentsFile != "" {
@@ -99,7 +101,8 @@ func compareBlocks(t *testing.T, table string, names, answers []string) {
 	}
 }
 
-// blocks writes a table: the names of arguments, a line for each command, then their answers, indented.
+// blocks formats a table. A block has the names of the arguments, one line for each command, and
+// then the answers, indented.
 func blocks(names, answers []string) string {
 	same := map[string]string{}
 	last := map[string]string{}
@@ -121,7 +124,7 @@ func blocks(names, answers []string) string {
 	return out.String()
 }
 
-// readBlocks reads what blocks wrote. Lines that begin with # are notes.
+// readBlocks parses the format of blocks. Lines that begin with # are comments.
 func readBlocks(t *testing.T, path string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -165,16 +168,17 @@ func argumentsClient(t *testing.T) *mongo.Client {
 	return client
 }
 
-// sweep runs the cases one after another. The collections are made anew after a command that may
+// sweep runs the cases one after another. It creates the collections again after a command that may
 // have changed them.
 type sweep struct {
 	t      *testing.T
 	client *mongo.Client
-	clean  bool // the collections are as reset makes them
-	data   bool // only documents have changed
+	clean  bool // the collections are unchanged since reset
+	data   bool // only documents have changed since reset
 }
 
-// argument returns the answers to the values of an argument, each with the types that get it.
+// argument returns the answers to the values of an argument. Each answer is followed by the types
+// of values that get it.
 func (s *sweep) argument(a argtest.Argument, values []argtest.Value) string {
 	var answers []string
 	types := map[string][]string{}
@@ -231,10 +235,11 @@ func (s *sweep) run(a argtest.Argument, v argtest.Value) string {
 	return "ok"
 }
 
-// What differs from run to run.
+// The parts of messages that differ between runs.
 var volatile = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[0-9:.+]+|Write command: .*|Timestamp\(\d{5,}, \d+\)|x{50,}|ObjectId\('[0-9a-f]{24}'\)`)
 
-// plain returns a message on one line, with % for the type that it complains about and @ for the argument.
+// plain returns a message on one line. It replaces the type of the value by % and the name of the
+// argument by @.
 func plain(message string, a argtest.Argument, typ string) string {
 	command, _, _ := strings.Cut(a.Base.Name, "/")
 	path := strings.ReplaceAll(a.Path, ".0", "")
@@ -280,7 +285,8 @@ func (s *sweep) reset() {
 	s.clean = true
 }
 
-// needContext are commands that fail alone, though they work.
+// needContext has commands that work only in a context that this test does not set up, with the
+// reason.
 var needContext = map[string]string{
 	"getMore":           "needs a cursor",
 	"commitTransaction": "needs a transaction",
@@ -292,7 +298,7 @@ var needContext = map[string]string{
 	"logRotate":         "needs a log file",
 }
 
-// lacking has a command for each definition that says what it lacks.
+// lacking has, for each definition with Lacks, a command that uses the missing feature.
 var lacking = map[string]bson.D{
 	"profile":  {{"profile", 1}},
 	"validate": {{"validate", "c"}, {"repair", true}},
@@ -305,7 +311,7 @@ var lacking = map[string]bson.D{
 	},
 }
 
-// TestLackingCommands: what a command lacks answers NotImplemented, and the page on compatibility says so.
+// TestLackingCommands checks that the features in Definition.Lacks fail with NotImplemented.
 func TestLackingCommands(t *testing.T) {
 	t.Parallel()
 	sweep := &sweep{t: t, client: argumentsClient(t)}
@@ -325,7 +331,8 @@ func TestLackingCommands(t *testing.T) {
 	}
 }
 
-// TestRefusedCommands: the commands whose definition says that they refuse every call do so, and no other does.
+// TestRefusedCommands checks that commands with Definition.Refuse fail on every call, and that all
+// others can succeed.
 func TestRefusedCommands(t *testing.T) {
 	t.Parallel()
 	bases, err := argtest.Bases()

@@ -14,22 +14,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// batchCase is a command that answers in batches.
+// batchCase is a command that replies in batches.
 type batchCase struct {
-	// replies is the function of the command that makes the cursor.
+	// replies is the name of the function that creates the command's cursor.
 	replies string
-	// fill makes what the command lists, an item for each size; it returns the items in order.
+	// fill creates the data that the command returns, one item for each size. It returns the names
+	// of the items in order.
 	fill func(b *batchRun, sizes []int) []string
-	// open is the command, without batch sizes.
+	// open returns the command, without batch sizes.
 	open func(b *batchRun) bsonx.Doc
-	// item is what fill calls a document.
+	// item returns the name that fill gave to a document.
 	item func(doc bsonx.Doc) string
-	// limit, where set, makes the command answer with n documents only.
+	// limit, if not nil, adds a limit of n documents to the command.
 	limit func(cmd bsonx.Doc, n int) bsonx.Doc
-	// plain commands have the field batchSize, others the field cursor.
+	// plain is true for commands with a field batchSize. Other commands have it in the field
+	// cursor.
 	plain bool
 	admin bool
-	// tailable says that the cursor has no end.
+	// tailable is true if the cursor does not end by itself.
 	tailable bool
 }
 
@@ -186,7 +188,7 @@ func withLimitStage(cmd bsonx.Doc, n int) bsonx.Doc {
 	return bsonx.NewDoc(pairs...)
 }
 
-// with returns a document with more fields.
+// with returns a document with more fields appended.
 func with(doc bsonx.Doc, pairs ...any) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -196,7 +198,7 @@ func with(doc bsonx.Doc, pairs ...any) bsonx.Doc {
 	return b.Bytes()
 }
 
-// insertSized inserts a document of about each size.
+// insertSized inserts one document of about each size.
 func insertSized(b *batchRun, sizes []int) []string {
 	var items []string
 	for i, size := range sizes {
@@ -207,13 +209,13 @@ func insertSized(b *batchRun, sizes []int) []string {
 	return items
 }
 
-// mustRun runs a command on the database of the test.
+// mustRun runs a command on the database db. The command must succeed.
 func (b *batchRun) mustRun(cmd bsonx.Doc) bsonx.Doc {
 	return slices.Clone(b.run(with(cmd, "$db", "db")))
 }
 
-// TestBatchesAreWhole reads cursors whose documents and batches have any sizes: the batches together
-// are the whole answer, and none is larger than it may be unless it has one document.
+// TestBatchesAreWhole reads cursors with random document and batch sizes. The batches together must
+// be the whole result. A batch may exceed the size limit only if it has a single document.
 func TestBatchesAreWhole(t *testing.T) {
 	t.Parallel()
 	h := newSetPath(t)
@@ -235,7 +237,7 @@ func (b *batchRun) checkBatches(c batchCase, most int) {
 	defer b.svc.SetBatchBytes(16 << 20)
 	sizes := rapid.SliceOfN(rapid.IntRange(0, most+most/4), 0, 8).Draw(b.t, "sizes")
 	if c.admin && len(sizes) == 0 {
-		return // a bulkWrite has an operation
+		return // a bulkWrite needs at least one operation
 	}
 	want := c.fill(b, sizes)
 	cmd := c.open(b)
@@ -260,8 +262,8 @@ func (b *batchRun) checkBatches(c batchCase, most int) {
 	}
 }
 
-// drain reads a cursor to its end; one without an end until it has answered with n documents and an
-// empty batch.
+// drain reads a cursor to its end and returns the names of its documents. It reads a tailable
+// cursor until it gets an empty batch.
 func (b *batchRun) drain(c batchCase, cmd bsonx.Doc, n, most int) []string {
 	db := "db"
 	if c.admin {
@@ -295,7 +297,7 @@ func (b *batchRun) drain(c batchCase, cmd bsonx.Doc, n, most int) []string {
 	}
 }
 
-// TestBatchCasesAreComplete finds the functions that answer with a cursor: each has a case above.
+// TestBatchCasesAreComplete checks that every function that replies with a cursor has a case above.
 func TestBatchCasesAreComplete(t *testing.T) {
 	t.Parallel()
 	covered := map[string]bool{"runGetMore": true}

@@ -20,8 +20,8 @@ func openWithTestCommands(t *testing.T) *mongo.Client {
 	return db.Client()
 }
 
-// codeOf runs a pipeline without temporary files and returns the code of its error, or 0 if there
-// is none.
+// codeOf runs a pipeline without temporary files and returns the code of its error, or 0 if it
+// succeeds.
 func codeOf(t *testing.T, c *mongo.Collection, stages string) int32 {
 	t.Helper()
 	var pipeline struct{ V bson.A }
@@ -50,7 +50,8 @@ func errorCode(t *testing.T, err error) int32 {
 	return 0
 }
 
-// TestBudgets: MongoDB's parameters bound the memory of each kind of stage, and of no other.
+// TestBudgets checks that each of MongoDB's memory parameters limits its own kind of stage and no
+// other.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)
@@ -100,7 +101,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestExplainShowsParameters: explain tells what setParameter set.
+// TestExplainShowsParameters checks that explain shows the values that setParameter has set.
 func TestExplainShowsParameters(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)
@@ -131,8 +132,8 @@ func TestExplainShowsParameters(t *testing.T) {
 	}
 }
 
-// TestDisablePipelineOptimization: without the optimiser a stage sees what a $match behind it would
-// have kept from it.
+// TestDisablePipelineOptimization checks the fail point of the same name. Without the optimiser a
+// stage processes documents that a later $match drops.
 func TestDisablePipelineOptimization(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)

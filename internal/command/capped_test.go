@@ -44,7 +44,8 @@ func run(t *testing.T, c *mongo.Collection, cmd bson.D) (bson.Raw, error) {
 	return c.Database().RunCommand(t.Context(), cmd).Raw()
 }
 
-// inSession returns a context for commands of one session, which a cursor and its getMores must have in common.
+// inSession returns a context for commands in one session. A cursor and its getMores must have the
+// same session.
 func inSession(t *testing.T, c *mongo.Collection) context.Context {
 	t.Helper()
 	session, err := c.Database().Client().StartSession()
@@ -64,7 +65,7 @@ func mustRun(t *testing.T, c *mongo.Collection, cmd bson.D) bson.Raw {
 	return raw
 }
 
-// tail is a tailable cursor without the driver's own loop.
+// tail is a tailable cursor that the test reads with its own getMores.
 type tail struct {
 	t   *testing.T
 	ctx context.Context
@@ -122,7 +123,7 @@ func hasCode(err error, code int) bool {
 }
 
 func asServerError(err error, to *mongo.ServerError) bool {
-	e, ok := err.(mongo.ServerError) //nolint:errorlint // the driver returns it as it is
+	e, ok := err.(mongo.ServerError) //nolint:errorlint // the driver does not wrap it
 	*to = e
 	return ok
 }
@@ -142,7 +143,7 @@ func TestTailable(t *testing.T) {
 	publish(t, c, 5)
 	all.want("[5]")
 	even.want("[]")
-	publish(t, c, 6) // evicts 1
+	publish(t, c, 6) // removes document 1
 	if _, err := slow.getMore(); !hasCode(err, 136) {
 		t.Errorf("a lost position: %v", err)
 	}
@@ -153,7 +154,8 @@ func TestTailable(t *testing.T) {
 	even.want("[6]")
 }
 
-// TestCappedPositionLost is about cursors that are not tailable.
+// TestCappedPositionLost checks that a cursor which is not tailable fails if its position was
+// removed.
 func TestCappedPositionLost(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 3)
@@ -201,7 +203,7 @@ func TestTailableErrors(t *testing.T) {
 	if err := <-done; !hasCode(err, 175) {
 		t.Errorf("a cursor on a dropped collection: %v", err)
 	}
-	// A collection without documents gives a cursor no position.
+	// A tailable cursor on an empty collection has no position, so it is closed at once.
 	for _, name := range []string{"topic", "empty"} {
 		if name == "empty" {
 			mustRun(t, c, bson.D{{"create", name}, {"capped", true}, {"size", 1000}})
@@ -222,7 +224,7 @@ func TestAwaitData(t *testing.T) {
 	if d := time.Since(start); d < 50*time.Millisecond {
 		t.Errorf("waited for %v", d)
 	}
-	// An insert that does not match lets it wait on.
+	// An insert that does not match the filter does not end the wait.
 	go func() {
 		time.Sleep(20 * time.Millisecond)
 		publish(t, c, 3)
@@ -235,7 +237,7 @@ func TestAwaitData(t *testing.T) {
 	}
 }
 
-// waitPinned waits until a getMore runs, which tells its end on done.
+// waitPinned waits until a getMore runs. done receives the result of the getMore.
 func waitPinned(t *testing.T, c *mongo.Collection, done <-chan error) {
 	t.Helper()
 	for t.Context().Err() == nil {
@@ -268,7 +270,7 @@ func TestAwaitDataIsKilled(t *testing.T) {
 	}
 }
 
-// TestManySubscribers delivers every message to every waiting cursor, in order.
+// TestManySubscribers checks that every waiting cursor gets every message, in order.
 func TestManySubscribers(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 10_000)

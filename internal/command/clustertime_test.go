@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestClusterTimeStandalone: outside of a replica set there is no cluster time.
+// TestClusterTimeStandalone checks that a standalone server has no $$CLUSTER_TIME.
 func TestClusterTimeStandalone(t *testing.T) {
 	t.Parallel()
 	c := sheaftest.Open(t, &sheaf.Options{Standalone: true}).Client().Database("d").Collection("c")
@@ -29,8 +29,8 @@ func TestClusterTimeStandalone(t *testing.T) {
 	}
 }
 
-// TestClusterTimeInValidators inserts documents into collections whose validators look at
-// $$CLUSTER_TIME, which is the time of each write.
+// TestClusterTimeInValidators checks validators that use $$CLUSTER_TIME. Its value must be the time
+// of each write.
 func TestClusterTimeInValidators(t *testing.T) {
 	t.Parallel()
 	h := newSetPath(t)
@@ -55,7 +55,7 @@ func TestClusterTimeInValidators(t *testing.T) {
 	}
 }
 
-// TestClusterTimeInViews defines views that look at $$CLUSTER_TIME, and reads them.
+// TestClusterTimeInViews checks views that use $$CLUSTER_TIME.
 func TestClusterTimeInViews(t *testing.T) {
 	t.Parallel()
 	h := newSetPath(t)

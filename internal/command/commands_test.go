@@ -15,8 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestCommands runs the commands of testdata/commands, each line one in Extended JSON. After "admin" it runs on that
-// database. The answer is the error, or what the arguments of the directive pick from the reply.
+// TestCommands runs the files of testdata/commands. Each input line is a command in Extended JSON.
+// The directive is the database, and its arguments are the fields of the reply to show. The output
+// is the error or these fields.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/commands", func(t *testing.T, path string) {
@@ -41,8 +42,7 @@ func TestCommands(t *testing.T) {
 	})
 }
 
-// builds matches the names of a failed index build and of its collection, which differ from run to
-// run.
+// builds matches the UUIDs in the message of a failed index build, which differ between runs.
 var builds = regexp.MustCompile(`Index build failed: [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}: Collection ([^ ]+) \( [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12} \)`)
 
 func answer(raw bson.Raw, err error, picks []datadriven.CmdArg) string {

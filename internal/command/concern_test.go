@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestValuesOfConcerns gives the fields of read and write concerns values at their limits. The codes and texts of a standalone
-// server were recorded from a MongoDB engine.
+// TestValuesOfConcerns gives the fields of read and write concerns values at their limits. The
+// codes and texts for a standalone server were recorded from a MongoDB engine.
 func TestValuesOfConcerns(t *testing.T) {
 	t.Parallel()
 	alone, err := sheaf.Open(sheaf.Memory, &sheaf.Options{Standalone: true})
@@ -70,7 +70,7 @@ func TestValuesOfConcerns(t *testing.T) {
 	}
 }
 
-// errorOf returns the error of a reply, also that of its write concern.
+// errorOf returns the error of a reply, or its write concern error.
 func errorOf(r *mongo.SingleResult) error {
 	err := r.Err()
 	if e, ok := errors.AsType[mongo.WriteException](err); ok && e.WriteConcernError != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestCreateAgain creates each collection twice. With the same options in another order, or
-// with numbers of another type, that succeeds; with other options it does not.
+// TestCreateAgain creates each collection twice. The second attempt must succeed with the same
+// options, also in another order or with other numeric types. It must fail with other options.
 func TestCreateAgain(t *testing.T) {
 	t.Parallel()
 	h := newHotPath(t, 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestDecimalsAsIntegers gives decimals where a command wants an integer: MongoDB rounds them to
-// the nearest, of two to the even one.
+// TestDecimalsAsIntegers gives decimals to arguments that must be integers. As in MongoDB, they are
+// rounded to the nearest integer, and halves to the even one.
 func TestDecimalsAsIntegers(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")
@@ -24,8 +24,8 @@ func TestDecimalsAsIntegers(t *testing.T) {
 	}
 	for _, c := range []struct {
 		cmd, n string
-		// want is how many documents are in the first batch, n, how many elements are in a slice,
-		// or a code below zero.
+		// want is the number of documents in the first batch, n, or the length of a slice. A
+		// negative want is an error code.
 		want int
 	}{
 		{`{"find": "c", "limit": %s}`, "1.5", 2},

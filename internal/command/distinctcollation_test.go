@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestDistinctByCollation: distinct answers alike with indexes of any collation and without, and
-// reads an index where that has one entry for each value.
+// TestDistinctByCollation checks that distinct returns the same values without an index and with
+// indexes of any collation. It must use an index that has one entry for each value.
 func TestDistinctByCollation(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")
@@ -72,7 +72,7 @@ func TestDistinctByCollation(t *testing.T) {
 	}
 }
 
-// counted returns how many values a distinct has found.
+// counted returns the number of values in the reply of a distinct.
 func counted(reply bson.Raw) int {
 	values, err := reply.Lookup("values").Array().Values()
 	if err != nil {

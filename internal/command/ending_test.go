@@ -16,7 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// echoGeneric answers with what it was asked with.
+// echoGeneric returns a command that replies with its arguments.
 func echoGeneric() command.Definition {
 	return command.Definition{
 		Name: "echoGeneric", Loose: true, Read: true, Snapshot: true,
@@ -32,8 +32,8 @@ func echoGeneric() command.Definition {
 	}
 }
 
-// TestEndings: a command that ends like the one before is understood as if it were the connection's
-// first.
+// TestEndings checks that a command with the same ending as the one before is parsed as if it were
+// the first command of its connection.
 func TestEndings(t *testing.T) {
 	t.Parallel()
 	svc, err := commands.NewService(command.Deps{ReplicaSet: "rs0", Definitions: []command.Definition{echoGeneric()}, Clock: clock.Fixed(time.Unix(1_700_000_000, 0))})
@@ -76,7 +76,7 @@ func TestEndings(t *testing.T) {
 			f := fields[rng.IntN(len(fields))]
 			pairs = append(pairs, f[0], f[1])
 		}
-		for _, f := range fields[:6] { // as drivers do: mostly the same ending
+		for _, f := range fields[:6] { // like drivers: mostly the same ending
 			if rng.IntN(8) > 0 && !slices.Contains(pairs, f[0]) {
 				pairs = append(pairs, f[0], f[1])
 			}

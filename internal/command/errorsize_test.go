@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// largeValues has values that an error message may repeat: a text, a name, an operator, a value
-// with many parts.
+// largeValues returns large values that an error message may repeat: a text, a field name, an
+// operator, and a list.
 func largeValues() []argtest.Value {
 	long := strings.Repeat("n", mongoerr.MaxMessage+1)
 	many := make(bson.A, 200_000)
@@ -33,7 +33,7 @@ func largeValues() []argtest.Value {
 }
 
 // TestErrorsOfLargeArguments gives every fourth argument of every command a value of more than 1
-// MiB. The error that repeats the value fits into a reply.
+// MiB. The error that repeats the value must fit into a reply.
 func TestErrorsOfLargeArguments(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -66,8 +66,8 @@ func TestErrorsOfLargeArguments(t *testing.T) {
 	}
 }
 
-// TestErrorsOfLargeData runs commands whose errors repeat stored data or computed values. Each
-// error fits into a reply, and so do all errors of one command together.
+// TestErrorsOfLargeData runs commands whose errors repeat stored or computed values. Each error
+// must fit into a reply, and so must all errors of one command together.
 func TestErrorsOfLargeData(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestErrorsOfLargeData(t *testing.T) {
 			reply := h.ask(with(cmd, "$db", db))
 			most := maxReply
 			if errs := reply.Lookup("writeErrors"); !errs.IsMissing() {
-				most += mongoerr.MaxMessage * 4 // the write is done: its errors are told
+				most += mongoerr.MaxMessage * 4 // errors of a completed write are reported even in a larger reply
 			} else if failed, _ := reply.Lookup("ok").AsFloat64(); failed != 0 && reply.Lookup("nErrors").IsMissing() {
 				t.Errorf("no error: %.200s", bsonx.FormatShell(bsonx.Document(reply)))
 			}

@@ -21,7 +21,8 @@ import (
 //	explain [verbosity]   pipelines over the collection c, one per line, or whole commands: prints the plan and the stages
 //	command               whole commands, of whose replies it prints the names of the fields, or the error
 //
-// The output has a plan as one line, from its top to its leaf; times are 0, and how much memory is taken is not told.
+// The output shows a plan on one line, from its root to its leaf. Times are replaced by 0, and
+// memory sizes are hidden.
 func TestExplainAggregate(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/explain", func(t *testing.T, path string) {
@@ -50,7 +51,8 @@ func TestExplainAggregate(t *testing.T) {
 	})
 }
 
-// explainInput returns the command of an input line.
+// explainInput returns the command of an input line. A line with a pipeline is wrapped into an
+// explain.
 func explainInput(t *testing.T, d *datadriven.TestData, line string) bson.D {
 	t.Helper()
 	if strings.HasPrefix(line, "[") {
@@ -96,7 +98,7 @@ func showExplained(reply bsonx.Doc) string {
 	return memory.ReplaceAllString(elapsed.ReplaceAllString(out.String(), "${1}0"), "${1}some")
 }
 
-// showQuery prints a plan, with what it did where it was run.
+// showQuery formats a query plan, with its execution statistics if it was run.
 func showQuery(d bsonx.Doc) string {
 	planner, stats := d.Lookup("queryPlanner").Doc(), d.Lookup("executionStats").Doc()
 	out := "query " + bsonx.FormatShell(planner.Lookup("parsedQuery")) + ": " + showPlan(planner.Lookup("winningPlan").Doc())
@@ -129,7 +131,7 @@ func showPlan(d bsonx.Doc) string {
 	return out
 }
 
-// TestDriverExplainsAggregate: the option of the driver's command, as an application sends it.
+// TestDriverExplainsAggregate checks the option explain of the command aggregate.
 func TestDriverExplainsAggregate(t *testing.T) {
 	t.Parallel()
 	c := newTopic(t, 10)

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// expectCode runs a command of a database and checks the code that it answers, 0 for none.
+// expectCode runs a command and checks its error code; 0 means success.
 func expectCode(t *testing.T, c *mongo.Collection, text string, want int32) bson.Raw {
 	t.Helper()
 	raw, err := run(t, c, bsonxtest.ParseD(t, text))
@@ -23,7 +23,7 @@ func expectCode(t *testing.T, c *mongo.Collection, text string, want int32) bson
 	return raw
 }
 
-// TestFailPoints runs each fail point that drivers' tests use.
+// TestFailPoints checks each fail point that the tests of drivers use.
 func TestFailPoints(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)
@@ -69,14 +69,15 @@ func TestFailPoints(t *testing.T) {
 	}
 }
 
-// fillCapped makes a capped collection of one document.
+// fillCapped creates a capped collection with one document.
 func fillCapped(t *testing.T, c *mongo.Collection) {
 	t.Helper()
 	expectCode(t, c, `{"create": "`+c.Name()+`", "capped": true, "size": 100000}`, 0)
 	expectCode(t, c, `{"insert": "`+c.Name()+`", "documents": [{"_id": 1}]}`, 0)
 }
 
-// TestFailPointsOfAwait: fail points reach the getMore of a cursor that waits for documents; its maxTimeMS is no limit then either.
+// TestFailPointsOfAwait checks that fail points affect the getMore of a cursor that waits for
+// documents. Its maxTimeMS must not become a time limit.
 func TestFailPointsOfAwait(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)
@@ -94,7 +95,7 @@ func TestFailPointsOfAwait(t *testing.T) {
 	if _, err := await.getMore(wait); !hasCode(err, 8) {
 		t.Errorf("failCommand: %v", err)
 	}
-	await.want("[]", wait) // the cursor lives: it was not taken
+	await.want("[]", wait) // the cursor still exists: the getMore failed before it found the cursor
 	expectCode(t, admin, `{"configureFailPoint": "failGetMoreAfterCursorCheckout", "mode": {"times": 1}, "data": {"errorCode": 8}}`, 0)
 	if _, err := await.getMore(wait); !hasCode(err, 8) {
 		t.Errorf("failGetMoreAfterCursorCheckout: %v", err)
@@ -104,7 +105,8 @@ func TestFailPointsOfAwait(t *testing.T) {
 	}
 }
 
-// TestFailPointOfAppName: a fail point for one application finds the first hello of its connections, which brings the name.
+// TestFailPointOfAppName checks that a fail point for one application affects the first hello of a
+// connection, which contains the name.
 func TestFailPointOfAppName(t *testing.T) {
 	t.Parallel()
 	db, err := sheaf.Open(sheaf.Memory, &sheaf.Options{TestCommands: true})

@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// harness runs commands against a service without data.
+// harness runs commands on a service without data.
 type harness struct {
 	t    *testing.T
 	svc  *command.Service
@@ -33,7 +33,7 @@ func newHarness(t *testing.T, defs ...command.Definition) *harness {
 	return &harness{t, svc, svc.NewConn(1, "127.0.0.1:5", "127.0.0.1:27017", true)}
 }
 
-// run sends a command to a database ("" leaves $db out) and returns the reply.
+// run sends a command to a database and returns the reply. If db is empty, the command has no $db.
 func (h *harness) run(db string, cmd bsonx.Doc) bsonx.Doc {
 	h.t.Helper()
 	return reply(h.t, h.send(db, cmd, 0).Out)
@@ -67,7 +67,7 @@ func code(d bsonx.Doc) mongoerr.Code {
 	return mongoerr.Code(v.Int32())
 }
 
-// echo is a strict command with one field of each sort.
+// echo is a command that refuses unknown fields and has one field of each kind.
 func echo() command.Definition {
 	return command.Definition{
 		Name: "echo", Aliases: []string{"ECHO"}, Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
@@ -440,11 +440,10 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestFixedParameters checks which parameters setParameter cannot change: those that MongoDB's
-// cannot.
+// TestFixedParameters checks that setParameter cannot change the same parameters as in MongoDB.
 func TestFixedParameters(t *testing.T) {
 	h := newHarness(t)
-	// In MongoDB the first four can be set at the start only. featureCompatibilityVersion has a
+	// In MongoDB the first four can only be set at startup. featureCompatibilityVersion has its own
 	// command.
 	fixed := []string{
 		"authenticationMechanisms", "enableTestCommands", "localLogicalSessionTimeoutMinutes", "maxSessions", "featureCompatibilityVersion",
@@ -518,7 +517,7 @@ func TestShutdownIsLocal(t *testing.T) {
 	}
 }
 
-// TestTable checks what every definition promises.
+// TestTable checks rules that all definitions must follow.
 func TestTable(t *testing.T) {
 	for _, d := range newHarness(t).svc.Commands.Definitions() {
 		if d.Status == feature.Supported && !d.Hidden && d.Help == "" {
@@ -551,7 +550,8 @@ func BenchmarkHandlePing(b *testing.B) {
 	}
 }
 
-// TestExhaustStreams: with exhaustAllowed only hello and getMore stream replies. Any other command answers once.
+// TestExhaustStreams checks that, with exhaustAllowed, only hello and getMore stream replies. All
+// other commands reply once.
 func TestExhaustStreams(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// waitingWrites returns how many operations wait until they may write.
+// waitingWrites returns the number of operations that wait to write, and whether the server is
+// locked.
 func waitingWrites(t *testing.T, client *mongo.Client) (n int, locked bool) {
 	t.Helper()
 	raw, err := client.Database("admin").RunCommand(t.Context(), bson.D{{"currentOp", 1}, {"waitingForLock", true}}).Raw()
@@ -26,7 +27,7 @@ func waitingWrites(t *testing.T, client *mongo.Client) (n int, locked bool) {
 	return len(values), locked
 }
 
-// TestFsyncLock keeps writers out, and no readers, until the last lock is taken back.
+// TestFsyncLock checks that fsyncLock blocks writes and not reads, until all locks are released.
 func TestFsyncLock(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.New(t)

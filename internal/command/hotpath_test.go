@@ -24,7 +24,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// hotPath is a service over the embedded engine, called without a connection: what the server itself costs.
+// hotPath is a service over the embedded engine without a connection. It measures the cost of the
+// server itself.
 type hotPath struct {
 	tb     testing.TB
 	engine storage.Engine
@@ -34,7 +35,8 @@ type hotPath struct {
 	out    []byte
 }
 
-// newHotPath returns a service over a new engine; a memory of 0 is the engine's default.
+// newHotPath returns a service over a new engine. memory is the engine's budget in bytes; 0 means
+// its default.
 func newHotPath(tb testing.TB, memory int64) *hotPath {
 	tb.Helper()
 	return openHotPath(tb, memory, func(engine storage.Engine, log *slog.Logger) (*table.Store, error) {
@@ -42,7 +44,7 @@ func newHotPath(tb testing.TB, memory int64) *hotPath {
 	}, "")
 }
 
-// newSetPath is newHotPath for a service that logs its changes, as the member of a replica set.
+// newSetPath is newHotPath for a member of a replica set, which writes an oplog.
 func newSetPath(tb testing.TB) *hotPath {
 	tb.Helper()
 	return openHotPath(tb, 0, func(engine storage.Engine, log *slog.Logger) (*table.Store, error) {
@@ -77,7 +79,7 @@ func openHotPath(tb testing.TB, memory int64, open func(storage.Engine, *slog.Lo
 	return &hotPath{tb: tb, engine: engine, svc: svc, conn: svc.NewConn(1, "", "", true)}
 }
 
-// run sends a command that must succeed.
+// run runs a command that must succeed, and returns its reply.
 func (h *hotPath) run(body bsonx.Doc) bsonx.Doc {
 	h.send(body)
 	reply := bsonx.Doc(h.out[21:])
@@ -87,7 +89,7 @@ func (h *hotPath) run(body bsonx.Doc) bsonx.Doc {
 	return reply
 }
 
-// kilobyte is a document of ten fields and about 1 KB.
+// kilobyte returns a document of ten fields and about 1 KB.
 func kilobyte(id int) bsonx.Doc {
 	pairs := []any{"_id", id, "n", id, "k", id % 1000, "s", fmt.Sprintf("user%08d", id)}
 	for i := range 6 {
@@ -100,13 +102,14 @@ func insertOne(doc bsonx.Doc) bsonx.Doc {
 	return bsonx.NewDoc("insert", "c", "documents", []bsonx.Doc{doc}, "$db", "db")
 }
 
-// placeholder is the number that a request has where sendNumber puts another one.
+// placeholder is a number in a request that sendNumber replaces by another one.
 const placeholder = 0x7A6B5C4D
 
-// request is a message as a driver sends it: with a session, and with documents as a sequence.
+// request is a message in the form of a driver: with a session, and with documents as a document
+// sequence.
 type request struct {
 	raw []byte
-	at  []int // where the placeholders are
+	at  []int // offsets of the placeholders in raw
 }
 
 func newRequest(body bsonx.Doc, sequence string, docs ...bsonx.Doc) *request {
@@ -132,7 +135,7 @@ func commandDoc(pairs ...any) bsonx.Doc {
 	return bsonx.NewDoc(append(pairs, "lsid", session, "$db", "db")...)
 }
 
-// The hot requests. All find or change the document whose number is the placeholder's.
+// The requests of the benchmarks. All find or change the document whose number is the placeholder.
 func findByID() *request {
 	return newRequest(commandDoc("find", "c", "filter", bsonx.NewDoc("_id", placeholder), "limit", 1, "singleBatch", true), "")
 }
@@ -153,11 +156,12 @@ func insertPlaceholder() *request {
 type hotRequest struct {
 	name        string
 	request     func() *request
-	fresh       bool // on numbers that no document has
+	fresh       bool // run with numbers of documents that do not exist
 	allocations float64
 }
 
-// hotRequests are the requests that a server has most of, and how often it may allocate for each.
+// hotRequests are the most frequent requests of a server, with the largest number of allocations
+// that each may make.
 var hotRequests = []hotRequest{
 	{"FindByID", findByID, false, 10},
 	{"FindByIndex", findByIndex, false, 33},
@@ -165,7 +169,7 @@ var hotRequests = []hotRequest{
 	{"Insert", insertPlaceholder, true, 2},
 }
 
-// retryableRequests are those of a replica set, with and without transaction numbers.
+// retryableRequests are requests to a replica set, with and without transaction numbers.
 var retryableRequests = []hotRequest{
 	{"LoggedInc", incByID, false, 7},
 	{"RetryableInc", func() *request {
@@ -189,8 +193,9 @@ func TestRetryableAllocations(t *testing.T) {
 	}
 }
 
-// leastAllocations returns how often f allocates, as the least average of some runs: a collection of garbage empties the pools, and
-// what works in the background allocates too, which on a busy machine is much beside each call. It ends where there are few enough.
+// leastAllocations returns the number of allocations of f, as the least average of several
+// measurements. Garbage collections empty the pools, and background work allocates too, so on a
+// busy machine single averages are too high. It stops when an average is at most enough.
 func leastAllocations(enough float64, f func()) float64 {
 	const runs, repetitions = 50, 200
 	least := testing.AllocsPerRun(repetitions, f)
@@ -220,7 +225,7 @@ func checkAllocations(t *testing.T, h *hotPath, requests []hotRequest) {
 	}
 }
 
-// TestFindMemory checks that commands which use memory again leave alone what an open cursor works with.
+// TestFindMemory checks that commands that reuse memory do not change the memory of an open cursor.
 func TestFindMemory(t *testing.T) {
 	h := newHotPath(t, 0)
 	h.fill(10)
@@ -248,7 +253,7 @@ func TestFindMemory(t *testing.T) {
 	}
 }
 
-// TestUpdateMemory checks that statements which use memory again do not see what was there.
+// TestUpdateMemory checks that statements that reuse memory do not see data of earlier statements.
 func TestUpdateMemory(t *testing.T) {
 	h := newHotPath(t, 0)
 	h.fill(4)
@@ -277,7 +282,7 @@ func TestUpdateMemory(t *testing.T) {
 	}
 }
 
-// fill inserts documents and makes an index on n.
+// fill inserts documents and creates an index on n.
 func (h *hotPath) fill(documents int) {
 	h.run(bsonx.NewDoc("createIndexes", "c", "indexes", []bsonx.Doc{bsonx.NewDoc("name", "n", "key", bsonx.NewDoc("n", 1))}, "$db", "db"))
 	for i := range documents {
@@ -285,13 +290,13 @@ func (h *hotPath) fill(documents int) {
 	}
 }
 
-// send runs a command whose message needs no memory of its own.
+// send runs a command that must reply with ok: 1. The reply is in out, after the message header.
 func (h *hotPath) send(body bsonx.Doc) {
 	h.msg = wire.Message{Body: body}
 	h.handle()
 }
 
-// sendNumber runs a request on the document of that number.
+// sendNumber runs a request with the number n in place of the placeholder.
 func (h *hotPath) sendNumber(r *request, n int) {
 	for _, at := range r.at {
 		binary.LittleEndian.PutUint32(r.raw[at:], uint32(n))
@@ -309,7 +314,8 @@ func (h *hotPath) handle() {
 	}
 }
 
-// BenchmarkHotPath measures the hot requests from their bytes to the reply's, without a connection.
+// BenchmarkHotPath measures the hot requests from the bytes of the message to the bytes of the
+// reply, without a connection.
 func BenchmarkHotPath(b *testing.B) {
 	benchmarkRequests(b, hotRequests, func() *hotPath { return newHotPath(b, 0) })
 }

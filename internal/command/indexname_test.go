@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestBadIndexNames asks for indexes whose names no index can have. Those with a NUL are of indexes that are rebuilt.
+// TestBadIndexNames creates indexes with invalid names. Names with a NUL are reserved for indexes
+// that are being rebuilt.
 func TestBadIndexNames(t *testing.T) {
 	t.Parallel()
 	h := newHotPath(t, 0)

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestCommitQuorum asks for indexes with each kind of quorum, of a set of one member and of a
+// TestCommitQuorum creates indexes with each kind of commitQuorum, on a set of one member and on a
 // standalone server.
 func TestCommitQuorum(t *testing.T) {
 	t.Parallel()
@@ -47,8 +47,7 @@ func TestCommitQuorum(t *testing.T) {
 	}
 }
 
-// TestEmptyListing leaves no cursor open for a listing of nothing, whatever the size of its
-// batches.
+// TestEmptyListing checks that an empty listing opens no cursor, even with batchSize 0.
 func TestEmptyListing(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("listing")

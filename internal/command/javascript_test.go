@@ -1,3 +1,3 @@
 package command_test
 
-import _ "github.com/sheafdb/sheaf/js" // the tests run JavaScript
+import _ "github.com/sheafdb/sheaf/js" // tests run JavaScript

@@ -8,8 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// TestStatusOfLocks checks the counts of the global lock in serverStatus: writes that take it,
-// writes that wait for it and their time, and how often fsync takes it.
+// TestStatusOfLocks checks the section locks of serverStatus: the number of writes, of writes that
+// waited and their waiting time, and of locks by fsync.
 func TestStatusOfLocks(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)

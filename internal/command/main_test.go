@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestMain fails if a goroutine is left when all tests have ended.
+// TestMain fails if a goroutine still runs when all tests have ended.
 func TestMain(m *testing.M) {
 	torture.SetChecks()
 	goleak.VerifyTestMain(m)

@@ -17,7 +17,7 @@ const (
 	reduceSum = "function(key, values) { return Array.sum(values); }"
 )
 
-// newNumbers returns a collection of n documents of two keys.
+// newNumbers returns a collection of n documents with two different values of k.
 func newNumbers(t *testing.T, n int) *mongo.Collection {
 	t.Helper()
 	c := sheaftest.New(t).Database("d").Collection("numbers")
@@ -36,7 +36,7 @@ func mapReduceCommand(more ...bson.E) bson.D {
 	return append(cmd, more...)
 }
 
-// asJSON runs a command and returns its reply's text, or the code of its error.
+// asJSON runs a command and returns its reply as JSON, or the code of its error.
 func asJSON(t *testing.T, c *mongo.Collection, cmd bson.D) string {
 	t.Helper()
 	raw, err := run(t, c, cmd)
@@ -88,8 +88,8 @@ func TestMapReduceOptions(t *testing.T) {
 }
 
 func TestMapReduceFunctions(t *testing.T) {
-	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
-	// it grow.
+	// Not parallel: a JavaScript call is ended when the heap of the process grows by 512 MB, and
+	// other tests would make it grow.
 	c := newNumbers(t, 4)
 	for _, test := range []struct{ mapper, reduce, want string }{
 		{"function() { emit(1); }", reduceSum, "31220"},
@@ -106,17 +106,17 @@ func TestMapReduceFunctions(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", test.mapper, got, test.want)
 		}
 	}
-	// A loop without end is ended by the command's time.
-	cmd := mapReduceCommand(bson.E{"out", bson.D{{"inline", 1}}}, bson.E{"maxTimeMS", 50})
+	// The time limit of the command ends an endless loop.
+	cmd := mapReduceCommand(bson.E{Key: "out", Value: bson.D{{Key: "inline", Value: 1}}}, bson.E{Key: "maxTimeMS", Value: 50})
 	cmd[1].Value = "function() { for (;;) {} }"
 	if got := asJSON(t, c, cmd); got != "50" {
 		t.Errorf("endless map: %s", got)
 	}
 }
 
-// TestMapReduceBigGroup has more values of one key than one call of reduce gets. It is not
-// parallel: a call ends where the heap of the process grows by 512 MB meanwhile, and other tests
-// make it grow.
+// TestMapReduceBigGroup checks a key with more values than one call of reduce gets. It is not
+// parallel: a JavaScript call is ended when the heap of the process grows by 512 MB, and other
+// tests would make it grow.
 func TestMapReduceBigGroup(t *testing.T) {
 	c := newNumbers(t, 60)
 	cmd := bson.D{

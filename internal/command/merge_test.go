@@ -6,7 +6,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// TestMergeOrder: the mode merge is a $set, so that the fields that a document does not have come in the order of their names.
+// TestMergeOrder checks the order of fields after $merge with the mode merge. It works like $set,
+// so new fields are added sorted by name.
 func TestMergeOrder(t *testing.T) {
 	t.Parallel()
 	c := newNumbers(t, 1)

@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestMetadata: $meta reads what the plan knows of a document, in a find's projection and in the first stage behind the query.
+// TestMetadata checks $meta in a find's projection and in the first stage of a pipeline after its
+// query. It provides data about a document from the plan.
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")
@@ -106,8 +107,8 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", tc.command, got, err, tc.want)
 		}
 	}
-	// The same from a temporary file.
-	budget := bson.D{{"setParameter", 1}, {"internalQueryMaxBlockingSortMemoryUsageBytes", 100}}
+	// The same must work if the sort uses a temporary file.
+	budget := bson.D{{Key: "setParameter", Value: 1}, {Key: "internalQueryMaxBlockingSortMemoryUsageBytes", Value: 100}}
 	if err := db.Client().Database("admin").RunCommand(t.Context(), budget).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestNumberTexts: the errors for numbers out of range name the limit of their type.
+// TestNumberTexts checks that errors for numbers out of range show the limit of the numeric type.
 func TestNumberTexts(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.Open(t, nil).Client().Database("d")

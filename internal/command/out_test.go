@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// runStages runs a pipeline in Extended JSON over a collection.
+// runStages runs a pipeline in Extended JSON on a collection.
 func runStages(t *testing.T, c *mongo.Collection, stages string) error {
 	t.Helper()
 	var cmd struct {
@@ -36,8 +36,9 @@ func mustHaveCode(t *testing.T, err error, code int, message string) {
 	}
 }
 
-// TestOutReplaces requires that $out keeps indexes and options of the collection that it replaces, leaves that as it is when it
-// fails, and shows readers one or the other.
+// TestOutReplaces checks that $out keeps the indexes and options of the collection that it
+// replaces. If it fails, the collection must stay unchanged. Readers must see either the old or the
+// new collection.
 func TestOutReplaces(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")
@@ -96,7 +97,8 @@ func TestOutReplaces(t *testing.T) {
 	}
 }
 
-// TestOutTimestamps requires that zero timestamps become cluster times that nothing else has, as those of an insert do.
+// TestOutTimestamps checks that $out and $merge replace zero timestamps by unique cluster times, as
+// an insert does.
 func TestOutTimestamps(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")
@@ -136,7 +138,7 @@ func TestOutRefusesCapped(t *testing.T) {
 	mustHaveCode(t, runStages(t, topic, `[{"$out": "topic"}]`), 17152, "capped")
 }
 
-// TestMergeErrors requires that an error of a write says what $merge was about to do.
+// TestMergeErrors checks that the errors of a write by $merge explain what $merge did.
 func TestMergeErrors(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")

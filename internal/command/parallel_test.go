@@ -9,8 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// TestParallelAggregate: a collection that is long enough for several goroutines is grouped as by one, also by several
-// clients at once, in memory and with temporary files. With the race detector it shows what the goroutines share.
+// TestParallelAggregate checks that a collection large enough for several goroutines is grouped as
+// by one goroutine. It does so for several clients at once, in memory and with temporary files. The
+// race detector finds unsafe sharing between the goroutines.
 func TestParallelAggregate(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)
@@ -64,7 +65,7 @@ func TestParallelAggregate(t *testing.T) {
 				}
 			}
 		}
-		check() // while processors are idle
+		check() // while no other client runs
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(check)
@@ -73,7 +74,8 @@ func TestParallelAggregate(t *testing.T) {
 	}
 }
 
-// answers runs pipelines, without the optimiser where the fail point's mode says so, and returns their sorted documents.
+// answers runs pipelines and returns the sorted documents of each. mode is the mode of the fail
+// point that turns the optimiser off.
 func answers(t *testing.T, client *mongo.Client, pipelines []string, mode string) []string {
 	t.Helper()
 	fail := bson.D{{"configureFailPoint", "disablePipelineOptimization"}, {"mode", mode}}

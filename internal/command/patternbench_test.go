@@ -9,14 +9,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// The patterns have so many top categories, and named categories with products.
+// The number of top categories, and of named categories with products.
 const (
 	benchTops  = 20
 	benchNamed = 1000
 )
 
-// newBenchPatterns returns a service that logs its changes, with the categories, products, articles and comments of the patterns in
-// bench.
+// newBenchPatterns returns a service with an oplog, and with the categories, products, articles and
+// comments of the patterns in bench.
 func newBenchPatterns(b *testing.B) *hotPath {
 	h := newSetPath(b)
 	insert := func(coll string, docs []bsonx.Doc) {
@@ -57,7 +57,7 @@ func newBenchPatterns(b *testing.B) *hotPath {
 	return h
 }
 
-// BenchmarkPatterns measures commands of the patterns in bench without connections.
+// BenchmarkPatterns measures commands of the patterns in bench, without connections.
 func BenchmarkPatterns(b *testing.B) {
 	h := newBenchPatterns(b)
 	update := func(coll string, pairs ...any) *request {
@@ -70,7 +70,7 @@ func BenchmarkPatterns(b *testing.B) {
 	for _, c := range []struct {
 		name    string
 		request *request
-		numbers int // how many documents the requests change in turn
+		numbers int // number of documents that the request changes in turn
 	}{
 		{"children", find("/top07/middle02/"), 1},
 		{"subtree", find(bsonx.Regex("^/top07/", "")), 1},

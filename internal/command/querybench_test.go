@@ -12,10 +12,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// benchDocuments is how many documents of 1 KB the benchmarks of queries read.
+// benchDocuments is the number of documents of 1 KB in the benchmarks of queries.
 const benchDocuments = 100_000
 
-// cpuTime is the processor time that the process has used: steadier than elapsed time on a busy machine.
+// cpuTime returns the processor time that the process has used. On a busy machine it is steadier
+// than elapsed time.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -24,9 +25,10 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// newBenchQueries returns a service, with memory for all of the data as a server has it, with a collection "c" of
-// benchDocuments documents: n is unique to a document and in the order of _id, p unique and in none, k has 1,000 values,
-// r is a pseudo-random number without an index.
+// newBenchQueries returns a service with a collection "c" of benchDocuments documents. The memory
+// budget is large enough for all data, as on a server. n is unique and in the order of _id, p is
+// unique and in random order, and k has 1,000 different values. r is a pseudo-random number without
+// an index.
 func newBenchQueries(b *testing.B) *hotPath {
 	h := newHotPath(b, 512<<20)
 	pad := strings.Repeat("x", 140)
@@ -51,7 +53,8 @@ func newBenchQueries(b *testing.B) *hotPath {
 	return h
 }
 
-// BenchmarkQueries measures commands over 100,000 documents without connections. All data is in the cache.
+// BenchmarkQueries measures commands over 100,000 documents without connections. All data is in the
+// cache.
 func BenchmarkQueries(b *testing.B) {
 	h := newBenchQueries(b)
 	find := func(limit int, filter bsonx.Doc, rest ...any) bsonx.Doc {
@@ -116,7 +119,7 @@ func BenchmarkQueries(b *testing.B) {
 	}
 }
 
-// BenchmarkInsertMany measures inserts of 1,000 documents by one command.
+// BenchmarkInsertMany measures commands that each insert 1,000 documents.
 func BenchmarkInsertMany(b *testing.B) {
 	h := newHotPath(b, 512<<20)
 	id := 0

@@ -2,5 +2,6 @@
 
 package command_test
 
-// raceEnabled tells that pools lose what they hold, at random: allocations cannot be counted.
+// raceEnabled means that the race detector makes pools drop some of their objects, so allocations
+// cannot be counted.
 const raceEnabled = false

@@ -15,7 +15,7 @@ func setReadLimit(t *testing.T, client *mongo.Client, value any) error {
 	return client.Database("admin").RunCommand(t.Context(), bson.D{{"setClusterParameter", bson.D{{"defaultMaxTimeMS", value}}}}).Err()
 }
 
-// readLimitOf returns what getClusterParameter tells of defaultMaxTimeMS.
+// readLimitOf returns the value of defaultMaxTimeMS in the reply of getClusterParameter.
 func readLimitOf(t *testing.T, client *mongo.Client, name any) any {
 	t.Helper()
 	var got struct {
@@ -32,10 +32,11 @@ func readLimitOf(t *testing.T, client *mongo.Client, name any) any {
 	return nil
 }
 
-// TestDefaultMaxTime has a document whose filter takes for ever: what ends it is the default time limit of reads.
+// TestDefaultMaxTime checks that the default time limit of reads ends commands with an endless
+// filter.
 func TestDefaultMaxTime(t *testing.T) {
-	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
-	// it grow.
+	// Not parallel: a JavaScript call is ended when the heap of the process grows by 512 MB, and
+	// other tests would make it grow.
 	client := sheaftest.New(t)
 	db := client.Database("d")
 	if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{"_id", 1}}); err != nil {
@@ -74,7 +75,7 @@ func TestDefaultMaxTime(t *testing.T) {
 		{command("count", e("query", endless)), 50},
 		{command("distinct", e("key", "a"), e("query", endless)), 50},
 		{command("aggregate", e("pipeline", match(script("for (;;) {}"))), e("cursor", bson.D{})), 50},
-		// What brings a limit has that, 0 too. Writes have none.
+		// A command's own maxTimeMS, even 0, replaces the default. Writes have no default.
 		{command("find", e("filter", slow), e("maxTimeMS", 0)), 0},
 		{command("find", e("filter", slow), e("maxTimeMS", 60_000)), 0},
 		{command("find", e("filter", endless), e("maxTimeMS", 50)), 50},
@@ -99,7 +100,8 @@ func TestDefaultMaxTime(t *testing.T) {
 	}
 }
 
-// TestDefaultMaxTimeIsKept has wrong values, and one that a restart keeps.
+// TestDefaultMaxTimeIsKept checks that invalid values are refused, and that a valid value survives
+// a restart.
 func TestDefaultMaxTimeIsKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

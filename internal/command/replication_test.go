@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// newMember returns a harness of a service that presents itself as a replica set.
+// newMember returns a harness for a service that is a member of a replica set.
 func newMember(t *testing.T, defs ...command.Definition) *harness {
 	t.Helper()
 	svc, err := commands.NewService(command.Deps{TestCommands: true, Definitions: defs, ReplicaSet: command.DefaultReplicaSet})
@@ -95,7 +95,8 @@ func TestReplicationCommands(t *testing.T) {
 	}
 }
 
-// TestConcernsOfAMember has what differs from a standalone server; see TestGenericArguments.
+// TestConcernsOfAMember checks the concerns that differ from those on a standalone server; see
+// TestGenericArguments.
 func TestConcernsOfAMember(t *testing.T) {
 	doc := bsonx.NewDoc
 	future := bsonx.Timestamp(4_000_000_000, 1)
@@ -155,7 +156,8 @@ func TestConcernsOfAMember(t *testing.T) {
 	}
 }
 
-// TestClusterTime takes in the time of a client, and lets another read after it.
+// TestClusterTime checks that the server adopts the cluster time of a client, and that a read waits
+// for its afterClusterTime.
 func TestClusterTime(t *testing.T) {
 	h := newMember(t, readIt("readIt", true))
 	ahead := storage.NewStamp(uint32(time.Now().Unix())+1000, 7)
@@ -168,7 +170,7 @@ func TestClusterTime(t *testing.T) {
 		t.Error(command.FormatDoc(got))
 	}
 
-	// A commit that is under way holds readers back that must see what comes after it.
+	// A read that must see a later commit waits for an earlier commit that is still in progress.
 	under := h.svc.Order.Begin(0, 1)
 	later := h.svc.Order.Take(0)
 	read := bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", oplog.Timestamp(later)))
@@ -191,7 +193,8 @@ func TestClusterTime(t *testing.T) {
 	}
 }
 
-// TestOperationTime of a write is its own, whatever has become visible beside it.
+// TestOperationTime checks that the operationTime of a write is its own stamp, not the stamp of
+// another visible commit.
 func TestOperationTime(t *testing.T) {
 	h := newMember(t)
 	h.conn.Op.Begin(t.Context(), 1, time.Now())

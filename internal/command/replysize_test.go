@@ -12,17 +12,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// maxReply is the size up to which every client accepts a document, with what the server adds.
+// maxReply is the largest reply that every client accepts: a document of the maximum size and the
+// fields that the server adds.
 const maxReply = 16<<20 + 16<<10
 
-// ask runs a command that may fail.
+// ask runs a command that may fail, and returns a copy of its reply.
 func (h *hotPath) ask(body bsonx.Doc) bsonx.Doc {
 	h.msg = wire.Message{Body: body}
 	h.out = dispatch.Handle(context.Background(), h.svc, h.conn, &h.msg, h.out[:0]).Out
 	return bsonx.Doc(h.out[21:]).Clone()
 }
 
-// bigSet returns {$in: [...]} of n strings of size bytes.
+// bigSet returns {$in: [...]} with n strings of size bytes.
 func bigSet(n, size int) bsonx.Doc {
 	var values []bsonx.Value
 	for i := range n {
@@ -31,7 +32,8 @@ func bigSet(n, size int) bsonx.Doc {
 	return bsonx.NewDoc("$in", values)
 }
 
-// TestExplainFits explains queries that are larger than a reply can be: the plan is cut.
+// TestExplainFits explains queries that are larger than a reply can be. The plan in the reply must
+// be shortened.
 func TestExplainFits(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -62,7 +64,7 @@ func TestExplainFits(t *testing.T) {
 	}
 }
 
-// Explained are the commands that can be explained.
+// Explained returns a command of each kind that can be explained.
 func Explained(query bsonx.Doc) map[string]bsonx.Doc {
 	change := bsonx.NewDoc("$set", bsonx.NewDoc("b", 1))
 	match := bsonx.NewDoc("$match", query)
@@ -82,8 +84,9 @@ func Explained(query bsonx.Doc) map[string]bsonx.Doc {
 	}
 }
 
-// TestRepliesAtTheLimit asks for replies that would be larger than a document: each is cut as MongoDB
-// cuts it, or refused, or one that clients can read none the less because a write is done.
+// TestRepliesAtTheLimit runs commands whose replies would be larger than a document. The reply must
+// be shortened as in MongoDB, or be an error. The reply to a completed write may be larger, because
+// clients can still read it.
 func TestRepliesAtTheLimit(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -120,8 +123,8 @@ func TestRepliesAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestWriteErrorTexts has more text than is answered: beyond 1 MiB the messages are empty, but the first
-// two.
+// TestWriteErrorTexts checks write errors with more than 1 MiB of text in total: except for the
+// first two, their messages must be empty.
 func TestWriteErrorTexts(t *testing.T) {
 	t.Parallel()
 	h := newHotPath(t, 0)

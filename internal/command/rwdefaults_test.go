@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/command/crud"
 )
 
-// TestDefaultReadConcern reads with and without a read concern of its own, before and after a default is set and taken back.
+// TestDefaultReadConcern reads with and without a read concern in the request, before and after a
+// default is set and removed.
 func TestDefaultReadConcern(t *testing.T) {
 	tell := func(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 		reply.String("level", req.Generic.ReadConcern.Level)
@@ -42,7 +43,7 @@ func TestDefaultReadConcern(t *testing.T) {
 	check(doc("readIt", 1, "readConcern", doc()), "majority")
 	check(doc("readIt", 1, "readConcern", doc("level", "local")), "local")
 	check(doc("readIt", 1, "readConcern", doc("afterClusterTime", bsonx.Timestamp(1, 1))), "")
-	// What refuses the level of a client does without the default one.
+	// A command that refuses a client's level ignores the default level.
 	check(doc("readIt", 1, "pipeline", bsonx.NewArray(doc("$collStats", doc()))), "majority")
 	if got := h.run("test", doc("readIt", 1, "readConcern", doc("level", "majority"),
 		"pipeline", bsonx.NewArray(doc("$collStats", doc())))); code(got) != 72 {

@@ -6,8 +6,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// TestSameIndexAgain makes an index a second time. Its partial filter or projection is written in
-// another way but means the same.
+// TestSameIndexAgain creates an index again, with a partial filter or projection that is written
+// differently and means the same.
 func TestSameIndexAgain(t *testing.T) {
 	t.Parallel()
 	db := openWithTestCommands(t).Database("d")
@@ -67,8 +67,8 @@ func TestSameIndexAgain(t *testing.T) {
 	}
 }
 
-// TestNestedWildcardProjection checks that an index with a nested projection holds the paths in
-// it and no others.
+// TestNestedWildcardProjection checks that a wildcard index with a nested projection has exactly
+// the paths of the projection.
 func TestNestedWildcardProjection(t *testing.T) {
 	t.Parallel()
 	db := openWithTestCommands(t).Database("d")
@@ -101,7 +101,7 @@ func TestNestedWildcardProjection(t *testing.T) {
 	}
 }
 
-// TestNearOutsideTheGrid searches by distance from points that a 2d index cannot hold.
+// TestNearOutsideTheGrid runs $near from points outside the range of a 2d index.
 func TestNearOutsideTheGrid(t *testing.T) {
 	t.Parallel()
 	db := openWithTestCommands(t).Database("d")

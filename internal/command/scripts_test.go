@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// scripted returns commands that run JavaScript, and their error codes on a server without it.
+// scripted returns commands that run JavaScript, with their error codes on a server without
+// JavaScript.
 func scripted(body string) map[string]struct {
 	cmd  bson.D
 	code string
@@ -69,10 +70,10 @@ func TestNoScripting(t *testing.T) {
 	}
 }
 
-// TestScriptsEndInTime has loops without end, which the time of their command ends.
+// TestScriptsEndInTime checks that the time limit of a command ends an endless loop.
 func TestScriptsEndInTime(t *testing.T) {
-	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
-	// it grow.
+	// Not parallel: a JavaScript call is ended when the heap of the process grows by 512 MB, and
+	// other tests would make it grow.
 	c := newNumbers(t, 1).Database().Collection("c")
 	if _, err := c.InsertOne(t.Context(), bson.D{{"_id", 1}}); err != nil {
 		t.Fatal(err)
@@ -84,10 +85,11 @@ func TestScriptsEndInTime(t *testing.T) {
 	}
 }
 
-// TestKillOpEndsScripts has loops without end, which killOp ends: also those of the second batch of a cursor.
+// TestKillOpEndsScripts checks that killOp ends endless loops, also in the second batch of a
+// cursor.
 func TestKillOpEndsScripts(t *testing.T) {
-	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
-	// it grow.
+	// Not parallel: a JavaScript call is ended when the heap of the process grows by 512 MB, and
+	// other tests would make it grow.
 	c := newNumbers(t, 1).Database().Collection("c")
 	if _, err := c.InsertMany(t.Context(), []any{bson.D{{"_id", 1}}, bson.D{{"_id", 2}}}); err != nil {
 		t.Fatal(err)
@@ -114,7 +116,7 @@ func TestKillOpEndsScripts(t *testing.T) {
 	}
 }
 
-// asJSONKilled is asJSON with a killOp of the command while it runs.
+// asJSONKilled is asJSON for a command that it kills with killOp.
 func asJSONKilled(t *testing.T, c *mongo.Collection, cmd bson.D, name string) string {
 	t.Helper()
 	comment := "to be killed: " + name + t.Name()

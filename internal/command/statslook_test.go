@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// TestStatsHearInterrupts ends commands that measure sizes at their first look at the operation.
+// TestStatsHearInterrupts checks that commands which measure sizes can be interrupted.
 func TestStatsHearInterrupts(t *testing.T) {
 	t.Parallel()
 	h := newHotPath(t, 0)

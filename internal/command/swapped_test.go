@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 )
 
-// hookedEngine runs hook once, before its next snapshot.
+// hookedEngine calls hook once, before its next snapshot.
 type hookedEngine struct {
 	storage.Engine
 	hook func()
@@ -25,8 +25,9 @@ func (e *hookedEngine) NewSnapshot() storage.Snapshot {
 	return e.Engine.NewSnapshot()
 }
 
-// TestSwappedCollations swaps two collections by renames while a write on one of them is compiled: its $where reads system.js then. The
-// write has the collation of the collection that it changes.
+// TestSwappedCollations swaps two collections by renames while a write on one of them is being
+// compiled. The swap happens when the $where of the write reads system.js. The write must use the
+// collation of the collection that it changes.
 func TestSwappedCollations(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(query bsonx.Doc) bsonx.Doc{
@@ -55,8 +56,9 @@ func TestSwappedCollations(t *testing.T) {
 	}
 }
 
-// changedBySwapped reports whether a write on the collection a changed its document, whose letter has another case than the query's.
-// One of a and b folds case; they are swapped while the write is compiled.
+// changedBySwapped reports whether a write on the collection a changed its document. The document
+// matches the query only if case is ignored. One of the collections a and b ignores case, and they
+// are swapped while the write is being compiled.
 func changedBySwapped(t *testing.T, write bsonx.Doc, becomesFolding bool) bool {
 	t.Helper()
 	inner := mem.New()

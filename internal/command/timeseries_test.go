@@ -19,19 +19,20 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// seriesModel gives the same operations to a time-series collection and to a plain one, which must answer alike.
+// seriesModel applies the same operations to a time series and to a plain collection, and compares
+// the results.
 type seriesModel struct {
 	t             *testing.T
 	rng           *rand.Rand
 	series, plain *mongo.Collection
 	next          int32
-	// indexed says that measured fields have indexes, which bears no arrays.
+	// indexed is true if measured fields have indexes, which do not allow arrays.
 	indexed bool
 }
 
 var seriesStart = time.Date(2024, 2, 28, 22, 0, 0, 0, time.UTC)
 
-// meta returns one of few meta values, with its fields in the order that buckets have them in.
+// meta returns one of a few meta values. Their fields are sorted by name, as in buckets.
 func (m *seriesModel) meta() any {
 	switch m.rng.IntN(6) {
 	case 0:
@@ -151,8 +152,8 @@ func (m *seriesModel) step(ctx context.Context) {
 		})
 	case n < 10:
 		q := m.query(1)
-		if m.rng.IntN(8) > 0 { // mostly few
-			q = bson.D{{"$and", bson.A{q, bson.D{{"_id", bson.D{{"$mod", bson.A{7, m.rng.IntN(7)}}}}}}}}
+		if m.rng.IntN(8) > 0 { // mostly delete few documents
+			q = bson.D{{Key: "$and", Value: bson.A{q, bson.D{{Key: "_id", Value: bson.D{{Key: "$mod", Value: bson.A{7, m.rng.IntN(7)}}}}}}}}
 		}
 		m.both(fmt.Sprint("delete ", q), func(c *mongo.Collection) (any, error) { return c.DeleteMany(ctx, q) })
 	case n == 10:
@@ -200,7 +201,7 @@ func (m *seriesModel) read(ctx context.Context) {
 	}
 }
 
-// results returns the documents of a pipeline, without an order, and with their fields by name.
+// results returns the documents of a pipeline as text. It sorts the documents and their fields.
 func results(ctx context.Context, c *mongo.Collection, p mongo.Pipeline) (string, error) {
 	cur, err := c.Aggregate(ctx, p)
 	if err != nil {
@@ -219,7 +220,8 @@ func results(ctx context.Context, c *mongo.Collection, p mongo.Pipeline) (string
 	return strings.Join(lines, "\n"), nil
 }
 
-// TestTimeseriesModel compares a time-series collection with a plain one under random operations, with restarts between.
+// TestTimeseriesModel compares a time series with a plain collection under random operations and
+// restarts.
 func TestTimeseriesModel(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -265,7 +267,7 @@ func TestTimeseriesModel(t *testing.T) {
 	}
 }
 
-// newSeries returns a time-series collection.
+// newSeries returns an empty time series.
 func newSeries(t *testing.T) *mongo.Collection {
 	t.Helper()
 	db := sheaftest.New(t).Database("d")
@@ -276,7 +278,8 @@ func newSeries(t *testing.T) *mongo.Collection {
 	return db.Collection("series")
 }
 
-// TestTimeseriesConcurrent inserts into the same windows from several clients, while another one deletes.
+// TestTimeseriesConcurrent checks inserts into the same windows by several clients, while another
+// client deletes.
 func TestTimeseriesConcurrent(t *testing.T) {
 	c := newSeries(t)
 	const writers, each = 6, 300
@@ -318,7 +321,7 @@ func TestTimeseriesConcurrent(t *testing.T) {
 	}
 }
 
-// TestTimeseriesSize checks that the buckets of usual measurements are small, and how many they are.
+// TestTimeseriesSize checks the size and the number of the buckets of typical measurements.
 func TestTimeseriesSize(t *testing.T) {
 	c := newSeries(t)
 	rng := rand.New(rand.NewPCG(1, 1))

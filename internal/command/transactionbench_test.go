@@ -8,10 +8,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// txnPlaceholder is the transaction number that numbered puts another one for.
+// txnPlaceholder is the transaction number in a request that sendInTransaction replaces by another
+// one.
 const txnPlaceholder = int64(0x7172737475767778)
 
-// numbered is a request of a transaction.
+// numbered is a request in a transaction. at is the offset of its transaction number.
 type numbered struct {
 	*request
 	at int
@@ -32,7 +33,7 @@ func (h *hotPath) sendInTransaction(r *numbered, txn int64, n int) {
 	h.sendNumber(r.request, n)
 }
 
-// BenchmarkTransactions measures two updates, each alone and together in a transaction.
+// BenchmarkTransactions measures two updates, each alone and both in a transaction.
 func BenchmarkTransactions(b *testing.B) {
 	const documents = 10_000
 	statement := bsonx.NewDoc("q", bsonx.NewDoc("_id", placeholder), "u", bsonx.NewDoc("$inc", bsonx.NewDoc("k", 1)))

@@ -22,13 +22,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// transactor sends commands of several sessions to a service of its own.
+// transactor sends commands of several sessions to its own service.
 type transactor struct {
 	harness
 	now     time.Time
-	cursors map[string]int64 // by the session that opened the last one
+	cursors map[string]int64 // id of the last cursor, by the session that opened it
 	last    bsonx.Value      // the operationTime of the last reply
-	times   []string         // pairs of $NAME and the time as Extended JSON
+	times   []string         // pairs of $NAME and a time in Extended JSON
 }
 
 // Now implements clock.Clock.
@@ -55,7 +55,7 @@ func newTransactor(t *testing.T) *transactor {
 	return x
 }
 
-// serve begins with nothing but what is stored.
+// serve starts a new service over the stored data.
 func (x *transactor) serve(store *table.Store, log *slog.Logger) {
 	planner := plan.New(plan.Options{})
 	svc, err := commands.NewService(command.Deps{
@@ -70,16 +70,16 @@ func (x *transactor) serve(store *table.Store, log *slog.Logger) {
 
 // line runs one line of a test:
 //
-//	a1 start {…}    the command begins the transaction 1 of session a
-//	a1 {…}          the command belongs to it
+//	a1 start {…}    the command begins transaction 1 of session a
+//	a1 {…}          the command belongs to transaction 1 of session a
 //	a1 write {…}    a retryable write with the number 1
-//	a {…}           the command belongs to the session
-//	- {…}           it belongs to none
+//	a {…}           the command belongs to session a and no transaction
+//	- {…}           the command belongs to no session
 //	a1 commit, a1 abort, wait SECONDS, restart
-//	time NAME       the operationTime of the last reply is what $NAME stands for from here on
+//	time NAME       $NAME stands for the operationTime of the last reply in later lines
 //
-// {…} is Extended JSON with the first field's value, where that is a string, as database.collection. The number -1 stands for the
-// session's last cursor.
+// {…} is Extended JSON. If the value of its first field is a string, it is database.collection. The
+// number -1 stands for the id of the session's last cursor.
 func (x *transactor) line(d *datadriven.TestData, line string) string {
 	who, rest, _ := strings.Cut(line, " ")
 	if who == "restart" {
@@ -122,7 +122,7 @@ func (x *transactor) line(d *datadriven.TestData, line string) string {
 	return x.outcome(who[:1], reply)
 }
 
-// addressed adds the fields by which a command belongs to a session and a transaction.
+// addressed adds the session and transaction arguments to a command.
 func (x *transactor) addressed(cmd bsonx.Doc, who, verb string) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -154,7 +154,7 @@ var (
 	someTime = regexp.MustCompile(`Timestamp\(\d+, \d+\)`)
 )
 
-// outcome shortens a reply.
+// outcome formats a reply in one line.
 func (x *transactor) outcome(session string, reply bsonx.Doc) string {
 	var labels string
 	if v := reply.Lookup("errorLabels"); !v.IsMissing() {

@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// openTransaction returns a collection with the document 1, and a context of an open transaction that has changed it.
+// openTransaction returns a collection with the document 1, and the context of an open transaction
+// that has changed the document.
 func openTransaction(t *testing.T) (*mongo.Collection, context.Context, *mongo.Session) {
 	t.Helper()
 	c := sheaftest.New(t).Database("d").Collection("c")
@@ -43,8 +44,8 @@ func number(t *testing.T, c *mongo.Collection) int {
 	return d.N
 }
 
-// begin runs fn, which sends a command to a collection, on a goroutine. It returns when the command is running and has most
-// likely begun to wait.
+// begin runs fn, which sends a command to a collection, on a goroutine. It returns when the command
+// is running and has most likely begun to wait.
 func begin(t *testing.T, c *mongo.Collection, command string, fn func() error) chan error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -66,7 +67,8 @@ func begin(t *testing.T, c *mongo.Collection, command string, fn func() error) c
 	return done
 }
 
-// TestWritersWaitForTransactions: a single statement waits for a transaction that has changed its document, as long as it may.
+// TestWritersWaitForTransactions checks that a single statement waits for a transaction that has
+// changed its document, until its time limit.
 func TestWritersWaitForTransactions(t *testing.T) {
 	t.Parallel()
 	for _, commit := range []bool{true, false} {
@@ -105,8 +107,9 @@ func TestWritersWaitForTransactions(t *testing.T) {
 	}
 }
 
-// TestNoDeadlockOfCatalogAndTransaction: a change of the catalog waits for a statement that waits for a transaction, whose commit
-// does not wait for either.
+// TestNoDeadlockOfCatalogAndTransaction checks that there is no deadlock if a DDL operation waits
+// for a statement that waits for a transaction. The commit of the transaction must wait for
+// neither.
 func TestNoDeadlockOfCatalogAndTransaction(t *testing.T) {
 	t.Parallel()
 	c, ctx, session := openTransaction(t)
@@ -130,10 +133,11 @@ func TestNoDeadlockOfCatalogAndTransaction(t *testing.T) {
 	}
 }
 
-// TestKilledStatementEndsTransaction: a statement that runs out of time ends its transaction.
+// TestKilledStatementEndsTransaction checks that a statement that reaches its time limit aborts its
+// transaction.
 func TestKilledStatementEndsTransaction(t *testing.T) {
-	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
-	// it grow.
+	// Not parallel: a JavaScript call is ended when the heap of the process grows by 512 MB, and
+	// other tests would make it grow.
 	c, ctx, session := openTransaction(t)
 	endless := bson.D{{"$where", "function() { for (;;) {} }"}}
 	err := c.Database().RunCommand(ctx, bson.D{{"find", "c"}, {"filter", endless}, {"maxTimeMS", 20}}).Err()
@@ -149,10 +153,11 @@ func TestKilledStatementEndsTransaction(t *testing.T) {
 	}
 }
 
-// TestKillOpEndsTransaction: currentOp shows the transaction of a statement, and killOp of the statement ends it.
+// TestKillOpEndsTransaction checks that currentOp shows the transaction of a statement, and that
+// killOp aborts it.
 func TestKillOpEndsTransaction(t *testing.T) {
-	// Not parallel: a call of JavaScript ends when the heap grows by 512 MB, and other tests make
-	// it grow.
+	// Not parallel: a JavaScript call is ended when the heap of the process grows by 512 MB, and
+	// other tests would make it grow.
 	c, ctx, session := openTransaction(t)
 	admin := c.Database().Client().Database("admin")
 	type operation struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// fields returns the names of a reply's fields without the times.
+// fields returns the names of the fields of a reply, without the cluster times.
 func fields(t *testing.T, raw bson.Raw) []string {
 	t.Helper()
 	elems, err := raw.Elements()
@@ -26,8 +26,9 @@ func fields(t *testing.T, raw bson.Raw) []string {
 	return names
 }
 
-// TestUnacknowledged: insert, update and delete with w: 0 answer ok alone when the client waits for a reply, also where a
-// statement failed. An error of the command is told.
+// TestUnacknowledged checks insert, update and delete with w: 0 from a client that waits for the
+// reply. They must reply with only ok, even if a statement failed. An error of the whole command
+// must be reported.
 func TestUnacknowledged(t *testing.T) {
 	t.Parallel()
 	c := sheaftest.New(t).Database("d").Collection("c")
@@ -65,7 +66,8 @@ func TestUnacknowledged(t *testing.T) {
 	}
 }
 
-// TestUnacknowledgedBulkWrite: bulkWrite with w: 0 answers its totals and no results.
+// TestUnacknowledgedBulkWrite checks that bulkWrite with w: 0 returns its counts without the
+// results of the operations.
 func TestUnacknowledgedBulkWrite(t *testing.T) {
 	t.Parallel()
 	admin := sheaftest.New(t).Database("admin").Collection("c")
@@ -85,7 +87,8 @@ func TestUnacknowledgedBulkWrite(t *testing.T) {
 	}
 }
 
-// TestNamesOfCommands: no collection has a name with a dollar sign. Commands that read documents, change or make them say so.
+// TestNamesOfCommands checks names with a dollar sign, which no collection can have. Commands that
+// read, change or create documents must refuse them.
 func TestNamesOfCommands(t *testing.T) {
 	t.Parallel()
 	c := sheaftest.New(t).Database("d").Collection("c")
@@ -111,7 +114,7 @@ func TestNamesOfCommands(t *testing.T) {
 				t.Fatal(err)
 			}
 			if name == "$cmd.aggregate" && cmd[0].Key == "aggregate" {
-				want = 73 // it would be {aggregate: 1}
+				want = 73 // the same namespace as {aggregate: 1}
 			}
 			if _, err := run(t, c, cmd); errorCode(t, err) != want {
 				t.Errorf("%v: %v, want code %d", cmd, err, want)

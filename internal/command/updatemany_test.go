@@ -7,10 +7,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// manyDocs are more than one transaction of an update changes.
+// manyDocs is a number of documents that an update changes in more than one transaction.
 const manyDocs = 150
 
-// fillMany inserts documents by _id with a counter n, a unique value u(i), and a and b, which order them in opposite ways.
+// fillMany inserts documents with _id i, a counter n, a unique value u(i), and a and b, which order
+// the documents in opposite directions.
 func fillMany(h *hotPath, u func(i int) int) {
 	unique := bsonx.NewDoc("key", bsonx.NewDoc("u", 1), "name", "u_1", "unique", true)
 	rising := bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")
@@ -23,13 +24,13 @@ func fillMany(h *hotPath, u func(i int) int) {
 	h.run(bsonx.NewDoc("insert", "c", "documents", docs, "$db", "db"))
 }
 
-// increment adds 1 to a field of all documents in the order of an index.
+// increment returns an update that adds 1 to a field of all documents, in the order of an index.
 func increment(name, hint string) bsonx.Doc {
 	change := bsonx.NewDoc("q", bsonx.NewDoc(), "u", bsonx.NewDoc("$inc", bsonx.NewDoc(name, 1)), "multi", true, "hint", bsonx.NewDoc(hint, 1))
 	return bsonx.NewDoc("update", "c", "updates", []bsonx.Doc{change}, "$db", "db")
 }
 
-// firstBatch runs a find and returns its documents.
+// firstBatch runs a find and returns the documents of its first batch.
 func firstBatch(t *testing.T, h *hotPath, db, coll string, filter bsonx.Doc) []bsonx.Doc {
 	t.Helper()
 	reply := h.run(bsonx.NewDoc("find", coll, "filter", filter, "batchSize", 10_000, "$db", db))
@@ -40,7 +41,8 @@ func firstBatch(t *testing.T, h *hotPath, db, coll string, filter bsonx.Doc) []b
 	return docs
 }
 
-// updatesLogged checks that the log has an entry for each of the first n documents in their order, each with a later stamp.
+// updatesLogged checks that the oplog has an entry for each of the first n documents, in order and
+// with increasing stamps.
 func updatesLogged(t *testing.T, h *hotPath, n int) {
 	t.Helper()
 	entries := firstBatch(t, h, "local", "oplog.rs", bsonx.NewDoc("op", "u"))
@@ -57,7 +59,8 @@ func updatesLogged(t *testing.T, h *hotPath, n int) {
 	}
 }
 
-// TestUpdateManyLog changes more documents than one transaction does: the log has each by itself.
+// TestUpdateManyLog updates more documents than one transaction changes. The oplog must have an
+// entry for each document.
 func TestUpdateManyLog(t *testing.T) {
 	t.Parallel()
 	h := newSetPath(t)
@@ -74,8 +77,8 @@ func TestUpdateManyLog(t *testing.T) {
 	}
 }
 
-// TestUpdateManyError meets an error among documents that are changed together: those before it stay changed, and the others as
-// they were.
+// TestUpdateManyError updates documents of which one fails. The documents before it must stay
+// changed, and the documents after it unchanged.
 func TestUpdateManyError(t *testing.T) {
 	t.Parallel()
 	const bad = 100
@@ -100,7 +103,8 @@ func TestUpdateManyError(t *testing.T) {
 	}
 }
 
-// TestUpdateManyCrossing changes the same documents from both ends at once: they stand in each other's way, and yet both change all.
+// TestUpdateManyCrossing updates the same documents in opposite orders at the same time. Despite
+// write conflicts both updates must change all documents.
 func TestUpdateManyCrossing(t *testing.T) {
 	t.Parallel()
 	const rounds = 20

@@ -16,7 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// collectionUUID returns the UUID of a collection.
+// uuidOfCollection returns the UUID of a collection.
 func uuidOfCollection(t *testing.T, db *mongo.Database, name string) bson.Binary {
 	t.Helper()
 	specs, err := db.ListCollectionSpecifications(t.Context(), bson.D{{"name", name}})
@@ -26,7 +26,8 @@ func uuidOfCollection(t *testing.T, db *mongo.Database, name string) bson.Binary
 	return *specs[0].UUID
 }
 
-// TestCollectionUUID gives every command that has the argument the UUID of another collection, and one that no collection has.
+// TestCollectionUUID gives every command with the argument collectionUUID the UUID of another
+// collection, and an unknown UUID.
 func TestCollectionUUID(t *testing.T) {
 	t.Parallel()
 	bases, err := argtest.Bases()
@@ -69,7 +70,7 @@ func TestCollectionUUID(t *testing.T) {
 	}
 }
 
-// checkMismatch wants CollectionUUIDMismatch, of the command or of its first statement.
+// checkMismatch expects the error CollectionUUIDMismatch of the command or of its first statement.
 func checkMismatch(t *testing.T, name string, raw bson.Raw, err error, id bson.Binary, actual string) {
 	t.Helper()
 	var refused mongo.CommandError
@@ -92,7 +93,7 @@ func checkMismatch(t *testing.T, name string, raw bson.Raw, err error, id bson.B
 	}
 }
 
-// TestBulkWriteUUID has a namespace twice, once with a UUID that it does not have.
+// TestBulkWriteUUID checks a bulkWrite that has a namespace with and without a wrong UUID.
 func TestBulkWriteUUID(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.Open(t, nil).Client()
@@ -126,7 +127,7 @@ func TestBulkWriteUUID(t *testing.T) {
 	}
 }
 
-// TestByUUID reads a collection by its UUID.
+// TestByUUID checks commands with the UUID of a collection in place of its name.
 func TestByUUID(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.Open(t, nil).Client()
@@ -185,7 +186,8 @@ func TestByUUID(t *testing.T) {
 	}
 }
 
-// TestCountersOfFailures expects writes that fail to be counted, and those that were not tried not to be.
+// TestCountersOfFailures checks that opcounters include writes that fail, but not writes that are
+// not tried.
 func TestCountersOfFailures(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.Open(t, nil).Client()
@@ -235,7 +237,8 @@ func opcounters(t *testing.T, client *mongo.Client) counts {
 	return status.Opcounters
 }
 
-// TestSessionsWithoutUsers finds the sessions of clients that have not logged in by their empty user.
+// TestSessionsWithoutUsers checks that the sessions of clients without authentication are listed
+// for the empty user.
 func TestSessionsWithoutUsers(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.Open(t, nil).Client()
@@ -256,7 +259,7 @@ func TestSessionsWithoutUsers(t *testing.T) {
 	}
 }
 
-// TestTemporaryRename drops the option temp unless it is to stay.
+// TestTemporaryRename checks that a rename drops the option temp unless stayTemp is set.
 func TestTemporaryRename(t *testing.T) {
 	t.Parallel()
 	client := sheaftest.Open(t, nil).Client()

@@ -21,12 +21,12 @@ func TestValidationDetails(t *testing.T) {
 	for i := range many {
 		many[i] = bsonx.NewDoc("a", i)
 	}
-	const whole = 12<<20 - 37 - 104 // with failingDocumentId and the rest of details
+	const whole = 12<<20 - 37 - 104 // leaves room for failingDocumentId and the other fields of details
 	for name, c := range map[string]struct {
 		validator bsonx.Doc
 		size      int
 		truncated bool
-		details   string // "" for any
+		details   string // "" accepts any details
 		note      string
 	}{
 		"whole":            {bsonx.NewDoc("a", 1), whole, false, "", ""},

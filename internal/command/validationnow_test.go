@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestValidatorTime inserts documents into collections whose validators look at $$NOW.
+// TestValidatorTime checks validators that use $$NOW.
 func TestValidatorTime(t *testing.T) {
 	t.Parallel()
 	h := newHotPath(t, 0)

@@ -17,17 +17,18 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// workedExample is a pipeline over a few documents whose results are known.
+// workedExample is a pipeline over a few documents with known results.
 type workedExample struct {
 	Name     string
 	In       []json.RawMessage
 	Pipeline json.RawMessage
 	Out      []json.RawMessage
-	// Sets says that the order of the elements of arrays is open.
+	// Sets means that arrays may have their elements in any order.
 	Sets bool
 }
 
-// TestWorkedExamples runs testdata/worked.json: the examples on expressions that books on MongoDB work out.
+// TestWorkedExamples runs the examples of testdata/worked.json: expressions that books about
+// MongoDB explain.
 func TestWorkedExamples(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/worked.json")
@@ -90,7 +91,7 @@ func all(t *testing.T, cursor *mongo.Cursor) []bson.D {
 	return docs
 }
 
-// sortArrays sorts the arrays of a document by what their elements look like.
+// sortArrays sorts the arrays of a document by the JSON form of their elements.
 func sortArrays(d bson.D) {
 	for _, e := range d {
 		if list, ok := e.Value.(bson.A); ok {
@@ -103,7 +104,7 @@ func sortArrays(d bson.D) {
 	}
 }
 
-// The functions of a hierarchy of statistics: events are summed by hour, hours by day, days by month and months by year.
+// Functions that sum up events by hour, hours by day, days by month, and months by year.
 const (
 	hourMap = `function() {
 		emit({u: this.user, d: new Date(Date.UTC(this.ts.getUTCFullYear(), this.ts.getUTCMonth(), this.ts.getUTCDate(), this.ts.getUTCHours()))},
@@ -160,7 +161,8 @@ func hoursAndDays(t *testing.T, db *mongo.Database, name string) []statistics {
 
 func at(hour, minute int) time.Time { return time.Date(2000, 10, 10, hour, minute, 0, 0, time.UTC) }
 
-// TestWorkedStatistics is W044: each level of the hierarchy is a mapReduce over the one below.
+// TestWorkedStatistics is the example W044: each level of statistics is a mapReduce over the level
+// below.
 func TestWorkedStatistics(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("stats")
@@ -195,7 +197,8 @@ func TestWorkedStatistics(t *testing.T) {
 	}
 }
 
-// TestWorkedReduceAgain is W045: what is reduced in two runs into one collection is what one run makes of all.
+// TestWorkedReduceAgain is the example W045: two runs with the output mode reduce must give the
+// same result as one run over all documents.
 func TestWorkedReduceAgain(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("stats")
@@ -218,7 +221,7 @@ func TestWorkedReduceAgain(t *testing.T) {
 	}
 }
 
-// TestWorkedWhere is W050: a condition on two fields of the same document.
+// TestWorkedWhere is the example W050: a condition that compares two fields of a document.
 func TestWorkedWhere(t *testing.T) {
 	t.Parallel()
 	c := sheaftest.New(t).Database("members").Collection("accounts")

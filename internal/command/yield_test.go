@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestBatchesAfterAMove moves documents out of a query between two of its batches. No plan may return
-// one of them from what it kept of before.
+// TestBatchesAfterAMove changes documents between two batches so that they no longer match the
+// query. No plan may return them from data that it kept since the first batch.
 func TestBatchesAfterAMove(t *testing.T) {
 	t.Parallel()
 	h := newHotPath(t, 0)
@@ -73,7 +73,7 @@ func idsOf(batch bsonx.Value) []bsonx.Value {
 	return ids
 }
 
-// TestReturnKeyWithSort asks for index keys in an order that no index has.
+// TestReturnKeyWithSort checks returnKey with a sort order that no index has.
 func TestReturnKeyWithSort(t *testing.T) {
 	t.Parallel()
 	h := newHotPath(t, 0)

@@ -13,20 +13,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// yieldCase is a query whose plan has a node.
+// yieldCase is a query whose plan contains a certain node.
 type yieldCase struct {
-	// node is the type in package plan, stage what explain calls it.
+	// node is the type in package plan/node. stage is its name in explain.
 	node, stage string
 	find        bsonx.Doc
-	// snapshot is set where the documents may be those of the first batch: a sort has read them all by then.
+	// snapshot allows later batches to return documents as they were at the first batch, because a
+	// sort has read them all by then.
 	snapshot bool
-	// tried is set where the plan is chosen by a trial, which has read rows that the client did not get yet.
+	// tried is true if a trial chooses the plan. The trial has then read rows that the client has
+	// not got yet.
 	tried bool
-	// misses is set where a document that is moved may be missed, although it moves forward.
+	// misses allows the plan to miss a document that moves forward in the sort order.
 	misses bool
 }
 
-// neverHeld are the nodes of package plan that hold nothing between two batches, with the reason.
+// neverHeld are the nodes that keep no data between two batches, with the reason.
 var neverHeld = map[string]string{
 	"IDHack":       "yields one record",
 	"Express":      "yields one record",
@@ -69,13 +71,13 @@ func yieldCases() []yieldCase {
 		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", inA, "sort", byB, "hint", "ab", "projection", ab)},
 		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", or, "sort", byB)},
 		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", rest, "sort", byB)},
-		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", bsonx.NewDoc("m", two), "sort", byB, "hint", "mb"), misses: true}, // each scan has seen the record
+		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", bsonx.NewDoc("m", two), "sort", byB, "hint", "mb"), misses: true}, // each scan has already passed the record
 		{node: "Sort", stage: "SORT", find: find("filter", inA, "sort", bsonx.NewDoc("c", 1)), snapshot: true},
 		{node: "Limit", stage: "LIMIT", find: find("filter", both, "limit", 9), tried: true},
 		{node: "Skip", stage: "SKIP", find: find("filter", both, "skip", 1), tried: true},
 		{node: "Project", stage: "PROJECTION_SIMPLE", find: find("filter", both, "projection", bsonx.NewDoc("b", 1, "c", 1)), tried: true},
 		{node: "Project", stage: "PROJECTION_DEFAULT", find: find("filter", both, "projection", bsonx.NewDoc("x", "$b")), tried: true},
-		{node: "Project", stage: "PROJECTION_COVERED", find: find("filter", both, "projection", ab), tried: true, misses: true}, // nothing but the entry is read
+		{node: "Project", stage: "PROJECTION_COVERED", find: find("filter", both, "projection", ab), tried: true, misses: true}, // only the index entry is read
 		{node: "ReturnKey", stage: "RETURN_KEY", find: find("filter", both, "returnKey", true), tried: true, misses: true},
 		{node: "RecordID", find: find("filter", both, "showRecordId", true), tried: true},
 		{node: "TextOr", stage: "TEXT_OR", find: find("filter", text, "projection", score)},
@@ -84,8 +86,8 @@ func yieldCases() []yieldCase {
 	}
 }
 
-// TestEachPlanAfterAWrite changes, deletes and moves documents between two batches of each plan. What
-// the later batches have must be in the query and as it is now, as in a plain scan.
+// TestEachPlanAfterAWrite changes, deletes and moves documents between two batches of each plan. As
+// with a plain scan, documents in later batches must match the query and be up to date.
 func TestEachPlanAfterAWrite(t *testing.T) {
 	t.Parallel()
 	rest := func(read []bsonx.Value) bsonx.Doc { return bsonx.NewDoc("_id", bsonx.NewDoc("$nin", read)) }
@@ -138,7 +140,7 @@ func (y *yieldRun) fill() {
 	}
 }
 
-// answer runs the query, its first batch or all of it.
+// answer runs the query with a batch size and returns the cursor of the reply.
 func (y *yieldRun) answer(batchSize int) bsonx.Doc {
 	return y.h.run(with(y.command(), "batchSize", batchSize, "$db", "db")).Lookup("cursor").Doc()
 }
@@ -172,7 +174,7 @@ func (y *yieldRun) check(stays bool, write func(read []bsonx.Value) bsonx.Doc) {
 	cursor := y.answer(2)
 	id, read := cursor.Lookup("id").Int64(), textsOf(cursor.Lookup("firstBatch"))
 	y.h.run(write(readIDs(cursor.Lookup("firstBatch"))))
-	whole := *y // what of the query comes first may be others now
+	whole := *y // the first documents of the query may be different now
 	whole.find = with(bsonx.NewDoc(), "filter", y.find.Lookup("filter"))
 	for _, option := range []string{"projection", "hint", "returnKey", "showRecordId", "sort"} {
 		if v := y.find.Lookup(option); !v.IsMissing() {
@@ -195,7 +197,8 @@ func (y *yieldRun) check(stays bool, write func(read []bsonx.Value) bsonx.Doc) {
 	}
 }
 
-// readIDs returns the _ids of documents of which fields are shown that are equal to it at the beginning.
+// readIDs returns the _ids of documents. If _id is not shown, it uses another field that was equal
+// to it at first.
 func readIDs(batch bsonx.Value) (ids []bsonx.Value) {
 	for _, v := range batch.Doc().Values() {
 		for _, field := range []string{"_id", "b", "x"} {
@@ -208,7 +211,8 @@ func readIDs(batch bsonx.Value) (ids []bsonx.Value) {
 	return ids
 }
 
-// TestEachPlanNodeHasAYieldCase fails for a node of package plan that has no case above.
+// TestEachPlanNodeHasAYieldCase checks that each node of package plan/node has a case above or is
+// in neverHeld.
 func TestEachPlanNodeHasAYieldCase(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
