@@ -24,16 +24,16 @@ type Definition struct {
 	// Run executes the command. It appends the fields of the reply, except ok, to the document that
 	// is open in reply.
 	Run func(ctx context.Context, req *Request, reply *bsonx.Builder) error
-	// Refuse, in place of Run, returns the error with which the command always fails. MongoDB has
-	// such commands too: they do not exist on this kind of server.
+	// Refuse, in place of Run, returns the error of a command that fails on every call, as it does
+	// in MongoDB: for example, an Atlas Search command on a server without Atlas Search.
 	Refuse func(req *Request) error
 	// Lacks names features of the command that fail with NotImplemented. docs/compatibility.md
 	// shows it.
 	Lacks string
 	// Fields are the command's own arguments, without the generic ones.
 	Fields []Field
-	// Loose commands ignore unknown fields, like the MongoDB commands that are not parsed by the
-	// IDL.
+	// Loose commands ignore unknown fields, like the MongoDB commands whose parser is not generated
+	// from its IDL (interface definition language).
 	Loose bool
 	// AdminOnly commands run on the admin database only.
 	AdminOnly bool

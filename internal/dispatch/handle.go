@@ -30,8 +30,7 @@ type Result struct {
 	Retained bool
 }
 
-// Handle runs the command of a message and appends its reply to out, a buffer that may hold earlier
-// replies.
+// Handle runs the command of a message and appends its reply to out.
 func Handle(ctx context.Context, s *command.Service, conn *command.Conn, msg *wire.Message, out []byte) Result {
 	c := s.Stats.Calls.Get()
 	defer s.Stats.Calls.Put(c)

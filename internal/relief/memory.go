@@ -33,5 +33,6 @@ func GroupMemory() int64 {
 	return int64(n)
 }
 
-// AvailableMemory is TotalMemory.
+// AvailableMemory returns the memory in bytes that the process may use, or 0 if it is not known. It
+// is the same as TotalMemory.
 func AvailableMemory() int64 { return TotalMemory() }

@@ -18,7 +18,7 @@ import (
 //go:embed bases.jsonl
 var baseLines string
 
-// Base is a command that succeeds without changes.
+// Base is a command that succeeds as it is.
 type Base struct {
 	Name    string   `bson:"name"`
 	DB      string   `bson:"db"`

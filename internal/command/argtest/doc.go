@@ -3,8 +3,8 @@
 //
 // Concepts:
 //
-//   - A base is a command that succeeds without changes. bases.jsonl has one per line: {"name": the
-//     name of the command and, after a slash, a suffix if it has several bases, "db": its database,
+//   - A base is a command that succeeds as it is. bases.jsonl has one per line: {"name": the name
+//     of the command and, after a slash, a suffix if it has several bases, "db": its database,
 //     "command": the document, "more": paths of arguments that are missing in Definition.Fields}.
 //   - An argument is a path in a base: a field of the command, a field of a document in it, or an
 //     argument that all commands share.

@@ -112,15 +112,18 @@ func (x *explainedMapReduce) writer(mode outMode, target *command.Namespace) bso
 	return bsonx.NewDoc("$merge", bsonx.NewDoc("into", where, "on", "_id", "whenMatched", matched, "whenNotMatched", "insert"))
 }
 
-// Run implements explainedStages.
+// Run returns a source that runs the mapReduce over the documents of in. It implements
+// explainedStages of package read.
 func (x *explainedMapReduce) Run(in source.Source) source.Source {
 	return &mapReduceSource{Source: in, x: x}
 }
 
-// Read implements explainedStages.
+// Read returns how many documents were read, and for how long. It implements explainedStages of
+// package read.
 func (x *explainedMapReduce) Read() (n, millis int64) { return x.read, x.reading.Milliseconds() }
 
-// Stages implements explainedStages.
+// Stages returns the mapReduce as stages of a pipeline. It implements explainedStages of package
+// read.
 func (x *explainedMapReduce) Stages(context.Context) ([]bsonx.Doc, error) {
 	emit := bsonx.NewDoc("$_internalJsEmit", bsonx.NewDoc("eval", x.req.Get("map").Str(), "this", "$$ROOT"))
 	reduce := bsonx.NewDoc("$_internalJsReduce", bsonx.NewDoc("data", "$emits", "eval", x.req.Get("reduce").Str()))

@@ -58,7 +58,8 @@ func (b *insertBatch) prepare() error {
 			for j := range b.position {
 				b.position[j] = j
 			}
-			// All documents before the first one that is left out have position i = i.
+			// The documents in docs come before the first one that was left out, so the position
+			// of docs[j] is j.
 		}
 		if b.position != nil {
 			b.position = append(b.position, i)
