@@ -26,8 +26,8 @@ func (s *Service) setHistoryWindow(seconds int64) {
 	}
 }
 
-// Reap closes cursors, transactions, snapshots and sessions that were idle for too long. The server
-// calls it regularly.
+// Reap ends cursors and sessions that were idle for too long, and transactions and snapshots that
+// are too old. The server calls it regularly.
 func (s *Service) Reap() {
 	s.Cursors.Reap()
 	s.Transactions.Reap(s.Clock.Now())

@@ -23,7 +23,7 @@ type stats struct {
 	Tallies                [tallies]Tally
 	Transactions           table.Latencies // durations of whole transactions
 	Codecs                 [wire.Compressors]codecCounts
-	// SessionRecords counts the stored records of retryable writes.
+	// SessionRecords counts the records of retryable writes that were written.
 	SessionRecords    atomic.Int64
 	RetriedCommands   atomic.Int64
 	RetriedStatements atomic.Int64

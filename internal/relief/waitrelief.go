@@ -37,9 +37,9 @@ func (r *Relief) Watch() *Watch {
 	return &Watch{relief: r, granted: r.Memory.Queue().Granted}
 }
 
-// Look reports whether memory is expected to become free: a message was admitted since the last
-// look, or an operation runs that may hold memory. If this takes too long, Look closes idle
-// cursors.
+// Look reports whether memory is expected to become free: a message has got its share since the
+// last look or holds one now, or an operation runs that may hold memory and already ran at the last
+// look. If no message gets its share for too long, Look closes idle cursors.
 func (w *Watch) Look() (expected bool) {
 	s := w.relief
 	q := s.Memory.Queue()

@@ -113,7 +113,7 @@ func (c *conn) refuseUnread(h wire.Header, cause error) error {
 	return errRefused
 }
 
-// discard reads n bytes away.
+// discard reads and drops the next n bytes of the connection.
 func (c *conn) discard(n int) error {
 	for n > 0 {
 		if c.r == c.w {

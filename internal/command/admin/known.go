@@ -28,7 +28,7 @@ var (
 		"getAuditConfig", "setAuditConfig", "logApplicationMessage",
 		// diagnostics
 		"dbHash", "driverOIDTest",
-		// replication, queries, sharding
+		// replication
 		"applyOps",
 	}
 
