@@ -54,8 +54,8 @@ func CreateCollation(req *Request) (bsonx.Value, error) {
 	return bsonx.Document(spec), err
 }
 
-// OriginalSpec is the name of a field in the specification of a time series index. It holds the
-// keys as the user gave them.
+// OriginalSpec is a field in the specification of an index on buckets. It holds the specification
+// of the index on measurements, which the user gave.
 const OriginalSpec = "originalSpec"
 
 // ClusteredOption returns the option clusteredIndex if it is a document, otherwise nil.

@@ -15,8 +15,8 @@ var EncryptionInformation = Field{Name: "encryptionInformation", Type: Object, S
 // IsTimeseriesNamespace is the argument with which routers write to the buckets of a time series.
 var IsTimeseriesNamespace = Field{Name: "isTimeseriesNamespace", Type: OptionalBool}
 
-// CodeNotBuckets is the code of the error for reading raw buckets of a collection that is not a
-// time series.
+// CodeNotBuckets is the code of the error for isTimeseriesNamespace on a namespace that is not a
+// bucket collection.
 const CodeNotBuckets = mongoerr.Code(5916400)
 
 // maxQuorum is the largest number of members that commitQuorum may require.

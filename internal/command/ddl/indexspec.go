@@ -368,7 +368,7 @@ func (s *indexSpec) checkColumnstore() error {
 	return nil
 }
 
-// isID reports whether the key is {_id: 1} or {_id: -1}.
+// isID reports whether the key is {_id: 1} or {_id: -1}. It ignores fractions of the number.
 func (s *indexSpec) isID() bool {
 	first := s.key.First()
 	f, ok := first.Value.AsFloat64()
