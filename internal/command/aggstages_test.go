@@ -49,10 +49,12 @@ func TestPlanCacheStats(t *testing.T) {
 		t.Fatal(entries)
 	}
 	e := entries[0]
-	if !lookup(t, e, "isActive").Boolean() || lookup(t, e, "works").AsInt64() == 0 || time.Since(lookup(t, e, "timeOfCreation").Time()) > time.Hour {
+	if !lookup(t, e, "isActive").Boolean() || lookup(t, e, "works").AsInt64() == 0 ||
+		time.Since(lookup(t, e, "timeOfCreation").Time()) > time.Hour {
 		t.Error(e)
 	}
-	if got := lookup(t, e, "createdFromQuery", "query").String(); got != `{"a": {"$numberInt":"5"},"b": {"$numberInt":"2"}}` {
+	if got := lookup(t, e, "createdFromQuery", "query").
+		String(); got != `{"a": {"$numberInt":"5"},"b": {"$numberInt":"2"}}` {
 		t.Error(got)
 	}
 	if got := lookup(t, e, "cachedPlan").String(); got == "" {
@@ -150,7 +152,8 @@ func TestCurrentOpShowsAggregates(t *testing.T) {
 			t.Fatal("the operation is not listed")
 		}
 	}
-	if err := admin.RunCommand(t.Context(), bson.D{{"killOp", 1}, {"op", lookup(t, found[0], "opid").AsInt64()}}).Err(); err != nil {
+	if err := admin.RunCommand(t.Context(),
+		bson.D{{"killOp", 1}, {"op", lookup(t, found[0], "opid").AsInt64()}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err == nil {

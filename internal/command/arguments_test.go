@@ -325,7 +325,8 @@ func TestLackingCommands(t *testing.T) {
 			continue
 		}
 		err := sweep.client.Database("args").RunCommand(t.Context(), cmd).Err()
-		if refused, ok := errors.AsType[mongo.CommandError](err); !ok || refused.Code != int32(mongoerr.NotImplemented) {
+		if refused, ok := errors.AsType[mongo.CommandError](err); !ok ||
+			refused.Code != int32(mongoerr.NotImplemented) {
 			t.Errorf("%v: %v", cmd, err)
 		}
 	}

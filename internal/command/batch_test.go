@@ -74,7 +74,8 @@ var batchCases = map[string]batchCase{
 	"aggregate with a sort": {
 		replies: "runStages", fill: insertSized, item: byID, limit: withLimitStage,
 		open: func(b *batchRun) bsonx.Doc {
-			return bsonx.NewDoc("aggregate", b.coll, "pipeline", []bsonx.Doc{bsonx.NewDoc("$sort", bsonx.NewDoc("n", 1))})
+			return bsonx.NewDoc("aggregate", b.coll, "pipeline",
+				[]bsonx.Doc{bsonx.NewDoc("$sort", bsonx.NewDoc("n", 1))})
 		},
 	},
 	"aggregate with a stage": {
@@ -130,7 +131,8 @@ var batchCases = map[string]batchCase{
 			for i, size := range sizes {
 				names = append(names, fmt.Sprintf("%03d", i))
 				partial := bsonx.NewDoc("a", strings.Repeat("x", size))
-				spec := bsonx.NewDoc("key", bsonx.NewDoc(fmt.Sprint("f", i), 1), "name", names[i+1], "partialFilterExpression", partial)
+				spec := bsonx.NewDoc("key", bsonx.NewDoc(fmt.Sprint("f", i), 1), "name", names[i+1],
+					"partialFilterExpression", partial)
 				b.mustRun(bsonx.NewDoc("createIndexes", b.coll, "indexes", []bsonx.Doc{spec}))
 			}
 			return names
@@ -153,12 +155,14 @@ var batchCases = map[string]batchCase{
 		},
 		open: func(b *batchRun) bsonx.Doc {
 			var ops []bsonx.Doc
-			sizes := b.mustRun(bsonx.NewDoc("find", b.coll+"sizes", "batchSize", 1000)).Lookup("cursor").Doc().Lookup("firstBatch")
+			sizes := b.mustRun(bsonx.NewDoc("find", b.coll+"sizes", "batchSize", 1000)).
+				Lookup("cursor").Doc().Lookup("firstBatch")
 			for i, v := range sizes.Doc().Values() {
 				size, _ := v.Doc().Lookup("size").AsInt64()
 				id := fmt.Sprintf("%03d%s", i, strings.Repeat("x", int(size)))
 				change := bsonx.NewDoc("$set", bsonx.NewDoc("a", 1))
-				ops = append(ops, bsonx.NewDoc("update", 0, "filter", bsonx.NewDoc("_id", id), "updateMods", change, "upsert", true))
+				ops = append(ops, bsonx.NewDoc("update", 0, "filter", bsonx.NewDoc("_id", id),
+					"updateMods", change, "upsert", true))
 			}
 			return bsonx.NewDoc("bulkWrite", 1, "ops", ops, "nsInfo", []bsonx.Doc{bsonx.NewDoc("ns", "db."+b.coll)})
 		},

@@ -316,7 +316,8 @@ func TestCappedCommands(t *testing.T) {
 		t.Errorf("delete: %v, %v", r, err)
 	}
 	stats := mustRun(t, c, bson.D{{"collStats", "topic"}})
-	if !stats.Lookup("capped").Boolean() || stats.Lookup("max").Int32() != 3 || stats.Lookup("maxSize").Int32() != 1<<20 {
+	if !stats.Lookup("capped").Boolean() || stats.Lookup("max").Int32() != 3 ||
+		stats.Lookup("maxSize").Int32() != 1<<20 {
 		t.Errorf("collStats: %s", stats)
 	}
 	mustRun(t, c, bson.D{{"collMod", "topic"}, {"cappedMax", 1}, {"cappedSize", 5000}})

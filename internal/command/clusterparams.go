@@ -26,7 +26,9 @@ type clusterValue interface {
 // ClusterTable lists all cluster parameters.
 var ClusterTable = [...]ClusterParameter{
 	{
-		changeStreamOptions, func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error) { return parseImagePolicy(doc, at) },
+		changeStreamOptions, func(doc bsonx.Doc, at storage.Stamp) (clusterValue, error) {
+			return parseImagePolicy(doc, at)
+		},
 		func(s *Service) clusterValue { return s.images.Load() },
 	},
 	{

@@ -34,7 +34,8 @@ func TestClusterTimeStandalone(t *testing.T) {
 func TestClusterTimeInValidators(t *testing.T) {
 	t.Parallel()
 	h := newSetPath(t)
-	validator := bsonx.NewDoc("$expr", bsonx.NewDoc("$gt", []bsonx.Value{bsonx.String("$$CLUSTER_TIME"), bsonx.String("$t")}))
+	validator := bsonx.NewDoc("$expr",
+		bsonx.NewDoc("$gt", []bsonx.Value{bsonx.String("$$CLUSTER_TIME"), bsonx.String("$t")}))
 	h.run(bsonx.NewDoc("create", "made", "validator", validator, "$db", "db"))
 	h.run(bsonx.NewDoc("create", "changed", "$db", "db"))
 	h.run(bsonx.NewDoc("collMod", "changed", "validator", validator, "$db", "db"))

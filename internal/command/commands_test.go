@@ -49,7 +49,8 @@ func answer(raw bson.Raw, err error, picks []datadriven.CmdArg) string {
 	var refused mongo.CommandError
 	switch {
 	case errors.As(err, &refused):
-		text := fmt.Sprintf("%d %s: %s", refused.Code, refused.Name, builds.ReplaceAllString(refused.Message, "Index build failed: UUID: Collection $2 ( UUID )"))
+		text := fmt.Sprintf("%d %s: %s", refused.Code, refused.Name,
+			builds.ReplaceAllString(refused.Message, "Index build failed: UUID: Collection $2 ( UUID )"))
 		for _, pick := range picks {
 			if v, err := refused.Raw.LookupErr(pick.Key); err == nil {
 				text += " " + pick.Key + ": " + v.String()

@@ -49,7 +49,10 @@ type Conn struct {
 // NewConn returns the state of a new connection. $currentOp lists its operations until Release is
 // called.
 func (s *Service) NewConn(id int64, remote, local string, localOnly bool) *Conn {
-	c := &Conn{ID: id, Remote: remote, Local: local, LocalOnly: localOnly, Digest: UserDigest(""), Output: read.Output{Held: s.Memory.Hold()}}
+	c := &Conn{
+		ID: id, Remote: remote, Local: local, LocalOnly: localOnly, Digest: UserDigest(""),
+		Output: read.Output{Held: s.Memory.Hold()},
+	}
 	c.Op.Client = session.Client{ConnectionID: id, Remote: remote}
 	c.Op.Memory.Use(s.Memory)
 	c.Tally = &s.Stats.Tallies[uint64(id)%tallies]

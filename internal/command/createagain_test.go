@@ -23,7 +23,12 @@ func TestCreateAgain(t *testing.T) {
 			[]any{"collation", french, "validator", validator},
 			[]any{"collation", french},
 		},
-		{"number", []any{"validator", validator}, []any{"validator", bsonx.NewDoc("a", 1.0)}, []any{"validator", bsonx.NewDoc("a", 2)}},
+		{
+			"number",
+			[]any{"validator", validator},
+			[]any{"validator", bsonx.NewDoc("a", 1.0)},
+			[]any{"validator", bsonx.NewDoc("a", 2)},
+		},
 		{
 			"capped",
 			[]any{"capped", true, "size", 4096, "collation", french},

@@ -41,9 +41,13 @@ func TestDistinctByCollation(t *testing.T) {
 	distinct := func(coll, key, collation, query string) string {
 		return fmt.Sprintf(`{"distinct":%q,"key":%q,"query":%s,"collation":{%s}}`, coll, key, query, collation)
 	}
-	for _, collation := range []string{`"locale":"simple"`, `"locale":"en","strength":2`, `"locale":"en","strength":1`, `"locale":"fr"`} {
+	for _, collation := range []string{
+		`"locale":"simple"`, `"locale":"en","strength":2`,
+		`"locale":"en","strength":1`, `"locale":"fr"`,
+	} {
 		for _, query := range []string{
-			`{}`, `{"a":"x"}`, `{"a":{"$gt":"e"}}`, `{"a":{"$gt":1}}`, `{"a":{"$in":["X",5,null]}}`, `{"a":null}`, `{"b":1}`, `{"b":{"$gt":1}}`, `{"b":3}`,
+			`{}`, `{"a":"x"}`, `{"a":{"$gt":"e"}}`, `{"a":{"$gt":1}}`, `{"a":{"$in":["X",5,null]}}`, `{"a":null}`,
+			`{"b":1}`, `{"b":{"$gt":1}}`, `{"b":3}`,
 			`{"a":{"$regex":"^x"}}`, `{"a":{"$in":[5,{"$regularExpression":{"pattern":"p","options":""}}]}}`, `{"a":{"$type":"string"}}`,
 		} {
 			for _, key := range []string{"a", "b", "a.k"} {

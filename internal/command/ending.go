@@ -33,7 +33,8 @@ func bitsOfGeneric(names ...string) (bits uint64) {
 // offset at of the body; seen is the set of its arguments. It does not keep the ending of a write:
 // a write advances $clusterTime, so the next command has other bytes.
 func (e *ending) Learn(req *Request, at int, seen uint64) {
-	if at == 0 || seen&^recurring != 0 || len(req.Body)-at > maxEnding || req.Def.Writes == feature.Yes && !req.Def.Read {
+	if at == 0 || seen&^recurring != 0 || len(req.Body)-at > maxEnding ||
+		req.Def.Writes == feature.Yes && !req.Def.Read {
 		return
 	}
 	e.bytes = append(e.bytes[:0], req.Body[at:]...)

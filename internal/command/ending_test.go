@@ -36,7 +36,10 @@ func echoGeneric() command.Definition {
 // the first command of its connection.
 func TestEndings(t *testing.T) {
 	t.Parallel()
-	svc, err := commands.NewService(command.Deps{ReplicaSet: "rs0", Definitions: []command.Definition{echoGeneric()}, Clock: clock.Fixed(time.Unix(1_700_000_000, 0))})
+	svc, err := commands.NewService(command.Deps{
+		ReplicaSet: "rs0", Definitions: []command.Definition{echoGeneric()},
+		Clock: clock.Fixed(time.Unix(1_700_000_000, 0)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +100,8 @@ func TestEndings(t *testing.T) {
 		want := dispatch.Handle(t.Context(), svc, other, &alone, nil).Out
 		if string(got[21:]) != string(want[21:]) {
 			t.Fatalf("message %d: %s\n%s\nalone %s", i, bsonx.FormatShell(bsonx.Document(alone.Body)),
-				bsonx.FormatShell(bsonx.Document(bsonx.Doc(got[21:]))), bsonx.FormatShell(bsonx.Document(bsonx.Doc(want[21:]))))
+				bsonx.FormatShell(bsonx.Document(bsonx.Doc(got[21:]))),
+				bsonx.FormatShell(bsonx.Document(bsonx.Doc(want[21:]))))
 		}
 	}
 	if known < 1000 {

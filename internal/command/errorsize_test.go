@@ -74,24 +74,36 @@ func TestErrorsOfLargeData(t *testing.T) {
 	h := newSetPath(t)
 	long, half := strings.Repeat("n", 7<<20), strings.Repeat("x", 8<<20)
 	h.run(insertOne(bsonx.NewDoc("_id", bsonx.NewDoc(long, 1), "a", half)))
-	h.run(bsonx.NewDoc("create", "v", "validator", bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("a", 2), bsonx.NewDoc("a", 3)}), "$db", "db"))
-	h.run(bsonx.NewDoc("createIndexes", "c", "indexes", []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("b", 1), "name", "b", "unique", true)}, "$db", "db"))
+	h.run(bsonx.NewDoc("create", "v", "validator",
+		bsonx.NewDoc("$or", []bsonx.Doc{
+			bsonx.NewDoc("a", 1), bsonx.NewDoc("a", 2),
+			bsonx.NewDoc("a", 3),
+		}), "$db", "db"))
+	h.run(bsonx.NewDoc("createIndexes", "c", "indexes",
+		[]bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("b", 1), "name", "b", "unique", true)}, "$db", "db"))
 	h.run(insertOne(bsonx.NewDoc("_id", 1, "b", bsonx.NewDoc(long, half))))
-	list := bsonx.NewDoc("$map", bsonx.NewDoc("input", bsonx.NewDoc("$range", []bsonx.Value{bsonx.Int32(0), bsonx.Int32(5)}), "in", "$a"))
+	list := bsonx.NewDoc("$map",
+		bsonx.NewDoc("input", bsonx.NewDoc("$range", []bsonx.Value{bsonx.Int32(0), bsonx.Int32(5)}), "in", "$a"))
 	project := func(e bsonx.Doc) bsonx.Doc {
-		return bsonx.NewDoc("aggregate", "c", "cursor", bsonx.Empty, "pipeline", []bsonx.Doc{bsonx.NewDoc("$project", bsonx.NewDoc("r", e))})
+		return bsonx.NewDoc("aggregate", "c", "cursor", bsonx.Empty, "pipeline",
+			[]bsonx.Doc{bsonx.NewDoc("$project", bsonx.NewDoc("r", e))})
 	}
 	repeated := func(n int, doc bsonx.Doc) []bsonx.Doc { return slices.Repeat([]bsonx.Doc{doc}, n) }
 	duplicate := bsonx.NewDoc("_id", bsonx.NewDoc(long, 1))
-	failing := bsonx.NewDoc("q", bsonx.NewDoc("b", bsonx.NewDoc("$exists", false)), "u", bsonx.NewDoc("$push", bsonx.NewDoc("a", 1)))
+	failing := bsonx.NewDoc("q", bsonx.NewDoc("b", bsonx.NewDoc("$exists", false)), "u",
+		bsonx.NewDoc("$push", bsonx.NewDoc("a", 1)))
 	for name, cmd := range map[string]bsonx.Doc{
-		"value of an expression":  project(bsonx.NewDoc("$mergeObjects", []bsonx.Doc{list})),
-		"document":                bsonx.NewDoc("aggregate", "c", "cursor", bsonx.Empty, "pipeline", []bsonx.Doc{bsonx.NewDoc("$replaceRoot", bsonx.NewDoc("newRoot", "$a"))}),
-		"duplicate":               bsonx.NewDoc("findAndModify", "c", "query", bsonx.NewDoc("_id", 2), "upsert", true, "update", bsonx.NewDoc("b", bsonx.NewDoc(long, half))),
-		"duplicates":              bsonx.NewDoc("insert", "c", "ordered", false, "documents", repeated(6, duplicate)),
-		"refused updates":         bsonx.NewDoc("update", "c", "ordered", false, "updates", repeated(8, failing)),
-		"refused by a validator":  bsonx.NewDoc("findAndModify", "v", "query", bsonx.NewDoc("_id", 2), "upsert", true, "update", bsonx.NewDoc("a", half)),
-		"refused by it, and more": bsonx.NewDoc("insert", "v", "ordered", false, "documents", repeated(5, bsonx.NewDoc("a", half))),
+		"value of an expression": project(bsonx.NewDoc("$mergeObjects", []bsonx.Doc{list})),
+		"document": bsonx.NewDoc("aggregate", "c", "cursor", bsonx.Empty, "pipeline",
+			[]bsonx.Doc{bsonx.NewDoc("$replaceRoot", bsonx.NewDoc("newRoot", "$a"))}),
+		"duplicate": bsonx.NewDoc("findAndModify", "c", "query", bsonx.NewDoc("_id", 2), "upsert", true, "update",
+			bsonx.NewDoc("b", bsonx.NewDoc(long, half))),
+		"duplicates":      bsonx.NewDoc("insert", "c", "ordered", false, "documents", repeated(6, duplicate)),
+		"refused updates": bsonx.NewDoc("update", "c", "ordered", false, "updates", repeated(8, failing)),
+		"refused by a validator": bsonx.NewDoc("findAndModify", "v", "query", bsonx.NewDoc("_id", 2), "upsert", true,
+			"update", bsonx.NewDoc("a", half)),
+		"refused by it, and more": bsonx.NewDoc("insert", "v", "ordered", false, "documents",
+			repeated(5, bsonx.NewDoc("a", half))),
 		"operations": bsonx.NewDoc("bulkWrite", 1, "ordered", false, "nsInfo", []bsonx.Doc{bsonx.NewDoc("ns", "db.c")},
 			"ops", repeated(5, bsonx.NewDoc("insert", 0, "document", duplicate))),
 	} {

@@ -18,8 +18,9 @@ import (
 // TestExplainAggregate runs testdata/explain. The commands:
 //
 //	run                   commands, one per line, which must succeed
-//	explain [verbosity]   pipelines over the collection c, one per line, or whole commands: prints the plan and the stages
-//	command               whole commands, of whose replies it prints the names of the fields, or the error
+//	explain [verbosity]   pipelines over the collection c, one per line, or whole commands:
+//	                      prints the plan and the stages
+//	command               whole commands: prints the names of the reply's fields, or the error
 //
 // The output shows a plan on one line, from its root to its leaf. Times are replaced by 0, and
 // memory sizes are hidden.
@@ -60,7 +61,8 @@ func explainInput(t *testing.T, d *datadriven.TestData, line string) bson.D {
 		if len(d.CmdArgs) > 0 {
 			verbosity = d.CmdArgs[0].Key
 		}
-		line = `{"explain": {"aggregate": "c", "pipeline": ` + line + `, "cursor": {}}, "verbosity": "` + verbosity + `"}`
+		line = `{"explain": {"aggregate": "c", "pipeline": ` + line +
+			`, "cursor": {}}, "verbosity": "` + verbosity + `"}`
 	}
 	return bsonxtest.ParseD(t, line)
 }
@@ -101,7 +103,8 @@ func showExplained(reply bsonx.Doc) string {
 // showQuery formats a query plan, with its execution statistics if it was run.
 func showQuery(d bsonx.Doc) string {
 	planner, stats := d.Lookup("queryPlanner").Doc(), d.Lookup("executionStats").Doc()
-	out := "query " + bsonx.FormatShell(planner.Lookup("parsedQuery")) + ": " + showPlan(planner.Lookup("winningPlan").Doc())
+	out := "query " + bsonx.FormatShell(planner.Lookup("parsedQuery")) + ": " +
+		showPlan(planner.Lookup("winningPlan").Doc())
 	if planner.Lookup("optimizedPipeline").Truthy() {
 		out = "whole " + out
 	}
@@ -111,7 +114,8 @@ func showQuery(d bsonx.Doc) string {
 	if stats == nil {
 		return out
 	}
-	out += fmt.Sprintf(", read %s keys, %s documents", bsonx.FormatShell(stats.Lookup("totalKeysExamined")), bsonx.FormatShell(stats.Lookup("totalDocsExamined")))
+	out += fmt.Sprintf(", read %s keys, %s documents", bsonx.FormatShell(stats.Lookup("totalKeysExamined")),
+		bsonx.FormatShell(stats.Lookup("totalDocsExamined")))
 	if all := stats.Lookup("allPlansExecution"); !all.IsMissing() {
 		out += fmt.Sprintf(", %d tried", all.Doc().Len())
 	}

@@ -117,7 +117,8 @@ func TestFailPointOfAppName(t *testing.T) {
 	admin := db.Client().Database("admin").Collection("x")
 	expectCode(t, admin, `{"configureFailPoint": "failCommand", "mode": "alwaysOn", "data": {"failCommands": ["hello", "isMaster"], "appName": "theirs", "closeConnection": true}}`, 0)
 	for name, reached := range map[string]bool{"ours": true, "theirs": false} {
-		client, err := mongo.Connect(db.ClientOptions(), options.Client().SetAppName(name).SetServerSelectionTimeout(300*time.Millisecond))
+		client, err := mongo.Connect(db.ClientOptions(),
+			options.Client().SetAppName(name).SetServerSelectionTimeout(300*time.Millisecond))
 		if err != nil {
 			t.Fatal(err)
 		}

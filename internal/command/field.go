@@ -58,8 +58,11 @@ var (
 	SafeBool  = OneOf(bsonx.TypeBool, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
 	SafeInt   = OneOf(bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDecimal128, bsonx.TypeDouble)
 	// OptionalBool and OwnedObject have their own messages for a wrong type.
-	OptionalBool = FieldType{Types: []bsonx.Type{bsonx.TypeBool}, Wrong: "Field '%s' should be a boolean value, but found: %s"}
-	OwnedObject  = FieldType{Types: []bsonx.Type{bsonx.TypeDocument}, Wrong: "Expected field %s to be of type object"}
+	OptionalBool = FieldType{
+		Types: []bsonx.Type{bsonx.TypeBool},
+		Wrong: "Field '%s' should be a boolean value, but found: %s",
+	}
+	OwnedObject = FieldType{Types: []bsonx.Type{bsonx.TypeDocument}, Wrong: "Expected field %s to be of type object"}
 )
 
 // OneOf returns a field type that accepts several BSON types.
@@ -134,10 +137,12 @@ func Between(min, max int64) func(string, bsonx.Value) error {
 	return func(name string, v bsonx.Value) error {
 		n := bsonx.SaturatingInt64(v)
 		if n < min {
-			return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be >= %d, actual value '%d'", name, min, n)
+			return mongoerr.New(mongoerr.BadValue,
+				"BSON field '%s' value must be >= %d, actual value '%d'", name, min, n)
 		}
 		if n > max {
-			return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be <= %d, actual value '%d'", name, max, n)
+			return mongoerr.New(mongoerr.BadValue,
+				"BSON field '%s' value must be <= %d, actual value '%d'", name, max, n)
 		}
 		return nil
 	}

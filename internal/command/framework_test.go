@@ -70,7 +70,8 @@ func code(d bsonx.Doc) mongoerr.Code {
 // echo is a command that refuses unknown fields and has one field of each kind.
 func echo() command.Definition {
 	return command.Definition{
-		Name: "echo", Aliases: []string{"ECHO"}, Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
+		Name: "echo", Aliases: []string{"ECHO"},
+		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
 		Fields: []command.Field{
 			{Name: "need", Type: command.String, Required: true},
 			{Name: "limit", Type: command.SafeInt, Check: command.AtLeast(0)},
@@ -122,7 +123,10 @@ func TestFieldRules(t *testing.T) {
 		"unknown command":   {bsonx.NewDoc("nosuch", 1), 59, "no such command: 'nosuch'"},
 		"known command":     {bsonx.NewDoc("dbHash", 1), 238, ""},
 		"absent command":    {bsonx.NewDoc("atlasVersion", 1), 59, ""},
-		"admin only":        {bsonx.NewDoc("getParameter", "*"), 13, "getParameter may only be run against the admin database."},
+		"admin only": {
+			bsonx.NewDoc("getParameter", "*"), 13,
+			"getParameter may only be run against the admin database.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &harness{t, h.svc, h.svc.NewConn(2, "", "", true)}
@@ -154,7 +158,8 @@ func TestDatabaseRules(t *testing.T) {
 
 func TestGenericArguments(t *testing.T) {
 	h := newHarness(t, echo(), command.Definition{
-		Name: "readIt", Read: true, Snapshot: true, Loose: true, Run: func(context.Context, *command.Request, *bsonx.Builder) error { return nil },
+		Name: "readIt", Read: true, Snapshot: true, Loose: true,
+		Run: func(context.Context, *command.Request, *bsonx.Builder) error { return nil },
 	})
 	doc := bsonx.NewDoc
 	uuid := bsonx.Binary(4, make([]byte, 16))
@@ -189,26 +194,28 @@ func TestGenericArguments(t *testing.T) {
 		"j and fsync":              {doc("echo", 1, "need", "x", "writeConcern", doc("j", true, "fsync", true)), 9},
 		"write concern field":      {doc("echo", 1, "need", "x", "writeConcern", doc("foo", 1)), 40415},
 		"write concern on a read":  {doc("ping", 1, "writeConcern", doc("w", 1)), 72},
-		"read preference":          {doc("ping", 1, "$readPreference", doc("mode", "nearest", "tags", bsonx.NewArray(doc("a", "b")))), 0},
-		"read preference mode":     {doc("ping", 1, "$readPreference", doc("mode", "foo")), 2},
-		"read preference tags":     {doc("ping", 1, "$readPreference", doc("mode", "primary", "tags", bsonx.NewArray(doc("a", "b")))), 2},
-		"staleness":                {doc("ping", 1, "$readPreference", doc("mode", "secondary", "maxStalenessSeconds", 10)), 160},
-		"lsid":                     {doc("ping", 1, "lsid", lsid), 0},
-		"lsid type":                {doc("ping", 1, "lsid", 5), 14},
-		"lsid id type":             {doc("ping", 1, "lsid", doc("id", 5)), 14},
-		"lsid subtype":             {doc("ping", 1, "lsid", doc("id", bsonx.Binary(0, make([]byte, 16)))), 14},
-		"lsid without id":          {doc("ping", 1, "lsid", doc()), 40414},
-		"lsid field":               {doc("ping", 1, "lsid", doc("id", uuid, "x", 1)), 40415},
-		"txnNumber":                {doc("echo", 1, "need", "x", "lsid", lsid, "txnNumber", int64(1)), 20},
-		"txnNumber without lsid":   {doc("echo", 1, "need", "x", "txnNumber", int64(1)), 72},
-		"txnNumber negative":       {doc("echo", 1, "need", "x", "lsid", lsid, "txnNumber", int64(-1)), 72},
-		"txnNumber type":           {doc("echo", 1, "need", "x", "lsid", lsid, "txnNumber", 1), 14},
-		"autocommit alone":         {doc("echo", 1, "need", "x", "autocommit", false), 72},
-		"autocommit true":          {doc("echo", 1, "need", "x", "lsid", lsid, "txnNumber", int64(1), "autocommit", true), 72},
-		"transaction of a ping":    {doc("ping", 1, "lsid", lsid, "txnNumber", int64(1), "autocommit", true), 0},
-		"cluster time":             {doc("ping", 1, "$clusterTime", doc("clusterTime", bsonx.Timestamp(1, 1))), 0},
-		"comment":                  {doc("ping", 1, "comment", doc("a", 1)), 0},
-		"drivers' own":             {doc("ping", 1, "$client", doc(), "$audit", doc(), "helloOk", true), 0},
+		"read preference": {doc("ping", 1, "$readPreference",
+			doc("mode", "nearest", "tags", bsonx.NewArray(doc("a", "b")))), 0},
+		"read preference mode": {doc("ping", 1, "$readPreference", doc("mode", "foo")), 2},
+		"read preference tags": {doc("ping", 1, "$readPreference",
+			doc("mode", "primary", "tags", bsonx.NewArray(doc("a", "b")))), 2},
+		"staleness":              {doc("ping", 1, "$readPreference", doc("mode", "secondary", "maxStalenessSeconds", 10)), 160},
+		"lsid":                   {doc("ping", 1, "lsid", lsid), 0},
+		"lsid type":              {doc("ping", 1, "lsid", 5), 14},
+		"lsid id type":           {doc("ping", 1, "lsid", doc("id", 5)), 14},
+		"lsid subtype":           {doc("ping", 1, "lsid", doc("id", bsonx.Binary(0, make([]byte, 16)))), 14},
+		"lsid without id":        {doc("ping", 1, "lsid", doc()), 40414},
+		"lsid field":             {doc("ping", 1, "lsid", doc("id", uuid, "x", 1)), 40415},
+		"txnNumber":              {doc("echo", 1, "need", "x", "lsid", lsid, "txnNumber", int64(1)), 20},
+		"txnNumber without lsid": {doc("echo", 1, "need", "x", "txnNumber", int64(1)), 72},
+		"txnNumber negative":     {doc("echo", 1, "need", "x", "lsid", lsid, "txnNumber", int64(-1)), 72},
+		"txnNumber type":         {doc("echo", 1, "need", "x", "lsid", lsid, "txnNumber", 1), 14},
+		"autocommit alone":       {doc("echo", 1, "need", "x", "autocommit", false), 72},
+		"autocommit true":        {doc("echo", 1, "need", "x", "lsid", lsid, "txnNumber", int64(1), "autocommit", true), 72},
+		"transaction of a ping":  {doc("ping", 1, "lsid", lsid, "txnNumber", int64(1), "autocommit", true), 0},
+		"cluster time":           {doc("ping", 1, "$clusterTime", doc("clusterTime", bsonx.Timestamp(1, 1))), 0},
+		"comment":                {doc("ping", 1, "comment", doc("a", 1)), 0},
+		"drivers' own":           {doc("ping", 1, "$client", doc(), "$audit", doc(), "helloOk", true), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &harness{t, h.svc, h.svc.NewConn(2, "", "", true)}
@@ -228,7 +235,8 @@ func TestRunOutcomes(t *testing.T) {
 			return ctx.Err()
 		},
 		"labels": func(context.Context, *command.Request) error {
-			return mongoerr.New(mongoerr.DuplicateKey, "E11000").WithLabel("L").WithInfo(bsonx.NewDoc("keyValue", bsonx.NewDoc("a", 1)))
+			return mongoerr.New(mongoerr.DuplicateKey, "E11000").WithLabel("L").
+				WithInfo(bsonx.NewDoc("keyValue", bsonx.NewDoc("a", 1)))
 		},
 		"concerned": func(_ context.Context, req *command.Request) error {
 			req.Reply.WriteConcernError = mongoerr.New(mongoerr.UnsatisfiableWriteConcern, "not enough members")
@@ -237,14 +245,18 @@ func TestRunOutcomes(t *testing.T) {
 	}
 	var defs []command.Definition
 	for name, fn := range result {
-		defs = append(defs, command.Definition{Name: name, Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
-			reply.StartDocField("half")
-			return fn(ctx, req)
-		}})
+		defs = append(defs, command.Definition{
+			Name: name,
+			Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+				reply.StartDocField("half")
+				return fn(ctx, req)
+			},
+		})
 	}
 	h := newHarness(t, defs...)
 	for name, want := range map[string]mongoerr.Code{
-		"panics": mongoerr.InternalError, "breaks": mongoerr.InternalError, "waits": mongoerr.MaxTimeMSExpired, "labels": mongoerr.DuplicateKey,
+		"panics": mongoerr.InternalError, "breaks": mongoerr.InternalError, "waits": mongoerr.MaxTimeMSExpired,
+		"labels": mongoerr.DuplicateKey,
 	} {
 		got := h.run("test", bsonx.NewDoc(name, 1, "maxTimeMS", 5))
 		if code(got) != want || !got.Lookup("half").IsMissing() {
@@ -256,7 +268,8 @@ func TestRunOutcomes(t *testing.T) {
 		t.Errorf("labels: %s", command.FormatDoc(got))
 	}
 	got = h.run("test", bsonx.NewDoc("concerned", 1))
-	if got.Lookup("ok").Double() != 1 || got.Lookup("writeConcernError").Doc().Lookup("code").Int32() != int32(mongoerr.UnsatisfiableWriteConcern) {
+	if got.Lookup("ok").Double() != 1 || got.Lookup("writeConcernError").Doc().Lookup("code").
+		Int32() != int32(mongoerr.UnsatisfiableWriteConcern) {
 		t.Errorf("concerned: %s", command.FormatDoc(got))
 	}
 	if got := h.run("test", bsonx.NewDoc("ping", 1)); code(got) != 0 {
@@ -275,11 +288,14 @@ func TestMoreToComeGetsNoReply(t *testing.T) {
 
 func TestKillOp(t *testing.T) {
 	started := make(chan int64, 1)
-	h := newHarness(t, command.Definition{Name: "sleep", Run: func(ctx context.Context, req *command.Request, _ *bsonx.Builder) error {
-		started <- req.Op.ID()
-		<-ctx.Done()
-		return ctx.Err()
-	}})
+	h := newHarness(t, command.Definition{
+		Name: "sleep",
+		Run: func(ctx context.Context, req *command.Request, _ *bsonx.Builder) error {
+			started <- req.Op.ID()
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	})
 	done := make(chan bsonx.Doc)
 	go func() { done <- h.run("test", bsonx.NewDoc("sleep", 1)) }()
 	id := <-started
@@ -300,7 +316,10 @@ func TestHello(t *testing.T) {
 		"application", bsonx.NewDoc("name", "app"))
 	got := h.run("admin", bsonx.NewDoc("isMaster", 1, "helloOk", true, "client", client,
 		"compression", bsonx.NewArray("lz9", "zstd", "snappy"), "backpressure", "2"))
-	for _, field := range []string{"helloOk", "ismaster", "topologyVersion", "maxWireVersion", "logicalSessionTimeoutMinutes", "connectionId"} {
+	for _, field := range []string{
+		"helloOk", "ismaster", "topologyVersion", "maxWireVersion",
+		"logicalSessionTimeoutMinutes", "connectionId",
+	} {
 		if got.Lookup(field).IsMissing() {
 			t.Errorf("%s is missing: %s", field, command.FormatDoc(got))
 		}
@@ -311,7 +330,8 @@ func TestHello(t *testing.T) {
 	if h.conn.ClientApp != "app" {
 		t.Errorf("application %q", h.conn.ClientApp)
 	}
-	if got := h.run("admin", bsonx.NewDoc("hello", 1, "client", client)); code(got) != mongoerr.ClientMetadataCannotBeMutated {
+	if got := h.run("admin",
+		bsonx.NewDoc("hello", 1, "client", client)); code(got) != mongoerr.ClientMetadataCannotBeMutated {
 		t.Errorf("second handshake: %s", command.FormatDoc(got))
 	}
 }
@@ -326,7 +346,8 @@ func TestClientMetadata(t *testing.T) {
 		"no driver": {bsonx.NewDoc("os", system), 183},
 		"no name":   {bsonx.NewDoc("driver", bsonx.NewDoc("version", "1"), "os", system), 183},
 		"no os":     {bsonx.NewDoc("driver", ok), 183},
-		"long app":  {bsonx.NewDoc("driver", ok, "os", system, "application", bsonx.NewDoc("name", strings.Repeat("a", 129))), 184},
+		"long app": {bsonx.NewDoc("driver", ok, "os", system, "application",
+			bsonx.NewDoc("name", strings.Repeat("a", 129))), 184},
 		"too large": {bsonx.NewDoc("driver", ok, "os", system, "x", strings.Repeat("a", 513)), 185},
 		"wrong":     {bsonx.NewDoc("driver", 1, "os", system), 14},
 	} {
@@ -379,7 +400,8 @@ func TestFailCommand(t *testing.T) {
 	h := newHarness(t)
 	set := func(mode any, data ...any) {
 		t.Helper()
-		got := h.run("admin", bsonx.NewDoc("configureFailPoint", "failCommand", "mode", mode, "data", bsonx.NewDoc(data...)))
+		got := h.run("admin", bsonx.NewDoc("configureFailPoint", "failCommand", "mode", mode,
+			"data", bsonx.NewDoc(data...)))
 		if code(got) != 0 {
 			t.Fatal(command.FormatDoc(got))
 		}
@@ -400,7 +422,8 @@ func TestFailCommand(t *testing.T) {
 		t.Error(command.FormatDoc(got))
 	}
 	set("alwaysOn", "failCommands", commands, "blockConnection", true, "blockTimeMS", 20)
-	if start := time.Now(); code(h.run("test", bsonx.NewDoc("ping", 1))) != 0 || time.Since(start) < 20*time.Millisecond {
+	if start := time.Now(); code(h.run("test", bsonx.NewDoc("ping", 1))) != 0 ||
+		time.Since(start) < 20*time.Millisecond {
 		t.Error("not blocked")
 	}
 	set("off")
@@ -446,7 +469,8 @@ func TestFixedParameters(t *testing.T) {
 	// In MongoDB the first four can only be set at startup. featureCompatibilityVersion has its own
 	// command.
 	fixed := []string{
-		"authenticationMechanisms", "enableTestCommands", "localLogicalSessionTimeoutMinutes", "maxSessions", "featureCompatibilityVersion",
+		"authenticationMechanisms", "enableTestCommands", "localLogicalSessionTimeoutMinutes", "maxSessions",
+		"featureCompatibilityVersion",
 	}
 	reply := h.run("admin", bsonx.NewDoc("getParameter", bsonx.NewDoc("allParameters", true, "showDetails", true)))
 	for it := reply.Iter(); it.Next(); {
@@ -467,11 +491,14 @@ func TestFixedParameters(t *testing.T) {
 func TestDiagnosticCommands(t *testing.T) {
 	h := newHarness(t)
 	for field, cmd := range map[string]bsonx.Doc{
-		"versionArray": bsonx.NewDoc("buildInfo", 1), "system": bsonx.NewDoc("hostInfo", 1), "commands": bsonx.NewDoc("listCommands", 1),
+		"versionArray": bsonx.NewDoc("buildInfo", 1), "system": bsonx.NewDoc("hostInfo", 1),
+		"commands": bsonx.NewDoc("listCommands", 1),
 		"authInfo": bsonx.NewDoc("connectionStatus", 1, "showPrivileges", true), "you": bsonx.NewDoc("whatsmyuri", 1),
-		"argv": bsonx.NewDoc("getCmdLineOpts", 1), "log": bsonx.NewDoc("getLog", "global"), "names": bsonx.NewDoc("getLog", "*"),
-		"opcounters": bsonx.NewDoc("serverStatus", 1), "cursorsNotFound": bsonx.NewDoc("killCursors", "c", "cursors", bsonx.NewArray(int64(5))),
-		"timeoutMinutes": bsonx.NewDoc("startSession", 1), "was": bsonx.NewDoc("profile", 0),
+		"argv": bsonx.NewDoc("getCmdLineOpts", 1), "log": bsonx.NewDoc("getLog", "global"),
+		"names":           bsonx.NewDoc("getLog", "*"),
+		"opcounters":      bsonx.NewDoc("serverStatus", 1),
+		"cursorsNotFound": bsonx.NewDoc("killCursors", "c", "cursors", bsonx.NewArray(int64(5))),
+		"timeoutMinutes":  bsonx.NewDoc("startSession", 1), "was": bsonx.NewDoc("profile", 0),
 	} {
 		if got := h.run("admin", cmd); code(got) != 0 || got.Lookup(field).IsMissing() {
 			t.Errorf("%s: %s", field, command.FormatDoc(got))
@@ -489,7 +516,10 @@ func TestSessionCommands(t *testing.T) {
 		t.Fatalf("%d sessions", n)
 	}
 	lsid := bsonx.NewArray(bsonx.NewDoc("id", id.Doc().Lookup("id")))
-	for _, name := range []string{"refreshSessions", "endSessions", "killSessions", "killAllSessions", "killAllSessionsByPattern"} {
+	for _, name := range []string{
+		"refreshSessions", "endSessions", "killSessions",
+		"killAllSessions", "killAllSessionsByPattern",
+	} {
 		arg := lsid
 		if strings.HasPrefix(name, "killAll") {
 			arg = bsonx.NewArray()

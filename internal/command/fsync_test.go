@@ -15,7 +15,8 @@ import (
 // locked.
 func waitingWrites(t *testing.T, client *mongo.Client) (n int, locked bool) {
 	t.Helper()
-	raw, err := client.Database("admin").RunCommand(t.Context(), bson.D{{"currentOp", 1}, {"waitingForLock", true}}).Raw()
+	raw, err := client.Database("admin").
+		RunCommand(t.Context(), bson.D{{"currentOp", 1}, {"waitingForLock", true}}).Raw()
 	if err != nil {
 		t.Fatal(err)
 	}

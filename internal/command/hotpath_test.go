@@ -52,7 +52,9 @@ func newSetPath(tb testing.TB) *hotPath {
 	}, "rs0")
 }
 
-func openHotPath(tb testing.TB, memory int64, open func(storage.Engine, *slog.Logger) (*table.Store, error), set string) *hotPath {
+func openHotPath(tb testing.TB, memory int64,
+	open func(storage.Engine, *slog.Logger) (*table.Store, error), set string,
+) *hotPath {
 	tb.Helper()
 	log := slog.New(slog.DiscardHandler)
 	engine, err := pebble.Open(tb.TempDir(), pebble.Options{Logger: log, MemoryBudget: memory, Keep: keyspace.IsRecord})
@@ -65,7 +67,10 @@ func openHotPath(tb testing.TB, memory int64, open func(storage.Engine, *slog.Lo
 	}
 	planner := plan.New(plan.Options{})
 	svc, err := commands.NewService(command.Deps{
-		Data: command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)}, Logger: log, ReplicaSet: set,
+		Data: command.Data{
+			Store: store, Planner: planner,
+			Writes: write.New(store, planner),
+		}, Logger: log, ReplicaSet: set,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -137,11 +142,13 @@ func commandDoc(pairs ...any) bsonx.Doc {
 
 // The requests of the benchmarks. All find or change the document whose number is the placeholder.
 func findByID() *request {
-	return newRequest(commandDoc("find", "c", "filter", bsonx.NewDoc("_id", placeholder), "limit", 1, "singleBatch", true), "")
+	return newRequest(commandDoc("find", "c", "filter", bsonx.NewDoc("_id", placeholder),
+		"limit", 1, "singleBatch", true), "")
 }
 
 func findByIndex() *request {
-	return newRequest(commandDoc("find", "c", "filter", bsonx.NewDoc("n", placeholder), "limit", 1, "singleBatch", true), "")
+	return newRequest(commandDoc("find", "c", "filter", bsonx.NewDoc("n", placeholder),
+		"limit", 1, "singleBatch", true), "")
 }
 
 func incByID() *request {
@@ -178,7 +185,8 @@ var retryableRequests = []hotRequest{
 	}, true, 7},
 	{"LoggedInsert", insertPlaceholder, true, 2},
 	{"RetryableInsert", func() *request {
-		return newRequest(commandDoc("insert", "c", "ordered", true, "txnNumber", int64(placeholder)), "documents", kilobyte(placeholder))
+		return newRequest(commandDoc("insert", "c", "ordered", true, "txnNumber", int64(placeholder)),
+			"documents", kilobyte(placeholder))
 	}, true, 2},
 }
 
@@ -240,14 +248,16 @@ func TestFindMemory(t *testing.T) {
 			if limit == 0 {
 				want = 3
 			}
-			got := find("filter", atLeast(7), "limit", limit, "sort", bsonx.NewDoc("_id", -1)).Lookup("firstBatch").Doc()
+			got := find("filter", atLeast(7), "limit", limit, "sort",
+				bsonx.NewDoc("_id", -1)).Lookup("firstBatch").Doc()
 			if got.Len() != want || got.Index(0).Doc().Lookup("_id").Int32() != 9 {
 				t.Fatalf("round %d: %s", i, bsonx.FormatShell(bsonx.Array(got)))
 			}
 		}
 		h.run(bsonx.NewDoc("find", "missing", "filter", bsonx.NewDoc("_id", i), "$db", "db"))
 	}
-	rest := h.run(bsonx.NewDoc("getMore", cursor, "collection", "c", "$db", "db")).Lookup("cursor").Doc().Lookup("nextBatch").Doc()
+	rest := h.run(bsonx.NewDoc("getMore", cursor, "collection", "c", "$db", "db")).Lookup("cursor").
+		Doc().Lookup("nextBatch").Doc()
 	if rest.Len() != 4 || rest.Index(0).Doc().Lookup("_id").Int32() != 6 {
 		t.Errorf("the rest of the cursor: %s", bsonx.FormatShell(bsonx.Array(rest)))
 	}
@@ -262,9 +272,11 @@ func TestUpdateMemory(t *testing.T) {
 	}
 	all := bsonx.NewDoc()
 	reply := update(
-		bsonx.NewDoc("q", bsonx.NewDoc("_id", 100), "u", bsonx.NewDoc("$set", bsonx.NewDoc("a", 1, "b.c", 2)), "upsert", true),
+		bsonx.NewDoc("q", bsonx.NewDoc("_id", 100), "u",
+			bsonx.NewDoc("$set", bsonx.NewDoc("a", 1, "b.c", 2)), "upsert", true),
 		bsonx.NewDoc("q", all, "u", bsonx.NewDoc("$inc", bsonx.NewDoc("x", 1, "y.z", 2)), "multi", true),
-		bsonx.NewDoc("q", bsonx.NewDoc("_id", 1), "u", bsonx.NewDoc("$set", bsonx.NewDoc("s", strings.Repeat("long", 50)))),
+		bsonx.NewDoc("q", bsonx.NewDoc("_id", 1), "u",
+			bsonx.NewDoc("$set", bsonx.NewDoc("s", strings.Repeat("long", 50)))),
 	)
 	if n := reply.Lookup("n").Int32(); n != 7 {
 		t.Errorf("n: %d", n)
@@ -284,7 +296,8 @@ func TestUpdateMemory(t *testing.T) {
 
 // fill inserts documents and creates an index on n.
 func (h *hotPath) fill(documents int) {
-	h.run(bsonx.NewDoc("createIndexes", "c", "indexes", []bsonx.Doc{bsonx.NewDoc("name", "n", "key", bsonx.NewDoc("n", 1))}, "$db", "db"))
+	h.run(bsonx.NewDoc("createIndexes", "c", "indexes",
+		[]bsonx.Doc{bsonx.NewDoc("name", "n", "key", bsonx.NewDoc("n", 1))}, "$db", "db"))
 	for i := range documents {
 		h.run(insertOne(kilobyte(i)))
 	}

@@ -35,7 +35,8 @@ func TestCommitQuorum(t *testing.T) {
 		for _, standalone := range []bool{false, true} {
 			db := sheaftest.Open(t, &sheaf.Options{Standalone: standalone}).Client().Database("quorum")
 			index := bson.D{{"key", bson.D{{"a", 1}}}, {"name", "a"}}
-			err := db.RunCommand(t.Context(), bson.D{{"createIndexes", "c"}, {"indexes", bson.A{index}}, {"commitQuorum", c.quorum}}).Err()
+			err := db.RunCommand(t.Context(),
+				bson.D{{"createIndexes", "c"}, {"indexes", bson.A{index}}, {"commitQuorum", c.quorum}}).Err()
 			want := c.member
 			if standalone {
 				want = c.standalone

@@ -63,10 +63,16 @@ func TestMapReduceOptions(t *testing.T) {
 			bson.D{inline, {"query", bson.D{{"v", bson.D{{"$gte", 3}}}}}, {"limit", 2}, {"sort", bson.D{{"v", -1}}}},
 			`"value": {"$numberDouble":"4.0"}},{"_id": {"$numberDouble":"1.0"},"value": {"$numberDouble":"5.0"}}]`,
 		},
-		{bson.D{inline, {"scope", bson.D{{"f", 10}}}, {"finalize", "function(k, v) { return v * f; }"}}, `"value": {"$numberDouble":"60.0"}`},
+		{
+			bson.D{inline, {"scope", bson.D{{"f", 10}}}, {"finalize", "function(k, v) { return v * f; }"}},
+			`"value": {"$numberDouble":"60.0"}`,
+		},
 		{bson.D{inline, {"jsMode", true}, {"verbose", true}, {"finalize", nil}}, `"ok": {"$numberDouble":"1.0"}`},
 		{bson.D{{"out", "to"}}, `"result": "to"`},
-		{bson.D{{"out", bson.D{{"merge", "to"}, {"db", "e"}, {"nonAtomic", true}}}}, `"result": {"db": "e","collection": "to"}`},
+		{
+			bson.D{{"out", bson.D{{"merge", "to"}, {"db", "e"}, {"nonAtomic", true}}}},
+			`"result": {"db": "e","collection": "to"}`,
+		},
 		{bson.D{{"out", 1}}, "2"},
 		{bson.D{{"out", bson.D{{"inline", 1}, {"db", "x"}}}}, "72"},
 		{bson.D{{"out", bson.D{{"inline", 2}}}}, "2"},
@@ -101,13 +107,18 @@ func TestMapReduceFunctions(t *testing.T) {
 		{"function() { emit(NumberLong(this.k), NumberInt(1)); }", reduceSum, `"_id": {"$numberLong":"0"}`},
 		{"function() { emit({k: this.k}, [this.v]); }", "(k, vs) => [].concat(...vs)", `"value": [{"$numberDouble":"0.0"},{"$numberDouble":"2.0"}]`},
 	} {
-		cmd := bson.D{{"mapReduce", "numbers"}, {"map", test.mapper}, {"reduce", test.reduce}, {"out", bson.D{{"inline", 1}}}}
+		cmd := bson.D{
+			{"mapReduce", "numbers"},
+			{"map", test.mapper},
+			{"reduce", test.reduce},
+			{"out", bson.D{{"inline", 1}}},
+		}
 		if got := asJSON(t, c, cmd); !strings.Contains(got, test.want) {
 			t.Errorf("%s: got %s, want %s", test.mapper, got, test.want)
 		}
 	}
 	// The time limit of the command ends an endless loop.
-	cmd := mapReduceCommand(bson.E{Key: "out", Value: bson.D{{Key: "inline", Value: 1}}}, bson.E{Key: "maxTimeMS", Value: 50})
+	cmd := mapReduceCommand(bson.E{"out", bson.D{{"inline", 1}}}, bson.E{"maxTimeMS", 50})
 	cmd[1].Value = "function() { for (;;) {} }"
 	if got := asJSON(t, c, cmd); got != "50" {
 		t.Errorf("endless map: %s", got)

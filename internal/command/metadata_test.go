@@ -103,12 +103,13 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: %v", tc.command, err)
 			continue
 		}
-		if got, err := bson.MarshalExtJSON(out.Lookup("value").Document(), false, false); err != nil || string(got) != tc.want {
+		if got, err := bson.MarshalExtJSON(out.Lookup("value").Document(), false,
+			false); err != nil || string(got) != tc.want {
 			t.Errorf("%s: %s, %v, want %s", tc.command, got, err, tc.want)
 		}
 	}
 	// The same must work if the sort uses a temporary file.
-	budget := bson.D{{Key: "setParameter", Value: 1}, {Key: "internalQueryMaxBlockingSortMemoryUsageBytes", Value: 100}}
+	budget := bson.D{{"setParameter", 1}, {"internalQueryMaxBlockingSortMemoryUsageBytes", 100}}
 	if err := db.Client().Database("admin").RunCommand(t.Context(), budget).Err(); err != nil {
 		t.Fatal(err)
 	}

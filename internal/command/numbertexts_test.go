@@ -27,7 +27,8 @@ func TestNumberTexts(t *testing.T) {
 		{`{"find":"c","maxTimeMS":{"$numberDecimal":"1.5"}}`, "Cannot represent as a 64-bit integer: maxTimeMS: 1.5"},
 		{`{"find":"c","maxTimeMS":1.5}`, "Expected an integer: maxTimeMS: 1.5"},
 	} {
-		if err := db.RunCommand(t.Context(), bsonxtest.ParseD(t, tc.command)).Err(); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if err := db.RunCommand(t.Context(), bsonxtest.ParseD(t, tc.command)).Err(); err == nil ||
+			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %s", tc.command, err, tc.want)
 		}
 	}

@@ -144,7 +144,8 @@ func TestMergeErrors(t *testing.T) {
 	db := sheaftest.New(t).Database("d")
 	source, target := db.Collection("source"), db.Collection("target")
 	for _, c := range []*mongo.Collection{source, target} {
-		if _, err := c.InsertMany(t.Context(), []any{bson.D{{"_id", 1}, {"k", 1}}, bson.D{{"_id", 2}, {"k", 2}}}); err != nil {
+		if _, err := c.InsertMany(t.Context(),
+			[]any{bson.D{{"_id", 1}, {"k", 1}}, bson.D{{"_id", 2}, {"k", 2}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,7 +156,10 @@ func TestMergeErrors(t *testing.T) {
 		code    int
 		message string
 	}{
-		`[{"$merge": {"into": "target", "whenMatched": "fail"}}]`:                                             {11000, "$merge with whenMatched: fail found an existing document"},
+		`[{"$merge": {"into": "target", "whenMatched": "fail"}}]`: {
+			11000,
+			"$merge with whenMatched: fail found an existing document",
+		},
 		`[{"$set": {"_id": 9}}, {"$merge": {"into": "target", "whenMatched": "fail"}}]`:                       {11000, "$merge failed due to a DuplicateKey error"},
 		`[{"$set": {"_id": 9}}, {"$merge": {"into": "target"}}]`:                                              {11000, "$merge failed due to a DuplicateKey error"},
 		`[{"$set": {"_id": 9}}, {"$merge": {"into": "target", "on": "k", "whenMatched": "replace"}}]`:         {66, "$merge failed to update the matching document"},

@@ -33,7 +33,8 @@ func TestParallelAggregate(t *testing.T) {
 		}
 	}
 	for i := range 500 {
-		if _, err := db.Collection("customers").InsertOne(t.Context(), bson.D{{"_id", i}, {"n", i}, {"country", i % 25}}); err != nil {
+		if _, err := db.Collection("customers").
+			InsertOne(t.Context(), bson.D{{"_id", i}, {"n", i}, {"country", i % 25}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,7 +47,8 @@ func TestParallelAggregate(t *testing.T) {
 		`[{"$match": {"items.sku": {"$gt": 10}}}, {"$group": {"_id": {"$add": ["$customer", "$total"]}, "n": {"$sum": 1}}}]`,
 		`[{"$project": {"k": {"$concat": [{"$toString": "$customer"}, "/", {"$toString": {"$mod": ["$_id", 3]}}]}}}, {"$group": {"_id": "$k", "n": {"$sum": 1}}}]`,
 	}
-	if _, err := db.Collection("orders").Indexes().CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{"items.sku", 1}}}); err != nil {
+	if _, err := db.Collection("orders").Indexes().
+		CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{"items.sku", 1}}}); err != nil {
 		t.Fatal(err)
 	}
 	want := answers(t, client, pipelines, "alwaysOn")

@@ -24,7 +24,8 @@ func newBenchPatterns(b *testing.B) *hotPath {
 	}
 	var tree []bsonx.Doc
 	add := func(parent, name string) string {
-		tree = append(tree, bsonx.NewDoc("_id", int64(len(tree)), "name", name, "parent", parent+"/", "category", parent+"/"+name+"/"))
+		tree = append(tree, bsonx.NewDoc("_id", int64(len(tree)), "name", name, "parent", parent+"/",
+			"category", parent+"/"+name+"/"))
 		return parent + "/" + name
 	}
 	for t := range benchTops {
@@ -38,7 +39,8 @@ func newBenchPatterns(b *testing.B) *hotPath {
 	}
 	insert("tree", tree)
 	index := func(coll, path string) {
-		h.run(bsonx.NewDoc("createIndexes", coll, "indexes", []bsonx.Doc{bsonx.NewDoc("name", path, "key", bsonx.NewDoc(path, 1))}, "$db", "db"))
+		h.run(bsonx.NewDoc("createIndexes", coll, "indexes",
+			[]bsonx.Doc{bsonx.NewDoc("name", path, "key", bsonx.NewDoc(path, 1))}, "$db", "db"))
 	}
 	index("tree", "category")
 	index("tree", "parent")
@@ -66,7 +68,8 @@ func BenchmarkPatterns(b *testing.B) {
 	find := func(parent any) *request {
 		return newRequest(commandDoc("find", "tree", "filter", bsonx.NewDoc("parent", parent)), "")
 	}
-	comment := bsonx.NewDoc("_id", int64(placeholder), "author", "somebody", "text", "what is said about the article, in some words")
+	comment := bsonx.NewDoc("_id", int64(placeholder), "author", "somebody", "text",
+		"what is said about the article, in some words")
 	for _, c := range []struct {
 		name    string
 		request *request
@@ -77,9 +80,11 @@ func BenchmarkPatterns(b *testing.B) {
 		{"addLocale", update("products", "q", bsonx.NewDoc("categories._id", placeholder),
 			"u", bsonx.NewDoc("$inc", bsonx.NewDoc("categories.$.names.xx", 1)), "multi", true), benchNamed},
 		{"incReturn", newRequest(commandDoc("findAndModify", "articles", "query", bsonx.NewDoc("_id", placeholder),
-			"update", bsonx.NewDoc("$inc", bsonx.NewDoc("comments", int64(1))), "new", true, "fields", bsonx.NewDoc("comments", 1)), ""), benchNamed},
-		{"pushBucket", update("comments", "q", bsonx.NewDoc("_id", placeholder), "u", bsonx.NewDoc("$inc", bsonx.NewDoc("count", int64(1)),
-			"$push", bsonx.NewDoc("comments", comment)), "upsert", true), benchNamed},
+			"update", bsonx.NewDoc("$inc", bsonx.NewDoc("comments", int64(1))), "new", true, "fields",
+			bsonx.NewDoc("comments", 1)), ""), benchNamed},
+		{"pushBucket", update("comments", "q", bsonx.NewDoc("_id", placeholder), "u",
+			bsonx.NewDoc("$inc", bsonx.NewDoc("count", int64(1)),
+				"$push", bsonx.NewDoc("comments", comment)), "upsert", true), benchNamed},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

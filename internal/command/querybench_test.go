@@ -36,7 +36,8 @@ func newBenchQueries(b *testing.B) *hotPath {
 	for i := 0; i < benchDocuments; i += len(docs) {
 		for j := range docs {
 			id := i + j
-			docs[j] = bsonx.NewDoc("_id", id, "n", id, "k", id%1000, "r", id*7919%benchDocuments, "s", fmt.Sprintf("user%08d", id), "p", id*7919%benchDocuments,
+			docs[j] = bsonx.NewDoc("_id", id, "n", id, "k", id%1000, "r", id*7919%benchDocuments, "s",
+				fmt.Sprintf("user%08d", id), "p", id*7919%benchDocuments,
 				"f1", pad, "f2", pad, "f3", pad, "f4", pad, "f5", pad)
 		}
 		h.run(bsonx.NewDoc("insert", "c", "documents", docs, "$db", "db"))
@@ -58,7 +59,10 @@ func newBenchQueries(b *testing.B) *hotPath {
 func BenchmarkQueries(b *testing.B) {
 	h := newBenchQueries(b)
 	find := func(limit int, filter bsonx.Doc, rest ...any) bsonx.Doc {
-		return bsonx.NewDoc(append([]any{"find", "c", "filter", filter, "limit", limit, "batchSize", benchDocuments, "$db", "db"}, rest...)...)
+		return bsonx.NewDoc(append([]any{
+			"find", "c", "filter", filter, "limit", limit, "batchSize",
+			benchDocuments, "$db", "db",
+		}, rest...)...)
 	}
 	aggregate := func(stages ...bsonx.Doc) bsonx.Doc {
 		return bsonx.NewDoc("aggregate", "c", "pipeline", stages, "cursor", bsonx.NewDoc(), "$db", "db")
@@ -66,7 +70,8 @@ func BenchmarkQueries(b *testing.B) {
 	all := bsonx.NewDoc()
 	between := func(lo, hi int) bsonx.Doc { return bsonx.NewDoc("$gte", lo, "$lt", hi) }
 	countStages := func(filter bsonx.Doc) bsonx.Doc {
-		return aggregate(bsonx.NewDoc("$match", filter), bsonx.NewDoc("$group", bsonx.NewDoc("_id", 1, "n", bsonx.NewDoc("$sum", 1))))
+		return aggregate(bsonx.NewDoc("$match", filter),
+			bsonx.NewDoc("$group", bsonx.NewDoc("_id", 1, "n", bsonx.NewDoc("$sum", 1))))
 	}
 	for _, c := range []struct {
 		name    string
@@ -83,14 +88,20 @@ func BenchmarkQueries(b *testing.B) {
 			}
 			return find(0, bsonx.NewDoc("n", bsonx.NewDoc("$in", ids)))
 		}},
-		{"compoundSortLimit20", func(i int) bsonx.Doc { return find(20, bsonx.NewDoc("k", i%1000), "sort", bsonx.NewDoc("n", -1)) }},
+		{
+			"compoundSortLimit20",
+			func(i int) bsonx.Doc { return find(20, bsonx.NewDoc("k", i%1000), "sort", bsonx.NewDoc("n", -1)) },
+		},
 		{"covered100", func(i int) bsonx.Doc {
 			return find(0, bsonx.NewDoc("n", between(i, i+100)), "projection", bsonx.NewDoc("n", 1, "_id", 0))
 		}},
 		{"countIndexed1000", func(i int) bsonx.Doc {
 			return bsonx.NewDoc("count", "c", "query", bsonx.NewDoc("n", between(i, i+1000)), "$db", "db")
 		}},
-		{"countDocumentsIndexed1000", func(i int) bsonx.Doc { return countStages(bsonx.NewDoc("n", between(i, i+1000))) }},
+		{
+			"countDocumentsIndexed1000",
+			func(i int) bsonx.Doc { return countStages(bsonx.NewDoc("n", between(i, i+1000))) },
+		},
 		{"countDocumentsAll", func(int) bsonx.Doc { return countStages(all) }},
 		{"countUnindexed", func(int) bsonx.Doc {
 			return bsonx.NewDoc("count", "c", "query", bsonx.NewDoc("f5", "none"), "$db", "db")

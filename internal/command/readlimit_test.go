@@ -12,7 +12,8 @@ import (
 
 func setReadLimit(t *testing.T, client *mongo.Client, value any) error {
 	t.Helper()
-	return client.Database("admin").RunCommand(t.Context(), bson.D{{"setClusterParameter", bson.D{{"defaultMaxTimeMS", value}}}}).Err()
+	return client.Database("admin").
+		RunCommand(t.Context(), bson.D{{"setClusterParameter", bson.D{{"defaultMaxTimeMS", value}}}}).Err()
 }
 
 // readLimitOf returns the value of defaultMaxTimeMS in the reply of getClusterParameter.
@@ -21,7 +22,8 @@ func readLimitOf(t *testing.T, client *mongo.Client, name any) any {
 	var got struct {
 		ClusterParameters []bson.M `bson:"clusterParameters"`
 	}
-	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{"getClusterParameter", name}}).Decode(&got); err != nil {
+	if err := client.Database("admin").
+		RunCommand(t.Context(), bson.D{{"getClusterParameter", name}}).Decode(&got); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range got.ClusterParameters {
@@ -80,7 +82,8 @@ func TestDefaultMaxTime(t *testing.T) {
 		{command("find", e("filter", slow), e("maxTimeMS", 60_000)), 0},
 		{command("find", e("filter", endless), e("maxTimeMS", 50)), 50},
 		{command("aggregate", e("pipeline", out), e("cursor", bson.D{})), 0},
-		{command("update", e("updates", bson.A{bson.D{e("q", slow), e("u", bson.D{e("$set", bson.D{e("a", 1)})})}})), 0},
+		{command("update", e("updates",
+			bson.A{bson.D{e("q", slow), e("u", bson.D{e("$set", bson.D{e("a", 1)})})}})), 0},
 		{command("delete", e("deletes", bson.A{bson.D{e("q", slow), e("limit", 1)}})), 0},
 	} {
 		if got := errorCode(t, db.RunCommand(t.Context(), test.cmd).Err()); got != test.code {
@@ -91,7 +94,8 @@ func TestDefaultMaxTime(t *testing.T) {
 	var status struct {
 		Metrics struct{ Operation bson.M }
 	}
-	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{"serverStatus", 1}}).Decode(&status); err != nil {
+	if err := client.Database("admin").
+		RunCommand(t.Context(), bson.D{{"serverStatus", 1}}).Decode(&status); err != nil {
 		t.Fatal(err)
 	}
 	op := status.Metrics.Operation

@@ -20,7 +20,10 @@ import (
 // newMember returns a harness for a service that is a member of a replica set.
 func newMember(t *testing.T, defs ...command.Definition) *harness {
 	t.Helper()
-	svc, err := commands.NewService(command.Deps{TestCommands: true, Definitions: defs, ReplicaSet: command.DefaultReplicaSet})
+	svc, err := commands.NewService(command.Deps{
+		TestCommands: true, Definitions: defs,
+		ReplicaSet: command.DefaultReplicaSet,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +39,10 @@ func readIt(name string, snapshot bool) command.Definition {
 
 func TestHelloOfAMember(t *testing.T) {
 	h := newMember(t)
-	for name, primary := range map[string]string{"hello": "isWritablePrimary", "isMaster": "ismaster", "ismaster": "ismaster"} {
+	for name, primary := range map[string]string{
+		"hello":    "isWritablePrimary",
+		"isMaster": "ismaster", "ismaster": "ismaster",
+	} {
 		got := h.run("admin", bsonx.NewDoc(name, 1))
 		for _, field := range []string{"me", "primary"} {
 			if got.Lookup(field).Str() != "127.0.0.1:27017" {
@@ -46,11 +52,17 @@ func TestHelloOfAMember(t *testing.T) {
 		if hosts := got.Lookup("hosts").Doc(); hosts.Len() != 1 || hosts.Index(0).Str() != "127.0.0.1:27017" {
 			t.Errorf("%s: hosts %v", name, hosts)
 		}
-		if got.Lookup("setName").Str() != "rs0" || got.Lookup("setVersion").Int32() != 1 || !got.Lookup(primary).Bool() ||
+		if got.Lookup("setName").Str() != "rs0" || got.Lookup("setVersion").Int32() != 1 ||
+			!got.Lookup(primary).Bool() ||
 			got.Lookup("secondary").Bool() || got.Lookup("electionId").Type != bsonx.TypeObjectID {
 			t.Errorf("%s: %s", name, command.FormatDoc(got))
 		}
-		for _, path := range [][]string{{"lastWrite", "opTime", "ts"}, {"lastWrite", "majorityOpTime", "ts"}, {"operationTime"}, {"$clusterTime", "clusterTime"}} {
+		for _, path := range [][]string{
+			{"lastWrite", "opTime", "ts"},
+			{"lastWrite", "majorityOpTime", "ts"},
+			{"operationTime"},
+			{"$clusterTime", "clusterTime"},
+		} {
 			if v := got.LookupPath(path...); v.Type != bsonx.TypeTimestamp || command.StampOf(v) == 0 {
 				t.Errorf("%s: %v is %v", name, path, v)
 			}
@@ -73,12 +85,15 @@ func TestReplicationCommands(t *testing.T) {
 		t.Error(command.FormatDoc(status))
 	}
 	config := h.run("admin", bsonx.NewDoc("replSetGetConfig", 1)).Lookup("config").Doc()
-	if config.Lookup("_id").Str() != "rs0" || config.LookupPath("members").Doc().Index(0).Doc().Lookup("host").Str() != "127.0.0.1:27017" {
+	if config.Lookup("_id").Str() != "rs0" || config.LookupPath("members").Doc().Index(0).Doc().
+		Lookup("host").Str() != "127.0.0.1:27017" {
 		t.Error(command.FormatDoc(config))
 	}
 	for name, want := range map[string]mongoerr.Code{
-		"replSetInitiate": 23, "replSetReconfig": 103, "replSetStepDown": 262, "replSetFreeze": 95, "replSetSyncFrom": 95,
-		"replSetMaintenance": 95, "replSetStepUp": 0, "replSetGetRBID": 0, "replSetHeartbeat": 20, "replSetAbortPrimaryCatchUp": 20,
+		"replSetInitiate": 23, "replSetReconfig": 103, "replSetStepDown": 262,
+		"replSetFreeze": 95, "replSetSyncFrom": 95,
+		"replSetMaintenance": 95, "replSetStepUp": 0, "replSetGetRBID": 0, "replSetHeartbeat": 20,
+		"replSetAbortPrimaryCatchUp": 20,
 	} {
 		if got := h.run("admin", bsonx.NewDoc(name, 1)); code(got) != want {
 			t.Errorf("%s: %s", name, command.FormatDoc(got))
@@ -90,7 +105,8 @@ func TestReplicationCommands(t *testing.T) {
 	if got := h.run("test", bsonx.NewDoc("replSetGetStatus", 1)); code(got) != mongoerr.Unauthorized {
 		t.Error(command.FormatDoc(got))
 	}
-	if got := newHarness(t).run("admin", bsonx.NewDoc("replSetGetStatus", 1)); code(got) != mongoerr.NoReplicationEnabled {
+	if got := newHarness(t).
+		run("admin", bsonx.NewDoc("replSetGetStatus", 1)); code(got) != mongoerr.NoReplicationEnabled {
 		t.Error(command.FormatDoc(got))
 	}
 }
@@ -107,21 +123,27 @@ func TestConcernsOfAMember(t *testing.T) {
 		code mongoerr.Code
 		wce  mongoerr.Code
 	}{
-		"linearizable":                 {doc("readIt", 1, "readConcern", doc("level", "linearizable")), 0, 0},
-		"snapshot":                     {doc("readIt", 1, "readConcern", doc("level", "snapshot")), 0, 0},
-		"snapshot not supported":       {doc("countIt", 1, "readConcern", doc("level", "snapshot")), 72, 0},
-		"majority":                     {doc("countIt", 1, "readConcern", doc("level", "majority")), 0, 0},
-		"majority of no read":          {doc("ping", 1, "readConcern", doc("level", "majority")), 72, 0},
-		"after a time":                 {doc("ping", 1, "readConcern", doc("afterClusterTime", past)), 0, 0},
-		"after a time and local":       {doc("readIt", 1, "readConcern", doc("level", "local", "afterClusterTime", past)), 0, 0},
-		"after a time and available":   {doc("readIt", 1, "readConcern", doc("level", "available", "afterClusterTime", past)), 72, 0},
-		"after a time, linearizable":   {doc("readIt", 1, "readConcern", doc("level", "linearizable", "afterClusterTime", past)), 72, 0},
-		"after no time":                {doc("readIt", 1, "readConcern", doc("afterClusterTime", bsonx.Timestamp(0, 0))), 72, 0},
-		"after a time unheard of":      {doc("readIt", 1, "readConcern", doc("afterClusterTime", future)), 72, 0},
-		"at a time and local":          {doc("readIt", 1, "readConcern", doc("level", "local", "atClusterTime", past)), 72, 0},
-		"at a time unheard of":         {doc("readIt", 1, "readConcern", doc("level", "snapshot", "atClusterTime", future)), 72, 0},
-		"at and after":                 {doc("readIt", 1, "readConcern", doc("level", "snapshot", "atClusterTime", past, "afterClusterTime", past)), 72, 0},
-		"after a time and an op time":  {doc("readIt", 1, "readConcern", doc("afterOpTime", doc(), "afterClusterTime", past)), 72, 0},
+		"linearizable":           {doc("readIt", 1, "readConcern", doc("level", "linearizable")), 0, 0},
+		"snapshot":               {doc("readIt", 1, "readConcern", doc("level", "snapshot")), 0, 0},
+		"snapshot not supported": {doc("countIt", 1, "readConcern", doc("level", "snapshot")), 72, 0},
+		"majority":               {doc("countIt", 1, "readConcern", doc("level", "majority")), 0, 0},
+		"majority of no read":    {doc("ping", 1, "readConcern", doc("level", "majority")), 72, 0},
+		"after a time":           {doc("ping", 1, "readConcern", doc("afterClusterTime", past)), 0, 0},
+		"after a time and local": {doc("readIt", 1, "readConcern",
+			doc("level", "local", "afterClusterTime", past)), 0, 0},
+		"after a time and available": {doc("readIt", 1, "readConcern",
+			doc("level", "available", "afterClusterTime", past)), 72, 0},
+		"after a time, linearizable": {doc("readIt", 1, "readConcern",
+			doc("level", "linearizable", "afterClusterTime", past)), 72, 0},
+		"after no time":           {doc("readIt", 1, "readConcern", doc("afterClusterTime", bsonx.Timestamp(0, 0))), 72, 0},
+		"after a time unheard of": {doc("readIt", 1, "readConcern", doc("afterClusterTime", future)), 72, 0},
+		"at a time and local":     {doc("readIt", 1, "readConcern", doc("level", "local", "atClusterTime", past)), 72, 0},
+		"at a time unheard of": {doc("readIt", 1, "readConcern",
+			doc("level", "snapshot", "atClusterTime", future)), 72, 0},
+		"at and after": {doc("readIt", 1, "readConcern",
+			doc("level", "snapshot", "atClusterTime", past, "afterClusterTime", past)), 72, 0},
+		"after a time and an op time": {doc("readIt", 1, "readConcern",
+			doc("afterOpTime", doc(), "afterClusterTime", past)), 72, 0},
 		"w 2":                          {doc("echo", 1, "need", "x", "writeConcern", doc("w", 2)), 0, 100},
 		"w 2 and an error":             {doc("echo", 1, "need", "error", "writeConcern", doc("w", 2)), 2, 100},
 		"w 50":                         {doc("echo", 1, "need", "x", "writeConcern", doc("w", 50, "wtimeout", 1)), 0, 100},
@@ -149,7 +171,8 @@ func TestConcernsOfAMember(t *testing.T) {
 			if wce == nil {
 				return
 			}
-			if p := wce.LookupPath("errInfo", "writeConcern", "provenance"); p.Type != bsonx.TypeString || p.Str() != "clientSupplied" {
+			if p := wce.LookupPath("errInfo", "writeConcern",
+				"provenance"); p.Type != bsonx.TypeString || p.Str() != "clientSupplied" {
 				t.Error(command.FormatDoc(wce))
 			}
 		})
@@ -161,12 +184,16 @@ func TestConcernsOfAMember(t *testing.T) {
 func TestClusterTime(t *testing.T) {
 	h := newMember(t, readIt("readIt", true))
 	ahead := storage.NewStamp(uint32(time.Now().Unix())+1000, 7)
-	if got := h.run("test", bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", oplog.Timestamp(ahead)))); code(got) != 72 {
+	if got := h.run("test",
+		bsonx.NewDoc("readIt", 1, "readConcern",
+			bsonx.NewDoc("afterClusterTime", oplog.Timestamp(ahead)))); code(got) != 72 {
 		t.Error(command.FormatDoc(got))
 	}
-	got := h.run("test", bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", oplog.Timestamp(ahead)),
+	got := h.run("test", bsonx.NewDoc("readIt", 1, "readConcern",
+		bsonx.NewDoc("afterClusterTime", oplog.Timestamp(ahead)),
 		"$clusterTime", bsonx.NewDoc("clusterTime", oplog.Timestamp(ahead))))
-	if code(got) != 0 || command.StampOf(got.LookupPath("$clusterTime", "clusterTime")) != ahead || command.StampOf(got.Lookup("operationTime")) != ahead {
+	if code(got) != 0 || command.StampOf(got.LookupPath("$clusterTime", "clusterTime")) != ahead ||
+		command.StampOf(got.Lookup("operationTime")) != ahead {
 		t.Error(command.FormatDoc(got))
 	}
 
@@ -174,7 +201,9 @@ func TestClusterTime(t *testing.T) {
 	under := h.svc.Order.Begin(0, 1)
 	later := h.svc.Order.Take(0)
 	read := bsonx.NewDoc("readIt", 1, "readConcern", bsonx.NewDoc("afterClusterTime", oplog.Timestamp(later)))
-	if got := h.run("test", bsonx.NewDoc("readIt", 1, "maxTimeMS", 10, "readConcern", bsonx.NewDoc("afterClusterTime", oplog.Timestamp(later)))); code(got) != mongoerr.MaxTimeMSExpired {
+	if got := h.run("test",
+		bsonx.NewDoc("readIt", 1, "maxTimeMS", 10, "readConcern",
+			bsonx.NewDoc("afterClusterTime", oplog.Timestamp(later)))); code(got) != mongoerr.MaxTimeMSExpired {
 		t.Error(command.FormatDoc(got))
 	}
 	done := make(chan bsonx.Doc)
@@ -206,7 +235,8 @@ func TestOperationTime(t *testing.T) {
 	h.svc.AppendTimes(b, &h.conn.Op)
 	b.End()
 	got := bsonx.Doc(b.Bytes())
-	if command.StampOf(got.Lookup("operationTime")) != mine || command.StampOf(got.LookupPath("$clusterTime", "clusterTime")) != mine {
+	if command.StampOf(got.Lookup("operationTime")) != mine ||
+		command.StampOf(got.LookupPath("$clusterTime", "clusterTime")) != mine {
 		t.Error(command.FormatDoc(got))
 	}
 	h.svc.Order.End(under)
@@ -228,7 +258,10 @@ func TestOplogCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	svc, err := commands.NewService(command.Deps{ReplicaSet: command.DefaultReplicaSet, Data: command.Data{Store: store}})
+	svc, err := commands.NewService(command.Deps{
+		ReplicaSet: command.DefaultReplicaSet,
+		Data:       command.Data{Store: store},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,10 +274,11 @@ func TestOplogCommands(t *testing.T) {
 		"note":            {bsonx.NewDoc("appendOplogNote", 1, "data", bsonx.NewDoc("a", 1)), 0},
 		"note of nothing": {bsonx.NewDoc("appendOplogNote", 1), 4},
 		"note of a type":  {bsonx.NewDoc("appendOplogNote", 1, "data", 1), 14},
-		"stale note":      {bsonx.NewDoc("appendOplogNote", 1, "data", bsonx.NewDoc(), "maxClusterTime", bsonx.Timestamp(1, 1)), 209},
-		"size":            {bsonx.NewDoc("replSetResizeOplog", 1, "size", 990.0, "minRetentionHours", 1.5), 0},
-		"small size":      {bsonx.NewDoc("replSetResizeOplog", 1, "size", 989.0), 2},
-		"negative hours":  {bsonx.NewDoc("replSetResizeOplog", 1, "minRetentionHours", -1), 2},
+		"stale note": {bsonx.NewDoc("appendOplogNote", 1, "data", bsonx.NewDoc(),
+			"maxClusterTime", bsonx.Timestamp(1, 1)), 209},
+		"size":           {bsonx.NewDoc("replSetResizeOplog", 1, "size", 990.0, "minRetentionHours", 1.5), 0},
+		"small size":     {bsonx.NewDoc("replSetResizeOplog", 1, "size", 989.0), 2},
+		"negative hours": {bsonx.NewDoc("replSetResizeOplog", 1, "minRetentionHours", -1), 2},
 	} {
 		if got := h.run("admin", c.cmd); code(got) != c.code {
 			t.Errorf("%s: %s", name, command.FormatDoc(got))

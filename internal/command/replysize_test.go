@@ -40,15 +40,20 @@ func TestExplainFits(t *testing.T) {
 	h := newHotPath(t, 0)
 	for _, cmd := range []bsonx.Doc{
 		bsonx.NewDoc("insert", "c", "documents", []bsonx.Doc{bsonx.NewDoc("_id", 1, "a", "x", "b", 1)}),
-		bsonx.NewDoc("createIndexes", "c", "indexes", []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a")}),
-		bsonx.NewDoc("createIndexes", "c", "indexes", []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1, "b", 1), "name", "ab")}),
+		bsonx.NewDoc("createIndexes", "c", "indexes",
+			[]bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a")}),
+		bsonx.NewDoc("createIndexes", "c", "indexes",
+			[]bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1, "b", 1), "name", "ab")}),
 		bsonx.NewDoc("create", "v", "viewOn", "c", "pipeline", []bsonx.Doc{}),
 		bsonx.NewDoc("create", "k", "clusteredIndex", bsonx.NewDoc("key", bsonx.NewDoc("_id", 1), "unique", true)),
 	} {
 		h.run(with(cmd, "$db", "db"))
 	}
 	large, huge := bigSet(4000, 1000), bigSet(2500, 8000)
-	for name, query := range map[string]bsonx.Doc{"indexed": bsonx.NewDoc("a", huge), "scanned twice": bsonx.NewDoc("x", large, "y", large)} {
+	for name, query := range map[string]bsonx.Doc{
+		"indexed":       bsonx.NewDoc("a", huge),
+		"scanned twice": bsonx.NewDoc("x", large, "y", large),
+	} {
 		for command, cmd := range Explained(query) {
 			t.Run(name+" "+command, func(t *testing.T) {
 				h.tb = t
@@ -70,9 +75,10 @@ func Explained(query bsonx.Doc) map[string]bsonx.Doc {
 	match := bsonx.NewDoc("$match", query)
 	group := bsonx.NewDoc("$group", bsonx.NewDoc("_id", "$b", "a", bsonx.NewDoc("$first", "$a")))
 	return map[string]bsonx.Doc{
-		"find":          bsonx.NewDoc("find", "c", "filter", query, "sort", bsonx.NewDoc("b", 1)),
-		"find on view":  bsonx.NewDoc("find", "v", "filter", query),
-		"clustered":     bsonx.NewDoc("find", "k", "filter", bsonx.NewDoc("_id", bsonx.NewDoc("$gt", strings.Repeat("x", 7<<20)))),
+		"find":         bsonx.NewDoc("find", "c", "filter", query, "sort", bsonx.NewDoc("b", 1)),
+		"find on view": bsonx.NewDoc("find", "v", "filter", query),
+		"clustered": bsonx.NewDoc("find", "k", "filter",
+			bsonx.NewDoc("_id", bsonx.NewDoc("$gt", strings.Repeat("x", 7<<20)))),
 		"count":         bsonx.NewDoc("count", "c", "query", query),
 		"count of one":  bsonx.NewDoc("count", "c", "query", bsonx.NewDoc("a", strings.Repeat("x", 7<<20))),
 		"distinct":      bsonx.NewDoc("distinct", "c", "key", "a", "query", query),
@@ -103,12 +109,14 @@ func TestRepliesAtTheLimit(t *testing.T) {
 	for _, c := range []string{"x", "y"} {
 		h.run(insertOne(bsonx.NewDoc("_id", half(c))))
 	}
-	if got := send(bsonx.NewDoc("distinct", "c", "key", "_id")); got.Lookup("code").IsMissing() || got.Lookup("code").Int32() != 17217 {
+	if got := send(bsonx.NewDoc("distinct", "c", "key", "_id")); got.Lookup("code").IsMissing() ||
+		got.Lookup("code").Int32() != 17217 {
 		t.Errorf("distinct: %d bytes", len(got))
 	}
 	upsert := bsonx.NewDoc("findAndModify", "c", "query", bsonx.NewDoc("_id", half("z")), "new", true, "upsert", true,
 		"update", bsonx.NewDoc("$set", bsonx.NewDoc("a", half("z")[:8<<20-100])))
-	if got := send(upsert); got.Lookup("value").Doc().Lookup("a").IsMissing() || got.Lookup("lastErrorObject").Doc().Lookup("upserted").IsMissing() {
+	if got := send(upsert); got.Lookup("value").Doc().Lookup("a").IsMissing() || got.Lookup("lastErrorObject").Doc().
+		Lookup("upserted").IsMissing() {
 		t.Errorf("findAndModify: %d bytes", len(got))
 	}
 
@@ -118,7 +126,8 @@ func TestRepliesAtTheLimit(t *testing.T) {
 	}
 	got := send(bsonx.NewDoc("insert", "c", "documents", duplicates, "ordered", false))
 	errs := got.Lookup("writeErrors").Doc().Values()
-	if len(errs) != 5 || errs[0].Doc().Lookup("keyValue").IsMissing() || !errs[4].Doc().Lookup("keyValue").IsMissing() || errs[4].Doc().Lookup("code").Int32() != 11000 {
+	if len(errs) != 5 || errs[0].Doc().Lookup("keyValue").IsMissing() || !errs[4].Doc().Lookup("keyValue").
+		IsMissing() || errs[4].Doc().Lookup("code").Int32() != 11000 {
 		t.Errorf("writeErrors: %d of %d bytes", len(errs), len(got))
 	}
 }

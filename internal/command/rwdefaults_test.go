@@ -17,7 +17,10 @@ func TestDefaultReadConcern(t *testing.T) {
 		return crud.CheckConcerns(req, req.Get("pipeline"))
 	}
 	h := newMember(t,
-		command.Definition{Name: "readIt", Read: true, Snapshot: true, Loose: true, Run: tell, Fields: []command.Field{{Name: "pipeline"}}},
+		command.Definition{
+			Name: "readIt", Read: true, Snapshot: true, Loose: true, Run: tell,
+			Fields: []command.Field{{Name: "pipeline"}},
+		},
 		command.Definition{Name: "noRead", Loose: true, Run: tell, Fields: []command.Field{{Name: "pipeline"}}})
 	doc := bsonx.NewDoc
 	check := func(cmd bsonx.Doc, want string) {
@@ -50,7 +53,8 @@ func TestDefaultReadConcern(t *testing.T) {
 		t.Error(command.FormatDoc(got))
 	}
 	for _, level := range []string{"snapshot", "linearizable"} {
-		if got := h.run("admin", doc("setDefaultRWConcern", 1, "defaultReadConcern", doc("level", level))); code(got) != 2 {
+		if got := h.run("admin",
+			doc("setDefaultRWConcern", 1, "defaultReadConcern", doc("level", level))); code(got) != 2 {
 			t.Error(command.FormatDoc(got))
 		}
 	}

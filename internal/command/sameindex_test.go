@@ -114,7 +114,8 @@ func TestNearOutsideTheGrid(t *testing.T) {
 		if name == "q" {
 			index = append(index, bson.E{"min", 0}, bson.E{"max", 10})
 		}
-		if err := db.RunCommand(t.Context(), bson.D{{"createIndexes", "c"}, {"indexes", bson.A{index}}}).Err(); err != nil {
+		if err := db.RunCommand(t.Context(),
+			bson.D{{"createIndexes", "c"}, {"indexes", bson.A{index}}}).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,7 +132,8 @@ func TestNearOutsideTheGrid(t *testing.T) {
 		{"q", 10, 0, 0},
 	} {
 		near := bson.D{{test.field, bson.D{{"$near", bson.A{test.x, test.y}}}}}
-		if code := errorCode(t, db.RunCommand(t.Context(), bson.D{{"find", "c"}, {"filter", near}}).Err()); code != test.code {
+		if code := errorCode(t,
+			db.RunCommand(t.Context(), bson.D{{"find", "c"}, {"filter", near}}).Err()); code != test.code {
 			t.Errorf("%v: code %d, want %d", near, code, test.code)
 		}
 	}

@@ -103,7 +103,11 @@ func TestKillOpEndsScripts(t *testing.T) {
 	fn := bson.D{{"$function", bson.D{{"body", endless}, {"args", bson.A{"$_id"}}, {"lang", "js"}}}}
 	for _, cmd := range []bson.D{
 		{{"find", "c"}, {"projection", bson.D{{"x", fn}}}, {"batchSize", 1}},
-		{{"aggregate", "c"}, {"pipeline", bson.A{bson.D{{"$set", bson.D{{"x", fn}}}}}}, {"cursor", bson.D{{"batchSize", 1}}}},
+		{
+			{"aggregate", "c"},
+			{"pipeline", bson.A{bson.D{{"$set", bson.D{{"x", fn}}}}}},
+			{"cursor", bson.D{{"batchSize", 1}}},
+		},
 	} {
 		raw, err := run(t, c, cmd)
 		if err != nil {

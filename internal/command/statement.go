@@ -10,7 +10,8 @@ import (
 // the first command of its cursor or transaction. what names that command in the message.
 func CheckSameAPI(r *Request, first session.API, what string) error {
 	if got := r.Generic.API(); got != first {
-		return mongoerr.New(mongoerr.APIMismatchError, "API parameter mismatch: %s used params %s, the %s used %s", r.Def.Name, got, what, first)
+		return mongoerr.New(mongoerr.APIMismatchError,
+			"API parameter mismatch: %s used params %s, the %s used %s", r.Def.Name, got, what, first)
 	}
 	return nil
 }

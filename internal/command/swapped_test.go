@@ -32,16 +32,20 @@ func TestSwappedCollations(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(query bsonx.Doc) bsonx.Doc{
 		"update": func(q bsonx.Doc) bsonx.Doc {
-			return bsonx.NewDoc("update", "a", "updates", []bsonx.Doc{bsonx.NewDoc("q", q, "u", bsonx.NewDoc("$set", bsonx.NewDoc("changed", true)))})
+			return bsonx.NewDoc("update", "a", "updates",
+				[]bsonx.Doc{bsonx.NewDoc("q", q, "u", bsonx.NewDoc("$set", bsonx.NewDoc("changed", true)))})
 		},
 		"multi": func(q bsonx.Doc) bsonx.Doc {
-			return bsonx.NewDoc("update", "a", "updates", []bsonx.Doc{bsonx.NewDoc("q", q, "u", bsonx.NewDoc("$set", bsonx.NewDoc("changed", true)), "multi", true)})
+			return bsonx.NewDoc("update", "a", "updates",
+				[]bsonx.Doc{bsonx.NewDoc("q", q, "u",
+					bsonx.NewDoc("$set", bsonx.NewDoc("changed", true)), "multi", true)})
 		},
 		"delete": func(q bsonx.Doc) bsonx.Doc {
 			return bsonx.NewDoc("delete", "a", "deletes", []bsonx.Doc{bsonx.NewDoc("q", q, "limit", 0)})
 		},
 		"modify": func(q bsonx.Doc) bsonx.Doc {
-			return bsonx.NewDoc("findAndModify", "a", "query", q, "update", bsonx.NewDoc("$set", bsonx.NewDoc("changed", true)))
+			return bsonx.NewDoc("findAndModify", "a", "query", q, "update",
+				bsonx.NewDoc("$set", bsonx.NewDoc("changed", true)))
 		},
 		"remove": func(q bsonx.Doc) bsonx.Doc {
 			return bsonx.NewDoc("findAndModify", "a", "query", q, "remove", true)

@@ -153,7 +153,7 @@ func (m *seriesModel) step(ctx context.Context) {
 	case n < 10:
 		q := m.query(1)
 		if m.rng.IntN(8) > 0 { // mostly delete few documents
-			q = bson.D{{Key: "$and", Value: bson.A{q, bson.D{{Key: "_id", Value: bson.D{{Key: "$mod", Value: bson.A{7, m.rng.IntN(7)}}}}}}}}
+			q = bson.D{{"$and", bson.A{q, bson.D{{"_id", bson.D{{"$mod", bson.A{7, m.rng.IntN(7)}}}}}}}}
 		}
 		m.both(fmt.Sprint("delete ", q), func(c *mongo.Collection) (any, error) { return c.DeleteMany(ctx, q) })
 	case n == 10:
@@ -184,7 +184,10 @@ func (m *seriesModel) read(ctx context.Context) {
 			return results(ctx, c, mongo.Pipeline{
 				{{"$match", q}},
 				{{"$group", bson.D{
-					{"_id", bson.D{{"s", "$m.s"}, {"h", bson.D{{"$dateTrunc", bson.D{{"date", "$t"}, {"unit", "hour"}}}}}}},
+					{"_id", bson.D{
+						{"s", "$m.s"},
+						{"h", bson.D{{"$dateTrunc", bson.D{{"date", "$t"}, {"unit", "hour"}}}}},
+					}},
 					{"n", bson.D{{"$sum", 1}}},
 					{"l", bson.D{{"$max", "$_id"}}},
 				}}},
@@ -232,15 +235,20 @@ func TestTimeseriesModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opts := options.TimeSeries().SetTimeField("t").SetMetaField("m").SetGranularity([]string{"seconds", "minutes", "hours"}[rng.IntN(3)])
-		if err := db.Client().Database("d").CreateCollection(t.Context(), "series", options.CreateCollection().SetTimeSeriesOptions(opts)); err != nil {
+		opts := options.TimeSeries().SetTimeField("t").SetMetaField("m").
+			SetGranularity([]string{"seconds", "minutes", "hours"}[rng.IntN(3)])
+		if err := db.Client().Database("d").
+			CreateCollection(t.Context(), "series", options.CreateCollection().SetTimeSeriesOptions(opts)); err != nil {
 			t.Fatal(err)
 		}
 		m := &seriesModel{t: t, rng: rng, indexed: run == 1}
 		if m.indexed {
-			_, err := db.Client().Database("d").Collection("series").Indexes().CreateMany(t.Context(), []mongo.IndexModel{
-				{Keys: bson.D{{"v", 1}}}, {Keys: bson.D{{"w", -1}, {"t", 1}}}, {Keys: bson.D{{"m.s", 1}, {"t", -1}}},
-			})
+			_, err := db.Client().Database("d").Collection("series").Indexes().
+				CreateMany(t.Context(), []mongo.IndexModel{
+					{Keys: bson.D{{"v", 1}}},
+					{Keys: bson.D{{"w", -1}, {"t", 1}}},
+					{Keys: bson.D{{"m.s", 1}, {"t", -1}}},
+				})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,7 +261,8 @@ func TestTimeseriesModel(t *testing.T) {
 				if db, err = sheaf.Open(dir, &sheaf.Options{Sync: sheaf.SyncOnRequest}); err != nil {
 					t.Fatal(err)
 				}
-				m.series, m.plain = db.Client().Database("d").Collection("series"), db.Client().Database("d").Collection("plain")
+				m.series, m.plain = db.Client().Database("d").Collection("series"), db.Client().
+					Database("d").Collection("plain")
 			}
 			m.step(t.Context())
 		}
@@ -272,7 +281,8 @@ func newSeries(t *testing.T) *mongo.Collection {
 	t.Helper()
 	db := sheaftest.New(t).Database("d")
 	opts := options.TimeSeries().SetTimeField("t").SetMetaField("m").SetGranularity("seconds")
-	if err := db.CreateCollection(t.Context(), "series", options.CreateCollection().SetTimeSeriesOptions(opts)); err != nil {
+	if err := db.CreateCollection(t.Context(), "series",
+		options.CreateCollection().SetTimeSeriesOptions(opts)); err != nil {
 		t.Fatal(err)
 	}
 	return db.Collection("series")
@@ -290,7 +300,12 @@ func TestTimeseriesConcurrent(t *testing.T) {
 				var docs []any
 				for range 1 + (w+i)%5 {
 					if i++; i <= each {
-						docs = append(docs, bson.D{{"t", seriesStart.Add(time.Duration(i) * time.Second)}, {"m", i % 3}, {"w", w}, {"i", i}})
+						docs = append(docs, bson.D{
+							{"t", seriesStart.Add(time.Duration(i) * time.Second)},
+							{"m", i % 3},
+							{"w", w},
+							{"i", i},
+						})
 					}
 				}
 				if _, err := c.InsertMany(t.Context(), docs); err != nil {
@@ -315,7 +330,8 @@ func TestTimeseriesConcurrent(t *testing.T) {
 	if err != nil || left+deleted != writers*each {
 		t.Errorf("%d left, %d deleted, %v", left, deleted, err)
 	}
-	distinct, err := results(t.Context(), c, mongo.Pipeline{{{"$group", bson.D{{"_id", bson.D{{"w", "$w"}, {"i", "$i"}}}}}}, {{"$count", "n"}}})
+	distinct, err := results(t.Context(), c,
+		mongo.Pipeline{{{"$group", bson.D{{"_id", bson.D{{"w", "$w"}, {"i", "$i"}}}}}}, {{"$count", "n"}}})
 	if err != nil || !strings.Contains(distinct, fmt.Sprintf(`"%d"`, left)) {
 		t.Errorf("%s different measurements, %d counted", distinct, left)
 	}

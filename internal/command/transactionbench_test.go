@@ -20,7 +20,8 @@ type numbered struct {
 
 func newNumbered(start bool, pairs ...any) *numbered {
 	pairs = append(pairs,
-		"lsid", bsonx.NewDoc("id", bsonx.Binary(4, []byte("0123456789abcdef"))), "txnNumber", txnPlaceholder, "autocommit", false)
+		"lsid", bsonx.NewDoc("id", bsonx.Binary(4, []byte("0123456789abcdef"))), "txnNumber",
+		txnPlaceholder, "autocommit", false)
 	if start {
 		pairs = append(pairs, "startTransaction", true)
 	}

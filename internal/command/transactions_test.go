@@ -178,7 +178,8 @@ func (x *transactor) outcome(session string, reply bsonx.Doc) string {
 		}
 	}
 	for _, field := range []string{
-		"n", "nModified", "upserted", "value", "values", "writeErrors", "nErrors", "numIndexesAfter", "note", "transactions", "writeConcernError",
+		"n", "nModified", "upserted", "value", "values", "writeErrors", "nErrors", "numIndexesAfter", "note",
+		"transactions", "writeConcernError",
 	} {
 		if v := reply.Lookup(field); !v.IsMissing() {
 			out = append(out, field+": "+bsonx.FormatShell(v))

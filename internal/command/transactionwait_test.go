@@ -122,7 +122,8 @@ func TestNoDeadlockOfCatalogAndTransaction(t *testing.T) {
 		return err
 	})
 	var refused mongo.CommandError
-	if err := session.CommitTransaction(ctx); !errors.As(err, &refused) || refused.Code != 112 || !refused.HasErrorLabel("TransientTransactionError") {
+	if err := session.CommitTransaction(ctx); !errors.As(err, &refused) || refused.Code != 112 ||
+		!refused.HasErrorLabel("TransientTransactionError") {
 		t.Errorf("the commit answers %v", err)
 	}
 	if err := errors.Join(<-update, <-index); err != nil {
@@ -180,7 +181,8 @@ func TestKillOpEndsTransaction(t *testing.T) {
 		return found
 	}
 	idle := bson.D{{"type", "idleSession"}}
-	if got := list(bson.D{}, idle); len(got) != 1 || got[0].Transaction.Parameters.TxnNumber == 0 || got[0].Transaction.TimeOpenMicros == 0 {
+	if got := list(bson.D{}, idle); len(got) != 1 || got[0].Transaction.Parameters.TxnNumber == 0 ||
+		got[0].Transaction.TimeOpenMicros == 0 {
 		t.Errorf("idle sessions: %+v", got)
 	}
 	if got := list(bson.D{{"idleSessions", false}}, idle); len(got) != 0 {
@@ -191,7 +193,8 @@ func TestKillOpEndsTransaction(t *testing.T) {
 		return c.Database().RunCommand(ctx, bson.D{{"find", "c"}, {"filter", endless}}).Err()
 	})
 	active := list(bson.D{}, bson.D{{"command.find", "c"}})
-	if len(active) != 1 || active[0].Type != "op" || active[0].Transaction.Parameters.TxnNumber == 0 || active[0].Transaction.TimeActiveMicros == 0 {
+	if len(active) != 1 || active[0].Type != "op" || active[0].Transaction.Parameters.TxnNumber == 0 ||
+		active[0].Transaction.TimeActiveMicros == 0 {
 		t.Fatalf("the statement: %+v", active)
 	}
 	if err := admin.RunCommand(t.Context(), bson.D{{"killOp", 1}, {"op", active[0].OpID}}).Err(); err != nil {

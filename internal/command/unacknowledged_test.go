@@ -82,7 +82,8 @@ func TestUnacknowledgedBulkWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	results, err := raw.Lookup("cursor", "firstBatch").Array().Values()
-	if err != nil || len(results) != 0 || raw.Lookup("nInserted").AsInt64() != 1 || raw.Lookup("nErrors").AsInt64() != 1 {
+	if err != nil || len(results) != 0 || raw.Lookup("nInserted").AsInt64() != 1 ||
+		raw.Lookup("nErrors").AsInt64() != 1 {
 		t.Errorf("%v", raw)
 	}
 }

@@ -26,7 +26,8 @@ func fillMany(h *hotPath, u func(i int) int) {
 
 // increment returns an update that adds 1 to a field of all documents, in the order of an index.
 func increment(name, hint string) bsonx.Doc {
-	change := bsonx.NewDoc("q", bsonx.NewDoc(), "u", bsonx.NewDoc("$inc", bsonx.NewDoc(name, 1)), "multi", true, "hint", bsonx.NewDoc(hint, 1))
+	change := bsonx.NewDoc("q", bsonx.NewDoc(), "u", bsonx.NewDoc("$inc", bsonx.NewDoc(name, 1)), "multi", true,
+		"hint", bsonx.NewDoc(hint, 1))
 	return bsonx.NewDoc("update", "c", "updates", []bsonx.Doc{change}, "$db", "db")
 }
 

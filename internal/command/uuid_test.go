@@ -149,7 +149,8 @@ func TestByUUID(t *testing.T) {
 		if bases[i].Skip != "" {
 			continue
 		}
-		if v, ok := bases[i].Command[0].Value.(string); !ok || v != "c" && v != "d" || strings.Contains(bases[i].Name, "/") {
+		if v, ok := bases[i].Command[0].Value.(string); !ok || v != "c" && v != "d" ||
+			strings.Contains(bases[i].Name, "/") {
 			continue
 		}
 		for _, c := range []struct {
@@ -231,7 +232,8 @@ type counts struct{ Insert, Update, Delete int64 }
 func opcounters(t *testing.T, client *mongo.Client) counts {
 	t.Helper()
 	var status struct{ Opcounters counts }
-	if err := client.Database("admin").RunCommand(t.Context(), bson.D{{"serverStatus", 1}}).Decode(&status); err != nil {
+	if err := client.Database("admin").
+		RunCommand(t.Context(), bson.D{{"serverStatus", 1}}).Decode(&status); err != nil {
 		t.Fatal(err)
 	}
 	return status.Opcounters

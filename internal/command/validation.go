@@ -107,8 +107,9 @@ func (c Compiler) Validator(options bsonx.Doc, co *collation.Collator) (table.Va
 	}
 	spec := doc.Doc().Clone()
 	v := &validator{
-		spec: spec, collation: co, order: c.Order, moderate: level.Type == bsonx.TypeString && level.Str() == "moderate",
-		timed: bytes.Contains(spec, []byte("$$NOW")), stamped: bytes.Contains(spec, []byte("$$CLUSTER_TIME")),
+		spec: spec, collation: co, order: c.Order,
+		moderate: level.Type == bsonx.TypeString && level.Str() == "moderate",
+		timed:    bytes.Contains(spec, []byte("$$NOW")), stamped: bytes.Contains(spec, []byte("$$CLUSTER_TIME")),
 	}
 	f, err := v.compile()
 	if err != nil {
@@ -242,5 +243,6 @@ func failedValidation(f *filter.Filter, doc bsonx.Doc) error {
 	} else {
 		info = bsonx.NewDoc("failingDocumentId", doc.Lookup("_id"), "note", "detailed error was too large")
 	}
-	return mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation").WithInfo(bsonx.NewDoc("errInfo", info))
+	return mongoerr.New(mongoerr.DocumentValidationFailure, "Document failed validation").
+		WithInfo(bsonx.NewDoc("errInfo", info))
 }

@@ -29,14 +29,19 @@ func TestValidationDetails(t *testing.T) {
 		details   string // "" accepts any details
 		note      string
 	}{
-		"whole":            {bsonx.NewDoc("a", 1), whole, false, "", ""},
-		"a byte more":      {bsonx.NewDoc("a", 1), whole + 1, true, `{ operatorName: "$eq", reason: "comparison failed" }`, ""},
-		"two values":       {two, 7 << 20, true, reasons, ""},
-		"schema":           {bsonx.NewDoc("$jsonSchema", bsonx.NewDoc("properties", bsonx.NewDoc("a", bsonx.NewDoc("bsonType", "int")))), 13 << 20, true, "", ""},
+		"whole": {bsonx.NewDoc("a", 1), whole, false, "", ""},
+		"a byte more": {
+			bsonx.NewDoc("a", 1), whole + 1, true,
+			`{ operatorName: "$eq", reason: "comparison failed" }`, "",
+		},
+		"two values": {two, 7 << 20, true, reasons, ""},
+		"schema": {bsonx.NewDoc("$jsonSchema",
+			bsonx.NewDoc("properties", bsonx.NewDoc("a", bsonx.NewDoc("bsonType", "int")))), 13 << 20, true, "", ""},
 		"too many clauses": {bsonx.NewDoc("$or", many), 10, false, "null", "detailed error was too large"},
 	} {
 		h.run(bsonx.NewDoc("create", "v", "validator", c.validator, "$db", "db"))
-		h.send(bsonx.NewDoc("insert", "v", "documents", []bsonx.Doc{bsonx.NewDoc("_id", 1, "a", strings.Repeat("y", c.size))}, "$db", "db"))
+		h.send(bsonx.NewDoc("insert", "v", "documents",
+			[]bsonx.Doc{bsonx.NewDoc("_id", 1, "a", strings.Repeat("y", c.size))}, "$db", "db"))
 		info := bsonx.Doc(h.out[21:]).Lookup("writeErrors").Doc().Index(0).Doc().Lookup("errInfo").Doc()
 		if info.Lookup("truncated").Truthy() != c.truncated || c.note != "" && info.Lookup("note").Str() != c.note {
 			t.Errorf("%s: %d bytes: %.300s", name, len(info), bsonx.FormatShell(bsonx.Document(info)))

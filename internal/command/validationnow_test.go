@@ -13,10 +13,12 @@ func TestValidatorTime(t *testing.T) {
 	h := newHotPath(t, 0)
 	past, future := time.Now().Add(-time.Minute), time.Now().Add(time.Hour)
 	for operator, valid := range map[string]time.Time{"$lt": past, "$gt": future} {
-		validator := bsonx.NewDoc("$expr", bsonx.NewDoc(operator, []bsonx.Value{bsonx.String("$t"), bsonx.String("$$NOW")}))
+		validator := bsonx.NewDoc("$expr",
+			bsonx.NewDoc(operator, []bsonx.Value{bsonx.String("$t"), bsonx.String("$$NOW")}))
 		h.run(bsonx.NewDoc("create", operator[1:], "validator", validator, "$db", "db"))
 		for _, at := range []time.Time{past, future} {
-			reply := h.ask(bsonx.NewDoc("insert", operator[1:], "documents", []bsonx.Doc{bsonx.NewDoc("t", bsonx.Date(at.UnixMilli()))}, "$db", "db"))
+			reply := h.ask(bsonx.NewDoc("insert", operator[1:], "documents",
+				[]bsonx.Doc{bsonx.NewDoc("t", bsonx.Date(at.UnixMilli()))}, "$db", "db"))
 			if n, _ := reply.Lookup("n").AsInt64(); n == 1 != at.Equal(valid) {
 				t.Errorf("%s: %v: %s", operator, at, bsonx.FormatShell(bsonx.Document(reply)))
 			}

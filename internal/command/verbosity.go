@@ -14,7 +14,8 @@ import (
 // logComponents are the log components whose verbosity can be set, with MongoDB's names. A log
 // record names its component in the attribute c, in capitals.
 var logComponents = []string{
-	"accessControl", "command", "control", "executor", "geo", "index", "network", "query", "replication", "sharding", "storage",
+	"accessControl", "command", "control", "executor", "geo", "index", "network", "query",
+	"replication", "sharding", "storage",
 	"write", "ftdc", "transaction",
 }
 
@@ -127,7 +128,8 @@ func (v *Verbosity) params() []param.Param {
 			Set: func(value bsonx.Value) error {
 				n, err := param.Coerced("logLevel", value)
 				if err != nil || n < 0 || n > maxVerbosity {
-					return mongoerr.New(mongoerr.BadValue, "Invalid value for logLevel: logLevel: %s", bsonx.FormatShell(value))
+					return mongoerr.New(mongoerr.BadValue,
+						"Invalid value for logLevel: logLevel: %s", bsonx.FormatShell(value))
 				}
 				v.general.Store(n)
 				v.settle()
@@ -165,7 +167,8 @@ func (v *Verbosity) Document() bsonx.Value {
 // set changes the verbosities that a document names. If one of them is invalid, it changes none.
 func (v *Verbosity) set(value bsonx.Value) error {
 	if value.Type != bsonx.TypeDocument {
-		return mongoerr.New(mongoerr.TypeMismatch, "log component verbosity is not a document: %s", bsonx.FormatShell(value))
+		return mongoerr.New(mongoerr.TypeMismatch,
+			"log component verbosity is not a document: %s", bsonx.FormatShell(value))
 	}
 	type change struct {
 		to *atomic.Int64

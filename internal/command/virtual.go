@@ -42,7 +42,8 @@ var virtualCollections = []virtualCollection{
 const virtualPage = 1000
 
 // whole returns a page function that returns all documents in one page.
-func whole(docs func(*virtualReader) []bsonx.Doc) func(*virtualReader, *retryable.Session) ([]bsonx.Doc, *retryable.Session, error) {
+func whole(docs func(*virtualReader) []bsonx.Doc) func(*virtualReader,
+	*retryable.Session) ([]bsonx.Doc, *retryable.Session, error) {
 	return func(v *virtualReader, _ *retryable.Session) ([]bsonx.Doc, *retryable.Session, error) {
 		return docs(v), nil, nil
 	}
@@ -50,7 +51,8 @@ func whole(docs func(*virtualReader) []bsonx.Doc) func(*virtualReader, *retryabl
 
 // NotStored returns the error for a write to a virtual collection.
 func NotStored(c *table.Collection) error {
-	return mongoerr.New(mongoerr.IllegalOperation, "%s shows the state of the server and cannot be written to", c.Namespace())
+	return mongoerr.New(mongoerr.IllegalOperation,
+		"%s shows the state of the server and cannot be written to", c.Namespace())
 }
 
 // Entries returns the catalog entries of a database, including its virtual collections, sorted by

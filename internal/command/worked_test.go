@@ -171,7 +171,11 @@ func TestWorkedStatistics(t *testing.T) {
 		bson.D{{"user", "u1"}, {"ts", at(10, 40)}, {"length", 20}},
 		bson.D{{"user", "u1"}, {"ts", at(11, 15)}, {"length", 60}})
 	mapReduce(t, db, "events", hourMap, "hourly", bson.D{{"ts", bson.D{{"$gt", at(0, 0)}, {"$lt", at(23, 0)}}}})
-	for _, step := range [][3]string{{"hourly", dayMap, "daily"}, {"daily", monthMap, "monthly"}, {"monthly", yearMap, "yearly"}} {
+	for _, step := range [][3]string{
+		{"hourly", dayMap, "daily"},
+		{"daily", monthMap, "monthly"},
+		{"monthly", yearMap, "yearly"},
+	} {
 		mapReduce(t, db, step[0], step[1], step[2], bson.D{{"value.ts", bson.D{{"$gt", at(0, 0)}}}})
 	}
 	hours := hoursAndDays(t, db, "hourly")
@@ -183,15 +187,18 @@ func TestWorkedStatistics(t *testing.T) {
 		total, count, mean float64
 	}{{at(10, 0), 30, 2, 15}, {at(11, 0), 60, 1, 60}} {
 		h := hours[i]
-		if h.ID.U != "u1" || !h.ID.D.Equal(want.at) || h.Value.Total != want.total || h.Value.Count != want.count || h.Value.Mean != want.mean || h.Value.TS.IsZero() {
+		if h.ID.U != "u1" || !h.ID.D.Equal(want.at) || h.Value.Total != want.total || h.Value.Count != want.count ||
+			h.Value.Mean != want.mean || h.Value.TS.IsZero() {
 			t.Errorf("hour %d is %+v", i, h)
 		}
 	}
 	for name, first := range map[string]time.Time{
-		"daily": at(0, 0), "monthly": time.Date(2000, 10, 1, 0, 0, 0, 0, time.UTC), "yearly": time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC),
+		"daily": at(0, 0), "monthly": time.Date(2000, 10, 1, 0, 0, 0, 0, time.UTC),
+		"yearly": time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
 		got := hoursAndDays(t, db, name)
-		if len(got) != 1 || !got[0].ID.D.Equal(first) || got[0].Value.Total != 90 || got[0].Value.Count != 3 || got[0].Value.Mean != 30 {
+		if len(got) != 1 || !got[0].ID.D.Equal(first) || got[0].Value.Total != 90 ||
+			got[0].Value.Count != 3 || got[0].Value.Mean != 30 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

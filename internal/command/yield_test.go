@@ -17,13 +17,14 @@ func TestBatchesAfterAMove(t *testing.T) {
 	or := bsonx.NewDoc("$or", []bsonx.Doc{one, bsonx.NewDoc("a", 2)})
 	byB := bsonx.NewDoc("b", 1)
 	for name, find := range map[string]bsonx.Doc{
-		"merge of scans":  bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "sort", byB, "hint", "ab"),
-		"merge of an or":  bsonx.NewDoc("filter", or, "sort", byB),
-		"or":              bsonx.NewDoc("filter", or),
-		"scan":            bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "hint", "ab"),
-		"index order":     bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "hint", "b"),
-		"merge multikey":  bsonx.NewDoc("filter", bsonx.NewDoc("m", both), "sort", byB, "hint", "mb"),
-		"sort of keys":    bsonx.NewDoc("filter", bsonx.NewDoc("a", bsonx.NewDoc("$gt", 0, "$lt", 5)), "sort", byB, "hint", "ab", "limit", 11),
+		"merge of scans": bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "sort", byB, "hint", "ab"),
+		"merge of an or": bsonx.NewDoc("filter", or, "sort", byB),
+		"or":             bsonx.NewDoc("filter", or),
+		"scan":           bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "hint", "ab"),
+		"index order":    bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "hint", "b"),
+		"merge multikey": bsonx.NewDoc("filter", bsonx.NewDoc("m", both), "sort", byB, "hint", "mb"),
+		"sort of keys": bsonx.NewDoc("filter", bsonx.NewDoc("a", bsonx.NewDoc("$gt", 0, "$lt", 5)), "sort",
+			byB, "hint", "ab", "limit", 11),
 		"collection scan": bsonx.NewDoc("filter", bsonx.NewDoc("a", both), "hint", bsonx.NewDoc("$natural", 1)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +43,8 @@ func TestBatchesAfterAMove(t *testing.T) {
 				m := bsonx.ValueOf([]bsonx.Value{a, bsonx.Int32(int32(10 + i))})
 				h.run(insertOne(bsonx.NewDoc("_id", i, "a", a, "b", i, "m", m)))
 			}
-			reply := h.run(with(bsonx.NewDoc("find", "c"), "batchSize", 2, "filter", find.Lookup("filter"), "sort", orEmpty(find.Lookup("sort")),
+			reply := h.run(with(bsonx.NewDoc("find", "c"), "batchSize", 2, "filter", find.Lookup("filter"),
+				"sort", orEmpty(find.Lookup("sort")),
 				"hint", find.Lookup("hint"), "limit", find.Lookup("limit"), "$db", "db"))
 			cursor := reply.Lookup("cursor").Doc()
 			id := cursor.Lookup("id").Int64()
@@ -77,12 +79,14 @@ func idsOf(batch bsonx.Value) []bsonx.Value {
 func TestReturnKeyWithSort(t *testing.T) {
 	t.Parallel()
 	h := newHotPath(t, 0)
-	h.run(bsonx.NewDoc("createIndexes", "c", "indexes", []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a")}, "$db", "db"))
+	h.run(bsonx.NewDoc("createIndexes", "c", "indexes",
+		[]bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a")}, "$db", "db"))
 	for i := range 5 {
 		h.run(insertOne(bsonx.NewDoc("_id", i, "a", i, "b", -i)))
 	}
 	for _, skip := range []int{0, 2} {
-		find := bsonx.NewDoc("find", "c", "filter", bsonx.NewDoc("a", bsonx.NewDoc("$gt", 0)), "sort", bsonx.NewDoc("b", 1),
+		find := bsonx.NewDoc("find", "c", "filter",
+			bsonx.NewDoc("a", bsonx.NewDoc("$gt", 0)), "sort", bsonx.NewDoc("b", 1),
 			"returnKey", true, "skip", skip, "$db", "db")
 		var got []string
 		for _, v := range h.run(find).Lookup("cursor").Doc().Lookup("firstBatch").Doc().Values() {

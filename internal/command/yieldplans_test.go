@@ -44,7 +44,8 @@ func yieldCases() []yieldCase {
 	inA, byB := bsonx.NewDoc("a", two), bsonx.NewDoc("b", 1)
 	or := bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("a", 2)})
 	unlike := bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("b", bsonx.NewDoc("$gte", 6))})
-	rest := bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1, "k", 1), bsonx.NewDoc("a", 2, "k", bsonx.NewDoc("$gte", 1))})
+	rest := bsonx.NewDoc("$or",
+		[]bsonx.Doc{bsonx.NewDoc("a", 1, "k", 1), bsonx.NewDoc("a", 2, "k", bsonx.NewDoc("$gte", 1))})
 	ab := bsonx.NewDoc("_id", 0, "a", 1, "b", 1)
 	point := bsonx.NewDoc("$geometry", bsonx.NewDoc("type", "Point", "coordinates", bsonx.NewArray(0, 0)))
 	near := bsonx.NewDoc("loc", bsonx.NewDoc("$near", point), "a", two)
@@ -68,20 +69,43 @@ func yieldCases() []yieldCase {
 		{node: "Or", stage: "OR", find: find("filter", rest)},
 		{node: "Subplan", stage: "SUBPLAN", find: find("filter", rest)},
 		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", inA, "sort", byB, "hint", "ab")},
-		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", inA, "sort", byB, "hint", "ab", "projection", ab)},
+		{
+			node: "SortMerge", stage: "SORT_MERGE",
+			find: find("filter", inA, "sort", byB, "hint", "ab", "projection", ab),
+		},
 		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", or, "sort", byB)},
 		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", rest, "sort", byB)},
-		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", bsonx.NewDoc("m", two), "sort", byB, "hint", "mb"), misses: true}, // each scan has already passed the record
+		// each scan has already passed the record
+		{
+			node: "SortMerge", stage: "SORT_MERGE",
+			find: find("filter", bsonx.NewDoc("m", two), "sort", byB, "hint", "mb"), misses: true,
+		},
 		{node: "Sort", stage: "SORT", find: find("filter", inA, "sort", bsonx.NewDoc("c", 1)), snapshot: true},
 		{node: "Limit", stage: "LIMIT", find: find("filter", both, "limit", 9), tried: true},
 		{node: "Skip", stage: "SKIP", find: find("filter", both, "skip", 1), tried: true},
-		{node: "Project", stage: "PROJECTION_SIMPLE", find: find("filter", both, "projection", bsonx.NewDoc("b", 1, "c", 1)), tried: true},
-		{node: "Project", stage: "PROJECTION_DEFAULT", find: find("filter", both, "projection", bsonx.NewDoc("x", "$b")), tried: true},
-		{node: "Project", stage: "PROJECTION_COVERED", find: find("filter", both, "projection", ab), tried: true, misses: true}, // only the index entry is read
-		{node: "ReturnKey", stage: "RETURN_KEY", find: find("filter", both, "returnKey", true), tried: true, misses: true},
+		{
+			node: "Project", stage: "PROJECTION_SIMPLE",
+			find: find("filter", both, "projection", bsonx.NewDoc("b", 1, "c", 1)), tried: true,
+		},
+		{
+			node: "Project", stage: "PROJECTION_DEFAULT",
+			find: find("filter", both, "projection", bsonx.NewDoc("x", "$b")), tried: true,
+		},
+		// only the index entry is read
+		{
+			node: "Project", stage: "PROJECTION_COVERED",
+			find: find("filter", both, "projection", ab), tried: true, misses: true,
+		},
+		{
+			node: "ReturnKey", stage: "RETURN_KEY",
+			find: find("filter", both, "returnKey", true), tried: true, misses: true,
+		},
 		{node: "RecordID", find: find("filter", both, "showRecordId", true), tried: true},
 		{node: "TextOr", stage: "TEXT_OR", find: find("filter", text, "projection", score)},
-		{node: "TextOr", stage: "TEXT_OR", find: find("filter", text, "projection", score, "sort", score), snapshot: true},
+		{
+			node: "TextOr", stage: "TEXT_OR",
+			find: find("filter", text, "projection", score, "sort", score), snapshot: true,
+		},
 		{node: "TextMatch", stage: "TEXT_MATCH", find: find("filter", phrase)},
 	}
 }
@@ -92,16 +116,20 @@ func TestEachPlanAfterAWrite(t *testing.T) {
 	t.Parallel()
 	rest := func(read []bsonx.Value) bsonx.Doc { return bsonx.NewDoc("_id", bsonx.NewDoc("$nin", read)) }
 	gone := bsonx.NewDoc("$set", bsonx.NewDoc("a", 9, "m", 9, "w", "else"))
-	later := bsonx.NewDoc("$inc", bsonx.NewDoc("b", 100, "c", 100, "loc.coordinates.0", 20, "xy.0", 20), "$set", bsonx.NewDoc("w", "word"))
+	later := bsonx.NewDoc("$inc", bsonx.NewDoc("b", 100, "c", 100, "loc.coordinates.0", 20, "xy.0", 20),
+		"$set", bsonx.NewDoc("w", "word"))
 	writes := map[string]func(read []bsonx.Value) bsonx.Doc{
 		"left the query": func(read []bsonx.Value) bsonx.Doc {
-			return bsonx.NewDoc("update", "c", "updates", []bsonx.Doc{bsonx.NewDoc("q", rest(read), "u", gone, "multi", true)}, "$db", "db")
+			return bsonx.NewDoc("update", "c", "updates",
+				[]bsonx.Doc{bsonx.NewDoc("q", rest(read), "u", gone, "multi", true)}, "$db", "db")
 		},
 		"deleted": func(read []bsonx.Value) bsonx.Doc {
-			return bsonx.NewDoc("delete", "c", "deletes", []bsonx.Doc{bsonx.NewDoc("q", rest(read), "limit", 0)}, "$db", "db")
+			return bsonx.NewDoc("delete", "c", "deletes",
+				[]bsonx.Doc{bsonx.NewDoc("q", rest(read), "limit", 0)}, "$db", "db")
 		},
 		"sorted elsewhere": func(read []bsonx.Value) bsonx.Doc {
-			return bsonx.NewDoc("update", "c", "updates", []bsonx.Doc{bsonx.NewDoc("q", rest(read), "u", later, "multi", true)}, "$db", "db")
+			return bsonx.NewDoc("update", "c", "updates",
+				[]bsonx.Doc{bsonx.NewDoc("q", rest(read), "u", later, "multi", true)}, "$db", "db")
 		},
 	}
 	for i, c := range yieldCases() {
@@ -135,7 +163,8 @@ func (y *yieldRun) fill() {
 	for i := range 12 {
 		a := 1 + i%2
 		loc := bsonx.NewDoc("type", "Point", "coordinates", bsonx.NewArray(float64(i)/10, 0))
-		y.h.run(insertOne(bsonx.NewDoc("_id", i, "a", a, "b", i, "c", i, "k", 1, "m", bsonx.NewArray(a, 10+i), "loc", loc,
+		y.h.run(insertOne(bsonx.NewDoc("_id", i, "a", a, "b", i, "c", i, "k", 1, "m",
+			bsonx.NewArray(a, 10+i), "loc", loc,
 			"xy", bsonx.NewArray(float64(i)/10, 0), "w", strings.Repeat("word ", i%3+1)+"other")))
 	}
 }

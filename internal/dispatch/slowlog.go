@@ -86,7 +86,8 @@ func appendDebug(ctx context.Context, attrs []slog.Attr, d *session.OpDebug) []s
 		Hashes(ctx context.Context) (shape, key string)
 	}); ok {
 		if shape, key := h.Hashes(ctx); shape != "" {
-			attrs = append(attrs, slog.String("queryHash", shape), slog.String("planCacheShapeHash", shape), slog.String("planCacheKey", key))
+			attrs = append(attrs, slog.String("queryHash", shape), slog.String("planCacheShapeHash", shape),
+				slog.String("planCacheKey", key))
 		}
 	}
 	if d.CursorID != 0 {

@@ -34,7 +34,8 @@ func TestEstablishment(t *testing.T) {
 		t.Errorf("a second later: %v, %v", wait, ok)
 	}
 	c := e.counts
-	if c.attempted != 25 || c.admitted != 23 || c.rejected != 1 || c.queued != 2 || c.unqueued != 2 || c.waited != 150*time.Millisecond {
+	if c.attempted != 25 || c.admitted != 23 || c.rejected != 1 || c.queued != 2 || c.unqueued != 2 ||
+		c.waited != 150*time.Millisecond {
 		t.Errorf("%+v", c)
 	}
 }

@@ -109,7 +109,8 @@ func (r *Relief) endIdleCursors(n int64) bool {
 		return false
 	}
 	r.IdleCursors.Add(int64(ended))
-	r.Logger.Warn("Idle cursors ended because the server has no memory left", "c", "COMMAND", "cursors", ended, "bytes", freed)
+	r.Logger.Warn("Idle cursors ended because the server has no memory left", "c", "COMMAND",
+		"cursors", ended, "bytes", freed)
 	return true
 }
 

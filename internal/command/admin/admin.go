@@ -18,8 +18,11 @@ func AdminCommands() []command.Definition {
 		{
 			Name: "shutdown", Help: "Stops the server.", AdminOnly: true,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Fields:     []command.Field{{Name: "force", Type: command.SafeBool}, {Name: "timeoutSecs", Type: command.SafeInt, Check: command.AtLeast(0)}},
-			Run:        runShutdown,
+			Fields: []command.Field{
+				{Name: "force", Type: command.SafeBool},
+				{Name: "timeoutSecs", Type: command.SafeInt, Check: command.AtLeast(0)},
+			},
+			Run: runShutdown,
 		},
 		{
 			Name: "logRotate", Help: "Starts a new log file.", AdminOnly: true, Run: runLogRotate,
@@ -57,9 +60,11 @@ func runShutdown(_ context.Context, req *command.Request, _ *bsonx.Builder) erro
 	}
 	patience := ShutdownPatience
 	if seconds := req.Get("timeoutSecs"); !seconds.IsMissing() {
-		patience = time.Duration(min(bsonx.SaturatingInt64(seconds), int64(maxShutdownPatience.Seconds()))) * time.Second
+		patience = time.Duration(min(bsonx.SaturatingInt64(seconds),
+			int64(maxShutdownPatience.Seconds()))) * time.Second
 	}
-	req.Service.Logger.Info("Shutdown requested", "c", "CONTROL", "ctx", command.ConnName(req.Conn.ID), "timeoutSecs", patience.Seconds(),
+	req.Service.Logger.Info("Shutdown requested", "c", "CONTROL", "ctx", command.ConnName(req.Conn.ID),
+		"timeoutSecs", patience.Seconds(),
 		"force", req.Bool("force"))
 	req.Service.Shutdown(patience)
 	req.CloseConnection()

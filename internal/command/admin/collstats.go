@@ -16,12 +16,18 @@ func CollStatsCommands() []command.Definition {
 		{
 			Name: "collStats", Aliases: []string{"collstats"}, Help: "Shows the size of a collection and its indexes.",
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Run:        runCollStats, Fields: []command.Field{{Name: "scale", Type: command.SafeInt, Check: command.AtLeast(1)}, {Name: "verbose", Type: command.OptionalBool}},
+			Run:        runCollStats, Fields: []command.Field{{
+				Name: "scale", Type: command.SafeInt,
+				Check: command.AtLeast(1),
+			}, {Name: "verbose", Type: command.OptionalBool}},
 		},
 		{
 			Name: "dbStats", Aliases: []string{"dbstats"}, Help: "Shows the size of a database.",
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Run:        runDBStats, Fields: []command.Field{{Name: "scale", Type: command.SafeInt, Check: command.AtLeast(1)}, {Name: "freeStorage", Type: command.SafeBool}},
+			Run:        runDBStats, Fields: []command.Field{
+				{Name: "scale", Type: command.SafeInt, Check: command.AtLeast(1)},
+				{Name: "freeStorage", Type: command.SafeBool},
+			},
 		},
 	}
 }
@@ -33,7 +39,8 @@ func runCollStats(ctx context.Context, req *command.Request, reply *bsonx.Builde
 	}
 	c := req.Service.Store.Lookup(req.DB, name)
 	if c != nil && c.Kind == catalog.KindView {
-		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s is a view, not a collection", c.Namespace())
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView,
+			"Namespace %s is a view, not a collection", c.Namespace())
 	}
 	if buckets := req.Service.Store.Buckets(c); buckets != nil {
 		c = buckets

@@ -11,7 +11,9 @@ import (
 
 // appendStorageStats appends the fields of collStats, sizes divided by scale. c may be nil. local
 // is the address that the client has connected to.
-func appendStorageStats(ctx context.Context, s *command.Service, reply *bsonx.Builder, c *table.Collection, scale int64, local string) error {
+func appendStorageStats(ctx context.Context, s *command.Service, reply *bsonx.Builder, c *table.Collection,
+	scale int64, local string,
+) error {
 	sz, err := s.CollectionSizes(ctx, c, local)
 	if err != nil {
 		return err

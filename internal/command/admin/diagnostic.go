@@ -22,7 +22,8 @@ func DiagnosticCommands() []command.Definition {
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
 		},
 		{
-			Name: "buildInfo", Aliases: []string{"buildinfo"}, Help: "Tells the version.", NoAuth: true, Run: runBuildInfo,
+			Name: "buildInfo", Aliases: []string{"buildinfo"}, Help: "Tells the version.",
+			NoAuth: true, Run: runBuildInfo,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		{
@@ -32,7 +33,10 @@ func DiagnosticCommands() []command.Definition {
 		{
 			Name: "connectionStatus", Help: "Tells who is authenticated.", NoAuth: true,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
-			Fields:     []command.Field{{Name: "showPrivileges", Type: command.SafeBool, Unstable: true}}, Run: runConnectionStatus,
+			Fields: []command.Field{{
+				Name: "showPrivileges", Type: command.SafeBool,
+				Unstable: true,
+			}}, Run: runConnectionStatus,
 		},
 		{
 			Name: "getCmdLineOpts", Help: "Shows how the server was started.", AdminOnly: true, Run: runCmdLineOpts,
@@ -47,7 +51,8 @@ func DiagnosticCommands() []command.Definition {
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		{
-			Name: "whatsmysni", Loose: true, Help: "Tells the TLS server name of the client.", NoAuth: true, Run: runWhatsMySNI,
+			Name: "whatsmysni", Loose: true, Help: "Tells the TLS server name of the client.",
+			NoAuth: true, Run: runWhatsMySNI,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		{

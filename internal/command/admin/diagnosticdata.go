@@ -13,7 +13,8 @@ import (
 // DiagnosticDataCommands returns the definition of getDiagnosticData.
 func DiagnosticDataCommands() []command.Definition {
 	return []command.Definition{{
-		Name: "getDiagnosticData", Help: "Returns what monitoring collects, in one document.", AdminOnly: true, Loose: true, Run: runDiagnosticData,
+		Name: "getDiagnosticData", Help: "Returns what monitoring collects, in one document.", AdminOnly: true,
+		Loose: true, Run: runDiagnosticData,
 		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 	}}
 }
@@ -24,14 +25,20 @@ func runDiagnosticData(ctx context.Context, req *command.Request, reply *bsonx.B
 	s := req.Service
 	reply.StartDocField("data")
 	reply.Date("start", s.Clock.Now().UnixMilli())
-	if err := appendSampled(req, reply, "serverStatus", func() error { return runServerStatus(ctx, req, reply) }); err != nil {
+	if err := appendSampled(req, reply, "serverStatus",
+		func() error { return runServerStatus(ctx, req, reply) }); err != nil {
 		return err
 	}
 	if s.Replicates() {
-		if err := appendSampled(req, reply, "replSetGetStatus", func() error { return runReplSetStatus(ctx, req, reply) }); err != nil {
+		if err := appendSampled(req, reply, "replSetGetStatus",
+			func() error { return runReplSetStatus(ctx, req, reply) }); err != nil {
 			return err
 		}
-		for _, ns := range [...][2]string{{oplog.DB, oplog.Collection}, {"config", "transactions"}, {"config", "image_collection"}} {
+		for _, ns := range [...][2]string{
+			{oplog.DB, oplog.Collection},
+			{"config", "transactions"},
+			{"config", "image_collection"},
+		} {
 			err := appendSampled(req, reply, ns[0]+"."+ns[1]+".stats", func() error {
 				reply.String("ns", ns[0]+"."+ns[1])
 				return appendStorageStats(ctx, s, reply, s.Store.Lookup(ns[0], ns[1]), 1, req.Conn.Local)

@@ -15,14 +15,20 @@ import (
 // FailPointCommands returns configureFailPoint and the other commands that exist only for tests.
 func FailPointCommands() []command.Definition {
 	return []command.Definition{{
-		Name: "configureFailPoint", Loose: true, Help: "Makes commands fail, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
+		Name: "configureFailPoint", Loose: true, Help: "Makes commands fail, for tests.",
+		AdminOnly: true, TestOnly: true, Hidden: true,
 		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		Fields:     []command.Field{{Name: "mode", Required: true}, {Name: "data", Type: command.Object}},
 		Run:        runConfigureFailPoint,
 	}, {
-		Name: "waitForFailPoint", Help: "Waits until a fail point has fired, for tests.", AdminOnly: true, TestOnly: true, Hidden: true,
+		Name: "waitForFailPoint", Help: "Waits until a fail point has fired, for tests.",
+		AdminOnly: true, TestOnly: true, Hidden: true,
 		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-		NoSlowLog:  true, CommandField: command.String, Fields: []command.Field{{Name: "timesEntered", Type: command.SafeInt, Required: true, Check: command.AtLeast(0)}},
+		NoSlowLog:  true, CommandField: command.String,
+		Fields: []command.Field{{
+			Name: "timesEntered", Type: command.SafeInt,
+			Required: true, Check: command.AtLeast(0),
+		}},
 		Run: runWaitForFailPoint,
 	}, {
 		Name: "testVersion2", Help: "Belongs to version 2 of the stable API, which there is not, for tests.", TestOnly: true, Hidden: true, NoAuth: true,

@@ -44,7 +44,8 @@ func runFsync(ctx context.Context, req *command.Request, reply *bsonx.Builder) e
 		return nil
 	}
 	patience := req.Int64("fsyncLockAcquisitionTimeoutMillis", fsyncLockPatience.Milliseconds())
-	count, err := s.Gate.Lock(ctx, s.Clock, time.Duration(min(patience, int64(24*time.Hour/time.Millisecond)))*time.Millisecond)
+	count, err := s.Gate.Lock(ctx, s.Clock,
+		time.Duration(min(patience, int64(24*time.Hour/time.Millisecond)))*time.Millisecond)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,8 @@ func runFsync(ctx context.Context, req *command.Request, reply *bsonx.Builder) e
 		_, _ = s.Gate.Unlock()
 		return err
 	}
-	s.Logger.Warn("Instance is locked, blocking all writes", "c", "COMMAND", "id", 20469, "lockCount", count, "seeAlso", fsyncHelp)
+	s.Logger.Warn("Instance is locked, blocking all writes", "c", "COMMAND", "id", 20469,
+		"lockCount", count, "seeAlso", fsyncHelp)
 	reply.String("info", "now locked against writes, use db.fsyncUnlock() to unlock")
 	reply.Int64("lockCount", count)
 	reply.String("seeAlso", fsyncHelp)

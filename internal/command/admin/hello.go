@@ -47,9 +47,11 @@ func HelloCommands() []command.Definition {
 			},
 		},
 		{
-			Name: "isMaster", Aliases: []string{"ismaster"}, Help: "The older name of hello.", NoAuth: true, Loose: true,
+			Name: "isMaster", Aliases: []string{"ismaster"},
+			Help: "The older name of hello.", NoAuth: true, Loose: true,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			NoSlowLog:  true, Fields: helloFields, Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+			NoSlowLog:  true, Fields: helloFields,
+			Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 				return runHello(ctx, req, reply, true)
 			},
 		},
@@ -62,7 +64,8 @@ func runHello(ctx context.Context, req *command.Request, reply *bsonx.Builder, l
 		if err := acceptMetadata(conn, client); err != nil {
 			return err
 		}
-		s.Logger.Info("client metadata", "c", "NETWORK", "id", 51800, "ctx", command.ConnName(conn.ID), "remote", conn.Remote,
+		s.Logger.Info("client metadata", "c", "NETWORK", "id", 51800, "ctx",
+			command.ConnName(conn.ID), "remote", conn.Remote,
 			"client", command.ConnName(conn.ID), "doc", command.FormatDoc(client))
 	}
 	if err := awaitTopology(ctx, s, req); err != nil {
@@ -156,7 +159,13 @@ func acceptMetadata(c *command.Conn, client bsonx.Doc) error {
 // part is document, otherwise string.
 var metadataRequired = [...]struct {
 	path []string
-}{{[]string{"driver"}}, {[]string{"driver", "name"}}, {[]string{"driver", "version"}}, {[]string{"os"}}, {[]string{"os", "type"}}}
+}{
+	{[]string{"driver"}},
+	{[]string{"driver", "name"}},
+	{[]string{"driver", "version"}},
+	{[]string{"os"}},
+	{[]string{"os", "type"}},
+}
 
 func parseMetadata(client bsonx.Doc) (appName string, err error) {
 	for _, r := range metadataRequired {

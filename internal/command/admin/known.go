@@ -14,7 +14,8 @@ var (
 		// query plan cache, query settings
 		"planCacheClearFilters", "planCacheSetFilter", "setQuerySettings", "removeQuerySettings",
 		// users and roles
-		"createUser", "updateUser", "dropUser", "dropAllUsersFromDatabase", "grantRolesToUser", "revokeRolesFromUser", "usersInfo",
+		"createUser", "updateUser", "dropUser", "dropAllUsersFromDatabase", "grantRolesToUser",
+		"revokeRolesFromUser", "usersInfo",
 		"createRole", "updateRole", "dropRole", "dropAllRolesFromDatabase", "grantPrivilegesToRole",
 		"revokePrivilegesFromRole", "grantRolesToRole", "revokeRolesFromRole", "rolesInfo", "invalidateUserCache",
 		"_mergeAuthzCollections",
@@ -39,9 +40,11 @@ var (
 		"balancerCollectionStatus", "balancerStart", "balancerStatus", "balancerStop", "cleanupReshardCollection",
 		"clearJumboFlag", "commitReshardCollection", "configureCollectionBalancing", "enableSharding",
 		"listShards", "mergeAllChunksOnShard", "mergeChunks", "moveChunk", "moveCollection",
-		"movePrimary", "moveRange", "refineCollectionShardKey", "removeShard", "removeShardFromZone", "reshardCollection",
+		"movePrimary", "moveRange", "refineCollectionShardKey", "removeShard",
+		"removeShardFromZone", "reshardCollection",
 		"setAllowMigrations", "setShardVersion", "shardCollection", "split",
-		"transitionFromDedicatedConfigServer", "transitionToDedicatedConfigServer", "unshardCollection", "updateZoneKeyRange",
+		"transitionFromDedicatedConfigServer", "transitionToDedicatedConfigServer",
+		"unshardCollection", "updateZoneKeyRange",
 		"checkMetadataConsistency", "analyzeShardKey", "configureQueryAnalyzer", "shardConnPoolStats",
 	}
 )

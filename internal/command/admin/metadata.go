@@ -11,7 +11,9 @@ import (
 )
 
 var apiParameterFields = []command.Field{
-	{Name: "version", Type: command.String, Required: true}, {Name: "strict", Type: command.OptionalBool}, {Name: "deprecationErrors", Type: command.OptionalBool},
+	{Name: "version", Type: command.String, Required: true},
+	{Name: "strict", Type: command.OptionalBool},
+	{Name: "deprecationErrors", Type: command.OptionalBool},
 }
 
 // MetadataCommands returns the definition of validateDBMetadata.
@@ -36,22 +38,24 @@ var indexTypesNotInAPI = map[string]bool{"text": true, "geoHaystack": true}
 
 func runValidateMetadata(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	var g command.Generic
-	err := command.ParseFields("validateDBMetadata.apiParameters", req.Doc("apiParameters"), apiParameterFields, func(i int, v bsonx.Value) error {
-		switch name := apiParameterFields[i].Name; {
-		case name == "version":
-			g.APIVersion = v.Str()
-		case name == "strict" && v.Truthy():
-			g.APIStrict = command.BoolTrue
-		}
-		return nil
-	})
+	err := command.ParseFields("validateDBMetadata.apiParameters", req.Doc("apiParameters"), apiParameterFields,
+		func(i int, v bsonx.Value) error {
+			switch name := apiParameterFields[i].Name; {
+			case name == "version":
+				g.APIVersion = v.Str()
+			case name == "strict" && v.Truthy():
+				g.APIStrict = command.BoolTrue
+			}
+			return nil
+		})
 	if err != nil {
 		return err
 	}
 	more := false
 	reply.StartArrayField("apiVersionErrors")
 	for _, e := range req.Service.Store.Catalog().All() {
-		if db := req.String("db"); db != "" && db != e.DB || req.Has("collection") && req.String("collection") != e.Name {
+		if db := req.String("db"); db != "" && db != e.DB ||
+			req.Has("collection") && req.String("collection") != e.Name {
 			continue
 		}
 		err := checkMetadata(e, &g)
@@ -62,7 +66,8 @@ func runValidateMetadata(_ context.Context, req *command.Request, reply *bsonx.B
 			break
 		}
 		code := mongoerr.CodeOf(err)
-		reply.Elem(bsonx.Document(bsonx.NewDoc("ns", e.Namespace(), "code", int32(code), "codeName", code.Name(), "errmsg", err.Error())))
+		reply.Elem(bsonx.Document(bsonx.NewDoc("ns", e.Namespace(), "code", int32(code), "codeName",
+			code.Name(), "errmsg", err.Error())))
 	}
 	reply.End()
 	if more {
@@ -83,7 +88,8 @@ func checkMetadata(e *table.Entry, g *command.Generic) error {
 	for _, ix := range e.Indexes {
 		for it := ix.Key.Iter(); it.Next(); {
 			if v := it.Value(); v.Type == bsonx.TypeString && indexTypesNotInAPI[v.Str()] {
-				return mongoerr.New(mongoerr.APIStrictError, "The index with name %s is not allowed in API version 1.", ix.Name)
+				return mongoerr.New(mongoerr.APIStrictError,
+					"The index with name %s is not allowed in API version 1.", ix.Name)
 			}
 		}
 	}

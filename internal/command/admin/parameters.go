@@ -17,14 +17,19 @@ func ParameterCommands() []command.Definition {
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		{
-			Name: "setParameter", Help: "Changes server parameters.", AdminOnly: true, Loose: true, Run: runSetParameter,
+			Name: "setParameter", Help: "Changes server parameters.", AdminOnly: true,
+			Loose: true, Run: runSetParameter,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 	}
 }
 
 // getParameterFields are the fields of getParameter's own value if it is a document.
-var getParameterFields = []command.Field{{Name: "showDetails", Type: command.SafeBool}, {Name: "allParameters", Type: command.SafeBool}, {Name: "setAt", Type: command.String}}
+var getParameterFields = []command.Field{
+	{Name: "showDetails", Type: command.SafeBool},
+	{Name: "allParameters", Type: command.SafeBool},
+	{Name: "setAt", Type: command.String},
+}
 
 func runGetParameter(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	v := req.CommandValue()

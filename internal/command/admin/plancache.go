@@ -16,14 +16,19 @@ import (
 func PlanCacheCommands() []command.Definition {
 	return []command.Definition{
 		{
-			Name: "planCacheClear", Loose: true, Help: "Forgets the cached plans of a collection.", Run: runPlanCacheClear,
+			Name: "planCacheClear", Loose: true,
+			Help: "Forgets the cached plans of a collection.", Run: runPlanCacheClear,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Fields: []command.Field{
-				{Name: "query", Type: command.Object}, {Name: "sort", Type: command.Object}, {Name: "projection", Type: command.Object}, {Name: "collation", Type: command.Object},
+				{Name: "query", Type: command.Object},
+				{Name: "sort", Type: command.Object},
+				{Name: "projection", Type: command.Object},
+				{Name: "collation", Type: command.Object},
 			},
 		},
 		{
-			Name: "planCacheListFilters", Loose: true, Help: "Lists the index filters of a collection.", Run: runPlanCacheListFilters,
+			Name: "planCacheListFilters", Loose: true,
+			Help: "Lists the index filters of a collection.", Run: runPlanCacheListFilters,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 	}

@@ -26,7 +26,8 @@ func ReplicationCommands() []command.Definition {
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		{
-			Name: "replSetGetRBID", Help: "Returns the number of rollbacks, which is that of none.", Run: runReplSetRBID,
+			Name: "replSetGetRBID",
+			Help: "Returns the number of rollbacks, which is that of none.", Run: runReplSetRBID,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		{
@@ -40,12 +41,18 @@ func ReplicationCommands() []command.Definition {
 		{
 			Name: "replSetResizeOplog", Help: "Changes the limits of the log of changes.", Run: runResizeOplog,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Fields:     []command.Field{{Name: "size", Type: command.SafeInt}, {Name: "minRetentionHours", Type: command.SafeInt}},
+			Fields: []command.Field{
+				{Name: "size", Type: command.SafeInt},
+				{Name: "minRetentionHours", Type: command.SafeInt},
+			},
 		},
 		{
 			Name: "appendOplogNote", Help: "Adds a document to the log of changes.", Run: runOplogNote,
 			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
-			Fields:     []command.Field{{Name: "data", Type: command.Any}, {Name: "maxClusterTime", Type: command.Timestamp}},
+			Fields: []command.Field{
+				{Name: "data", Type: command.Any},
+				{Name: "maxClusterTime", Type: command.Timestamp},
+			},
 		},
 	}
 	for i := range defs {
@@ -131,7 +138,10 @@ func runReplSetStatus(_ context.Context, req *command.Request, reply *bsonx.Buil
 	reply.String("syncSourceHost", "")
 	reply.Int32("syncSourceId", -1)
 	reply.Int64("heartbeatIntervalMillis", command.HeartbeatMillis)
-	for _, count := range [...]string{"majorityVoteCount", "writeMajorityCount", "votingMembersCount", "writableVotingMembersCount"} {
+	for _, count := range [...]string{
+		"majorityVoteCount", "writeMajorityCount", "votingMembersCount",
+		"writableVotingMembersCount",
+	} {
 		reply.Int32(count, 1)
 	}
 	reply.StartDocField("optimes")

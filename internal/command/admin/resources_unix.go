@@ -20,7 +20,8 @@ func processResources() (resources, bool) {
 	}
 	return resources{
 		user: time.Duration(u.Utime.Nano()), system: time.Duration(u.Stime.Nano()), maxResidentKB: resident,
-		pageFaults: int64(u.Majflt), pageReclaims: int64(u.Minflt), blocksIn: int64(u.Inblock), blocksOut: int64(u.Oublock),
+		pageFaults: int64(u.Majflt), pageReclaims: int64(u.Minflt),
+		blocksIn: int64(u.Inblock), blocksOut: int64(u.Oublock),
 		voluntary: int64(u.Nvcsw), preempted: int64(u.Nivcsw),
 	}, true
 }

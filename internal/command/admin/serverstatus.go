@@ -21,7 +21,8 @@ func ServerStatusCommands() []command.Definition {
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		{
-			Name: "connPoolStats", Loose: true, Help: "Describes outgoing connections; there are none.", Run: runConnPoolStats,
+			Name: "connPoolStats", Loose: true,
+			Help: "Describes outgoing connections; there are none.", Run: runConnPoolStats,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		getLogCommand(),
@@ -150,7 +151,8 @@ func (x *statusSample) statusNetwork(b *bsonx.Builder) {
 
 func (x *statusSample) statusOpcounters(b *bsonx.Builder) {
 	for c, name := range [...]string{
-		command.CountInsert: "insert", command.CountQuery: "query", command.CountUpdate: "update", command.CountDelete: "delete", command.CountGetMore: "getmore",
+		command.CountInsert: "insert", command.CountQuery: "query", command.CountUpdate: "update",
+		command.CountDelete: "delete", command.CountGetMore: "getmore",
 		command.CountCommand: "command",
 	} {
 		n := x.Stats.Sum(func(t *command.Tally) *atomic.Int64 { return &t.Opcounters[c] })

@@ -29,17 +29,20 @@ func SessionCommands() []command.Definition {
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
 		},
 		{
-			Name: "killSessions", ErrorName: "KillSessionsCmd", Help: "Ends sessions and their operations.", Loose: true, CommandField: array,
+			Name: "killSessions", ErrorName: "KillSessionsCmd", Help: "Ends sessions and their operations.",
+			Loose: true, CommandField: array,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Run:        runKillSessions,
 		},
 		{
-			Name: "killAllSessions", ErrorName: "KillAllSessionsCmd", Help: "Ends all sessions, or users' ones.", Loose: true, CommandField: array,
+			Name: "killAllSessions", ErrorName: "KillAllSessionsCmd", Help: "Ends all sessions, or users' ones.",
+			Loose: true, CommandField: array,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Run:        runKillAllSessions,
 		},
 		{
-			Name: "killAllSessionsByPattern", ErrorName: "KillAllSessionsByPatternCmd", Help: "Ends the sessions that match patterns.",
+			Name: "killAllSessionsByPattern", ErrorName: "KillAllSessionsByPatternCmd",
+			Help:       "Ends the sessions that match patterns.",
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Loose:      true, CommandField: array, Run: runKillSessionsByPattern,
 		},

@@ -14,8 +14,11 @@ func TestShownCommand(t *testing.T) {
 		cmd  bsonx.Doc
 		want string
 	}{
-		"small":         {bsonx.NewDoc("find", "c", "comment", "mine"), `{ find: "c", comment: "mine" }`},
-		"large":         {bsonx.NewDoc("find", "c", "x", large, "comment", "mine"), `{ $truncated: "{ find: "c" }", comment: "mine" }`},
+		"small": {bsonx.NewDoc("find", "c", "comment", "mine"), `{ find: "c", comment: "mine" }`},
+		"large": {
+			bsonx.NewDoc("find", "c", "x", large, "comment", "mine"),
+			`{ $truncated: "{ find: "c" }", comment: "mine" }`,
+		},
 		"no comment":    {bsonx.NewDoc("find", "c", "x", large), `{ $truncated: "{ find: "c" }" }`},
 		"large comment": {bsonx.NewDoc("find", "c", "comment", large), `{ $truncated: "{ find: "c" }" }`},
 	} {

@@ -57,7 +57,10 @@ func runSplitVector(ctx context.Context, req *command.Request, reply *bsonx.Buil
 	if err != nil {
 		return err
 	}
-	v := splitter{req: req, pattern: req.Doc("keyPattern"), lower: req.Doc("min"), upper: req.Doc("max"), most: req.Int64("maxSplitPoints", 0)}
+	v := splitter{
+		req: req, pattern: req.Doc("keyPattern"), lower: req.Doc("min"), upper: req.Doc("max"),
+		most: req.Int64("maxSplitPoints", 0),
+	}
 	if err := v.check(); err != nil {
 		return err
 	}
@@ -123,18 +126,21 @@ func (v *splitter) choose(c *table.Collection) error {
 			return nil
 		}
 	}
-	return mongoerr.New(mongoerr.IndexNotFound, "couldn't find index over splitting key %s", bsonx.FormatShell(bsonx.Document(v.pattern)))
+	return mongoerr.New(mongoerr.IndexNotFound, "couldn't find index over splitting key %s",
+		bsonx.FormatShell(bsonx.Document(v.pattern)))
 }
 
 func (v *splitter) serves(ix *table.Index) bool {
 	isArray := func(bits uint64) bool { return bits != 0 }
-	if ix.PartialFilter != nil || ix.Sparse || ix.Collation != nil || !ix.Ready || ix.Hidden || slices.ContainsFunc(ix.Multikey(), isArray) {
+	if ix.PartialFilter != nil || ix.Sparse || ix.Collation != nil || !ix.Ready || ix.Hidden ||
+		slices.ContainsFunc(ix.Multikey(), isArray) {
 		return false
 	}
 	f := 0
 	for it := v.pattern.Iter(); it.Next(); f++ {
 		direction, _ := it.Value().AsFloat64()
-		if f == len(ix.Pattern) || direction == 0 || ix.Pattern[f].Kind != index.Ordered || ix.Pattern[f].Path != string(it.Key()) || ix.Pattern[f].Desc != (direction < 0) {
+		if f == len(ix.Pattern) || direction == 0 || ix.Pattern[f].Kind != index.Ordered ||
+			ix.Pattern[f].Path != string(it.Key()) || ix.Pattern[f].Desc != (direction < 0) {
 			return false
 		}
 	}

@@ -47,13 +47,16 @@ func (x *statusSample) statusStorage(b *bsonx.Builder) {
 			"recordBytes", st.RecordBytes, "recordHits", st.RecordHits, "recordMisses", st.RecordMisses,
 		}},
 		{"disk", []any{
-			"bytes", disk.Total, "tableBytes", disk.Tables, "logBytes", disk.Log, "freeBytes", disk.Free, "otherBytes", disk.Other,
-			"memtableBytes", st.MemtableBytes, "unflushedBytes", st.UnflushedBytes, "fsyncs", st.Fsyncs, "flushes", st.Flushes,
+			"bytes", disk.Total, "tableBytes", disk.Tables, "logBytes", disk.Log, "freeBytes",
+			disk.Free, "otherBytes", disk.Other,
+			"memtableBytes", st.MemtableBytes, "unflushedBytes", st.UnflushedBytes, "fsyncs",
+			st.Fsyncs, "flushes", st.Flushes,
 			"flushedBytes", st.BytesFlushed, "compactedBytes", st.BytesCompacted, "compactions", st.Compactions,
 			"readAmplification", int64(st.ReadAmplification),
 		}},
 		{"transactions", []any{
-			"active", st.TransactionsActive, "committedBuffered", st.CommitsBuffered, "committedDurable", st.CommitsDurable,
+			"active", st.TransactionsActive, "committedBuffered", st.CommitsBuffered,
+			"committedDurable", st.CommitsDurable,
 			"conflicts", st.Conflicts, "lockWaits", st.LockWaits, "openSnapshots", st.OpenSnapshots,
 		}},
 	} {
@@ -103,11 +106,14 @@ func (x *statusSample) statusWork(b *bsonx.Builder) {
 	if x.Store != nil {
 		scans, tailable = x.Store.Scans().Count()
 	}
-	b.Doc("document", bsonx.NewDoc("deleted", c.Deleted.Load(), "inserted", c.Inserted.Load()+c.Inserts.Documents.Load(),
+	b.Doc("document", bsonx.NewDoc("deleted", c.Deleted.Load(), "inserted",
+		c.Inserted.Load()+c.Inserts.Documents.Load(),
 		"returned", c.Returned.Load(), "updated", c.Updated.Load()+c.Updates.Documents.Load()))
 	b.Doc("operation", bsonx.NewDoc("killedDueToClientDisconnect", c.Ended.Disconnected.Load(),
-		"killedDueToDefaultMaxTimeMSExpired", c.Ended.DefaultTimeLimit.Load(), "killedDueToMaxTimeMSExpired", c.Ended.TimeLimit.Load(),
+		"killedDueToDefaultMaxTimeMSExpired", c.Ended.DefaultTimeLimit.Load(),
+		"killedDueToMaxTimeMSExpired", c.Ended.TimeLimit.Load(),
 		"scanAndOrder", c.Sorted.Load(), "writeConflicts", c.Conflicts.Load()))
-	b.Doc("queryExecutor", bsonx.NewDoc("scanned", c.ScannedKeys.Load(), "scannedObjects", c.ScannedDocs.Load(), "collectionScans",
+	b.Doc("queryExecutor", bsonx.NewDoc("scanned", c.ScannedKeys.Load(), "scannedObjects",
+		c.ScannedDocs.Load(), "collectionScans",
 		bsonx.NewDoc("total", scans, "nonTailable", scans-tailable)))
 }

@@ -15,29 +15,37 @@ const tick = 10
 
 // cpuTimes are MongoDB's names for the columns of the line "cpu" in /proc/stat.
 var cpuTimes = []string{
-	"user_ms", "nice_ms", "system_ms", "idle_ms", "iowait_ms", "irq_ms", "softirq_ms", "steal_ms", "guest_ms", "guest_nice_ms",
+	"user_ms", "nice_ms", "system_ms", "idle_ms", "iowait_ms", "irq_ms", "softirq_ms",
+	"steal_ms", "guest_ms", "guest_nice_ms",
 }
 
 // cpuCounts are the other lines of /proc/stat that MongoDB samples.
-var cpuCounts = map[string]bool{"ctxt": true, "btime": true, "processes": true, "procs_running": true, "procs_blocked": true}
+var cpuCounts = map[string]bool{
+	"ctxt": true, "btime": true, "processes": true,
+	"procs_running": true, "procs_blocked": true,
+}
 
 // memoryLines are the lines of /proc/meminfo that MongoDB samples.
 var memoryLines = map[string]bool{
-	"MemTotal": true, "MemFree": true, "Cached": true, "Dirty": true, "Buffers": true, "SwapTotal": true, "SwapFree": true,
-	"SwapCached": true, "Active": true, "Inactive": true, "Active(anon)": true, "Inactive(anon)": true, "Active(file)": true,
+	"MemTotal": true, "MemFree": true, "Cached": true, "Dirty": true, "Buffers": true,
+	"SwapTotal": true, "SwapFree": true,
+	"SwapCached": true, "Active": true, "Inactive": true, "Active(anon)": true,
+	"Inactive(anon)": true, "Active(file)": true,
 	"Inactive(file)": true,
 }
 
 // diskColumns are MongoDB's names for the columns of a line of /proc/diskstats after the disk's
 // name. Newer kernels have further columns, which are ignored.
 var diskColumns = [...]string{
-	"reads", "reads_merged", "read_sectors", "read_time_ms", "writes", "writes_merged", "write_sectors", "write_time_ms",
+	"reads", "reads_merged", "read_sectors", "read_time_ms", "writes", "writes_merged",
+	"write_sectors", "write_time_ms",
 	"io_in_progress", "io_time_ms", "io_queued_ms",
 }
 
 // vmstatLines are the lines of /proc/vmstat that MongoDB samples.
 var vmstatLines = map[string]bool{
-	"balloon_deflate": true, "balloon_inflate": true, "nr_mlock": true, "numa_pages_migrated": true, "pgfault": true, "pgmajfault": true,
+	"balloon_deflate": true, "balloon_inflate": true, "nr_mlock": true, "numa_pages_migrated": true,
+	"pgfault": true, "pgmajfault": true,
 	"pswpin": true, "pswpout": true,
 }
 

@@ -25,7 +25,8 @@ import (
 func ValidateCommands() []command.Definition {
 	return []command.Definition{
 		{
-			Name: "validate", Loose: true, Help: "Checks that a collection and its indexes agree.", Lacks: "repair", Run: runValidate,
+			Name: "validate", Loose: true, Help: "Checks that a collection and its indexes agree.",
+			Lacks: "repair", Run: runValidate,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Fields: []command.Field{
 				{Name: "full", Type: command.Any},
@@ -38,7 +39,9 @@ func ValidateCommands() []command.Definition {
 			},
 		},
 		{
-			Name: "dataSize", Aliases: []string{"datasize"}, Help: "Measures the documents of a collection or a range of _id.", CommandField: command.String, Run: runDataSize,
+			Name: "dataSize", Aliases: []string{"datasize"},
+			Help:         "Measures the documents of a collection or a range of _id.",
+			CommandField: command.String, Run: runDataSize,
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 			Fields: []command.Field{
 				{Name: "keyPattern", Type: command.Object},
@@ -74,7 +77,8 @@ func runValidate(ctx context.Context, req *command.Request, reply *bsonx.Builder
 	}
 	if c := req.Service.Store.Lookup(req.DB, name); read.IsVirtual(c) {
 		sz, err := req.Service.VirtualSizes(c, req.Conn.Local)
-		appendValidation(reply, c, &table.Validation{Records: sz.Count, KeysPerIndex: map[string]int64{"_id_": sz.Count}})
+		appendValidation(reply, c,
+			&table.Validation{Records: sz.Count, KeysPerIndex: map[string]int64{"_id_": sz.Count}})
 		return err
 	}
 	c, err := command.ExistingTarget(req, req.DB, name) // for an invalid name the collection does not exist
@@ -95,7 +99,8 @@ func runValidate(ctx context.Context, req *command.Request, reply *bsonx.Builder
 		return err
 	}
 	if v.Refused > 0 {
-		req.Service.Logger.Warn("Documents are not compliant with the collection's schema", "c", "STORAGE", "id", logRefused,
+		req.Service.Logger.Warn("Documents are not compliant with the collection's schema",
+			"c", "STORAGE", "id", logRefused,
 			"ns", c.Namespace(), "documents", v.Refused)
 	}
 	if v.Repeating > 0 {
@@ -113,7 +118,9 @@ func checkBackground(r *command.Request) error {
 		return nil
 	}
 	for _, other := range [...][2]string{
-		{"full", "{ full: true }"}, {"enforceFastCount", "{ enforceFastCount: true } or { enforceFastSize: true }"}, {"repair", "{ repair: true }"},
+		{"full", "{ full: true }"},
+		{"enforceFastCount", "{ enforceFastCount: true } or { enforceFastSize: true }"},
+		{"repair", "{ repair: true }"},
 	} {
 		if r.Bool(other[0]) {
 			return mongoerr.New(mongoerr.InvalidOptions, "Running the validate command with both { background: true } and %s is not supported.", other[1])
@@ -269,7 +276,9 @@ func (l dataLimit) reached(size, count int64) bool {
 
 // measureRange sums up the documents between two index keys, or all documents if lower is empty. It
 // stops when the limit is reached.
-func measureRange(ctx context.Context, r *command.Request, c *table.Collection, lower, upper bsonx.Doc, limit dataLimit) (size, count int64, reached bool, err error) {
+func measureRange(ctx context.Context, r *command.Request, c *table.Collection, lower, upper bsonx.Doc,
+	limit dataLimit,
+) (size, count int64, reached bool, err error) {
 	all, err := filter.Parse(bsonx.Empty, filter.Options{})
 	if err != nil {
 		return 0, 0, false, err

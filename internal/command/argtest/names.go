@@ -44,9 +44,10 @@ func Names() ([]Argument, error) {
 		}
 	}
 	return slices.DeleteFunc(out, func(a Argument) bool { // drop variants of a command that have the same name argument
-		return a.Path == "" && strings.ContainsRune(a.Base.Name, '/') && slices.ContainsFunc(out, func(b Argument) bool {
-			return b.Path == "" && strings.HasPrefix(a.Base.Name, b.Base.Name+"/")
-		}) && !strings.HasPrefix(a.Base.Name, "create/")
+		return a.Path == "" && strings.ContainsRune(a.Base.Name, '/') &&
+			slices.ContainsFunc(out, func(b Argument) bool {
+				return b.Path == "" && strings.HasPrefix(a.Base.Name, b.Base.Name+"/")
+			}) && !strings.HasPrefix(a.Base.Name, "create/")
 	}), nil
 }
 

@@ -102,7 +102,8 @@ func checkAggregate(r *command.Request) (name string, own read.OwnStages, sc rea
 		return "", own, read.Scope{}, r.Malformed(err)
 	}
 	if r.Has("needsMerge") && !r.Has("fromRouter") && !r.Has("fromMongos") {
-		return "", own, read.Scope{}, mongoerr.New(mongoerr.FailedToParse, "Cannot specify 'needsMerge' without 'fromRouter'")
+		return "", own, read.Scope{},
+			mongoerr.New(mongoerr.FailedToParse, "Cannot specify 'needsMerge' without 'fromRouter'")
 	}
 	r.Service.Read.Operators.Pipeline(stages)
 	return name, own, sc, CheckConcerns(r, stages)
@@ -152,6 +153,12 @@ func aggregateBatchSize(req *command.Request) (int64, error) {
 
 // The types of fields that only aggregate has.
 var (
-	stageArray   = command.FieldType{Types: []bsonx.Type{bsonx.TypeArray}, Wrong: "A pipeline must be an array of objects"}
-	cursorObject = command.FieldType{Types: []bsonx.Type{bsonx.TypeDocument}, Wrong: "cursor field must be missing or an object"}
+	stageArray = command.FieldType{
+		Types: []bsonx.Type{bsonx.TypeArray},
+		Wrong: "A pipeline must be an array of objects",
+	}
+	cursorObject = command.FieldType{
+		Types: []bsonx.Type{bsonx.TypeDocument},
+		Wrong: "cursor field must be missing or an object",
+	}
 )

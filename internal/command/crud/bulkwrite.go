@@ -29,7 +29,10 @@ func BulkWriteCommands() []command.Definition {
 		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
 		Run:        runBulkWrite, Parses: true, Retryable: true, AdminOnly: true, Counter: command.CountNone,
 		Fields: []command.Field{
-			{Name: "ops", Type: command.Array, Required: true, Sequence: true, Fields: slices.Concat(bulkInsertFields, bulkUpdateFields, bulkDeleteFields)},
+			{
+				Name: "ops", Type: command.Array, Required: true, Sequence: true,
+				Fields: slices.Concat(bulkInsertFields, bulkUpdateFields, bulkDeleteFields),
+			},
 			{Name: "nsInfo", Type: command.Array, Required: true, Sequence: true, Fields: nsInfoFields},
 			{Name: "ordered", Type: command.Bool},
 			{Name: "bypassDocumentValidation", Type: command.SafeBool},
@@ -57,7 +60,8 @@ type bulkOp struct {
 // in nsInfo.
 var (
 	bulkInsertFields = []command.Field{
-		{Name: "insert", Type: command.SafeInt, Required: true, Check: checkSpace}, {Name: "document", Type: command.Object, Required: true},
+		{Name: "insert", Type: command.SafeInt, Required: true, Check: checkSpace},
+		{Name: "document", Type: command.Object, Required: true},
 	}
 	bulkUpdateFields = []command.Field{
 		{Name: "update", Type: command.SafeInt, Required: true, Check: checkSpace},
@@ -142,7 +146,8 @@ func parseNSInfo(req *command.Request) ([]command.Namespace, error) {
 			var valid bool
 			var err error
 			if ns.DB, ns.Name, valid, err = catalog.ParseNamespace(v.Str()); err == nil && !valid {
-				err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified for bulkWrite: '%s'", strings.TrimSuffix(v.Str(), "."))
+				err = mongoerr.New(mongoerr.InvalidNamespace, "Invalid namespace specified for bulkWrite: '%s'",
+					strings.TrimSuffix(v.Str(), "."))
 			}
 			if err == nil && req.Work != nil {
 				err = command.CheckTransactionDatabase(ns.DB)
@@ -181,7 +186,8 @@ func parseBulkOp(doc bsonx.Doc, spaces []command.Namespace) (bulkOp, error) {
 	}
 	i := spaceIndex(first.Value)
 	if int(i) >= len(spaces) {
-		return op, mongoerr.New(mongoerr.BadValue, "BulkWrite ops entry %s has an invalid nsInfo index.", format(op.kind, doc, i))
+		return op, mongoerr.New(mongoerr.BadValue,
+			"BulkWrite ops entry %s has an invalid nsInfo index.", format(op.kind, doc, i))
 	}
 	op.ns, op.space = spaces[i], int(i)
 	return op, nil
@@ -416,7 +422,8 @@ func (r *bulkRun) insert(ctx context.Context, i int, op *bulkOp) error {
 		return &fatalError{err}
 	}
 	open := func() (*table.Collection, error) { return command.EnsureTarget(r.req, op.ns.DB, op.ns.Name) }
-	if _, err := r.req.Service.Writes.Insert(ctx, open, []bsonx.Doc{doc}, r.opts, func(_ int, err error) { failure = err }); err != nil {
+	if _, err := r.req.Service.Writes.Insert(ctx, open, []bsonx.Doc{doc}, r.opts,
+		func(_ int, err error) { failure = err }); err != nil {
 		return err
 	}
 	return failure

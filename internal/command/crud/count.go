@@ -42,7 +42,8 @@ func checkCountLimit(_ string, v bsonx.Value) error {
 	case math.IsNaN(f):
 		return mongoerr.New(mongoerr.FailedToParse, "Expected an integer, but found NaN in: limit: nan")
 	case math.Abs(f) >= 1<<63 && !exact:
-		return mongoerr.New(mongoerr.FailedToParse, "Cannot represent as a 64-bit integer: limit: %s", bsonx.FormatShell(v))
+		return mongoerr.New(mongoerr.FailedToParse,
+			"Cannot represent as a 64-bit integer: limit: %s", bsonx.FormatShell(v))
 	case !exact:
 		return mongoerr.New(mongoerr.FailedToParse, "Expected an integer: limit: %s", bsonx.FormatShell(v))
 	case n == math.MinInt64:

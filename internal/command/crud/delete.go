@@ -83,7 +83,8 @@ func shortNumber(v bsonx.Value) string {
 func (s *deleteSpec) setLimit(v bsonx.Value) error {
 	n, ok := v.AsExactInt64()
 	if v.Type.IsNumber() && (!ok || n != 0 && n != 1) {
-		return mongoerr.New(mongoerr.FailedToParse, "The limit field in delete objects must be 0 or 1. Got %s", shortNumber(v))
+		return mongoerr.New(mongoerr.FailedToParse,
+			"The limit field in delete objects must be 0 or 1. Got %s", shortNumber(v))
 	}
 	s.multi = n == 0
 	return nil
@@ -116,7 +117,9 @@ func runDelete(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 }
 
 // runDeleteSpec compiles and runs one delete statement and returns the number of deleted documents.
-func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *deleteSpec, opts write.Options) (int64, error) {
+func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *deleteSpec,
+	opts write.Options,
+) (int64, error) {
 	if executed(r, spec.position) != nil {
 		return 1, nil
 	}
@@ -140,7 +143,10 @@ func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, n
 	if err != nil {
 		return 0, err
 	}
-	st := &write.DeleteStatement{Query: write.Query{Filter: f, Hint: spec.hint, Collation: read.SpecOf(spec.collation), One: !spec.multi, Position: spec.position}}
+	st := &write.DeleteStatement{Query: write.Query{
+		Filter: f, Hint: spec.hint, Collation: read.SpecOf(spec.collation),
+		One: !spec.multi, Position: spec.position,
+	}}
 	n, err := runDeleteStatement(ctx, r, db, name, st, meantFor(c, spec.collation), spec.query, opts)
 	if isReplaced(err) {
 		return runDeleteSpec(ctx, r, sc, db, name, spec, opts)

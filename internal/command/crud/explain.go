@@ -37,7 +37,10 @@ func runExplain(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	verbosity := explain.AllPlansExecution
 	if req.Has("verbosity") {
 		verbosity = explain.Verbosity(req.String("verbosity"))
-		if !slices.Contains([]explain.Verbosity{explain.QueryPlanner, explain.ExecutionStats, explain.AllPlansExecution}, verbosity) {
+		if !slices.Contains([]explain.Verbosity{
+			explain.QueryPlanner, explain.ExecutionStats,
+			explain.AllPlansExecution,
+		}, verbosity) {
 			return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field 'explain.verbosity' is not a valid value.", verbosity)
 		}
 	}
@@ -112,7 +115,8 @@ func appendServer(s *command.Service, reply *bsonx.Builder) {
 	reply.StartDocField("serverParameters")
 	for _, name := range [...]string{
 		"internalQueryFacetMaxOutputDocSizeBytes", "internalLookupStageIntermediateDocumentMaxSizeBytes",
-		"internalDocumentSourceGroupMaxMemoryBytes", command.SortMemoryParam, "internalDocumentSourceSetWindowFieldsMaxMemoryBytes",
+		"internalDocumentSourceGroupMaxMemoryBytes", command.SortMemoryParam,
+		"internalDocumentSourceSetWindowFieldsMaxMemoryBytes",
 	} {
 		if p, ok := s.Params.Lookup(name); ok {
 			command.AppendNumber(reply, name, bsonx.SaturatingInt64(p.Get()))
@@ -137,10 +141,12 @@ func inner(r *command.Request, body bsonx.Doc) (*command.Request, error) {
 	if db := body.Lookup("$db"); !db.IsMissing() && db.Type != bsonx.TypeString {
 		return nil, mongoerr.New(mongoerr.Code(13111), "wrong type for field ($db) %s != string", db.Type)
 	} else if db.Type == bsonx.TypeString && db.Str() != r.DB {
-		return nil, mongoerr.New(mongoerr.InvalidNamespace, "Mismatched $db in explain command. Expected %s but got %s", r.DB, db.Str())
+		return nil, mongoerr.New(mongoerr.InvalidNamespace,
+			"Mismatched $db in explain command. Expected %s but got %s", r.DB, db.Str())
 	}
 	inner := &command.Request{
-		Service: r.Service, Conn: r.Conn, Op: r.Op, Def: e.Definition, Name: string(first.Key), DB: r.DB, Body: body, Now: r.Now,
+		Service: r.Service, Conn: r.Conn, Op: r.Op, Def: e.Definition, Name: string(first.Key),
+		DB: r.DB, Body: body, Now: r.Now,
 		Value: first.Value, Memory: new(command.Workspace), Explained: true, Explain: r,
 	}
 	return inner, dispatch.Parse(r.Service, e, inner)
@@ -288,13 +294,16 @@ func compileModification(r *command.Request, sc read.Scope, query bsonx.Doc, st 
 		return err
 	}
 	spec := command.UpdateSpec{
-		Query: query, Mods: r.Get("update"), ArrayFilters: r.Get("arrayFilters"), Collation: r.Get("collation"), Sort: r.Doc("sort"), Upsert: r.Bool("upsert"),
+		Query: query, Mods: r.Get("update"), ArrayFilters: r.Get("arrayFilters"), Collation: r.Get("collation"),
+		Sort: r.Doc("sort"), Upsert: r.Bool("upsert"),
 	}
 	return compileUpdate(r, sc, r.Service.Store.Lookup(r.DB, name), &spec, st)
 }
 
 // writeQuery returns the query of a write command that is explained.
-func writeQuery(r *command.Request, sc read.Scope, predicate, sort bsonx.Doc, hint, collation bsonx.Value) (*query.Query, error) {
+func writeQuery(r *command.Request, sc read.Scope, predicate, sort bsonx.Doc,
+	hint, collation bsonx.Value,
+) (*query.Query, error) {
 	name, err := r.Collection()
 	if err != nil {
 		return nil, err
@@ -314,6 +323,7 @@ func writeQuery(r *command.Request, sc read.Scope, predicate, sort bsonx.Doc, hi
 		return bucketQuery(r, c, sc, predicate, hint)
 	}
 	return &query.Query{
-		DB: r.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: read.SpecOf(collation), Sort: sort, Hint: hint, AllowDiskUse: true,
+		DB: r.DB, Name: name, Coll: c, Filter: f, Collation: sc.Collation, CollationSpec: read.SpecOf(collation),
+		Sort: sort, Hint: hint, AllowDiskUse: true,
 	}, nil
 }

@@ -11,7 +11,9 @@ import (
 )
 
 // explainAggregateCommand explains the aggregate command req of an explain command.
-func explainAggregateCommand(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) error {
+func explainAggregateCommand(ctx context.Context, req *command.Request,
+	verbosity explain.Verbosity, reply *bsonx.Builder,
+) error {
 	if req.Has("explain") {
 		return mongoerr.New(mongoerr.FailedToParse, "The 'explain' option is illegal when a explain verbosity is also provided")
 	}
@@ -20,7 +22,9 @@ func explainAggregateCommand(ctx context.Context, req *command.Request, verbosit
 
 // explainAggregate explains an aggregate command. It checks the argument cursor but opens no
 // cursor.
-func explainAggregate(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) error {
+func explainAggregate(ctx context.Context, req *command.Request,
+	verbosity explain.Verbosity, reply *bsonx.Builder,
+) error {
 	if !req.Body.Lookup("writeConcern").IsMissing() {
 		return mongoerr.New(mongoerr.FailedToParse, "Aggregation explain does not support the'writeConcern' option")
 	}
@@ -38,7 +42,9 @@ func explainAggregate(ctx context.Context, req *command.Request, verbosity expla
 
 // explainStages appends the explanation of stages to the reply. name is a collection or view, or
 // empty if the stages need no collection.
-func explainStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages, verbosity explain.Verbosity, reply *bsonx.Builder) error {
+func explainStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages,
+	verbosity explain.Verbosity, reply *bsonx.Builder,
+) error {
 	p := pipelinesOf(r, sc)
 	p.Verbosity = verbosity
 	answer, err := p.ExplainOwn(ctx, r.DB, name, own, sc.Vars)
@@ -67,7 +73,8 @@ func appendStages(reply *bsonx.Builder, stages []bsonx.Doc) {
 	reply.StartArrayField("stages")
 	for _, stage := range stages {
 		if reply.Len()+len(stage) > maxExplained {
-			stage = bsonx.NewDoc(string(stage.First().Key), bsonx.Empty, "warning", "stage omitted due to BSON size limit for explain")
+			stage = bsonx.NewDoc(string(stage.First().Key), bsonx.Empty, "warning",
+				"stage omitted due to BSON size limit for explain")
 		}
 		reply.Elem(bsonx.Document(stage))
 	}
@@ -76,7 +83,9 @@ func appendStages(reply *bsonx.Builder, stages []bsonx.Doc) {
 
 // explainView explains a find, count or distinct on a view, which run as a pipeline. It returns
 // false if the command is not one of them or does not read a view.
-func explainView(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) (bool, error) {
+func explainView(ctx context.Context, req *command.Request, verbosity explain.Verbosity,
+	reply *bsonx.Builder,
+) (bool, error) {
 	stagesOf, ok := map[string]func(*command.Request, string) (read.Scope, []bsonx.Value, error){
 		"find": findStages, "count": countStages, "distinct": distinctStages,
 	}[req.Def.Name]

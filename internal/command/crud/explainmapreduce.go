@@ -13,7 +13,9 @@ import (
 )
 
 // explainMapReduce explains a mapReduce as a pipeline with the same effect.
-func explainMapReduce(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) error {
+func explainMapReduce(ctx context.Context, req *command.Request,
+	verbosity explain.Verbosity, reply *bsonx.Builder,
+) error {
 	q, out, err := parseMapReduce(req)
 	if err != nil {
 		return err
@@ -54,7 +56,9 @@ type explainedMapReduce struct {
 
 // ending returns the explained stages after the $group: one for the function finalize, and one that
 // writes the output.
-func (x *explainedMapReduce) ending(ctx context.Context, p *read.Pipelines, sc read.Scope, out *mapReduceOut) ([]bsonx.Doc, error) {
+func (x *explainedMapReduce) ending(ctx context.Context, p *read.Pipelines, sc read.Scope,
+	out *mapReduceOut,
+) ([]bsonx.Doc, error) {
 	var stages []bsonx.Value
 	finalize := x.finalize()
 	if finalize != nil {
@@ -109,7 +113,8 @@ func (x *explainedMapReduce) writer(mode outMode, target *command.Namespace) bso
 		}
 		matched = bsonx.ValueOf(stages)
 	}
-	return bsonx.NewDoc("$merge", bsonx.NewDoc("into", where, "on", "_id", "whenMatched", matched, "whenNotMatched", "insert"))
+	return bsonx.NewDoc("$merge",
+		bsonx.NewDoc("into", where, "on", "_id", "whenMatched", matched, "whenNotMatched", "insert"))
 }
 
 // Run returns a source that runs the mapReduce over the documents of in. It implements

@@ -18,7 +18,8 @@ func FindCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "find", ByUUID: true, Help: "Returns the documents that match a filter.",
 		Properties: command.Properties{Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runFind, Read: true, TimedRead: true, Snapshot: true, Kind: "query", Counter: command.CountQuery, Fields: findFields,
+		Run:        runFind, Read: true, TimedRead: true, Snapshot: true, Kind: "query",
+		Counter: command.CountQuery, Fields: findFields,
 	}}
 }
 
@@ -71,7 +72,8 @@ func runFind(ctx context.Context, req *command.Request, reply *bsonx.Builder) er
 		return err
 	}
 	cursor := &run.Cursor
-	cursor.Source, cursor.DB, cursor.Collection, cursor.NoTimeout = &run.Source, req.DB, name, req.Bool("noCursorTimeout")
+	cursor.Source, cursor.DB, cursor.Collection, cursor.NoTimeout = &run.Source, req.DB,
+		name, req.Bool("noCursorTimeout")
 	cursor.Plan = run.Source.Run
 	b := read.Batch{
 		Req: req, Cursor: cursor, Field: "firstBatch", During: read.DuringFind,

@@ -22,7 +22,8 @@ import (
 // FindAndModifyCommands returns the definition of findAndModify.
 func FindAndModifyCommands() []command.Definition {
 	return []command.Definition{{
-		Name: "findAndModify", Aliases: []string{"findandmodify"}, Help: "Changes or removes one document and returns it.",
+		Name: "findAndModify", Aliases: []string{"findandmodify"},
+		Help:       "Changes or removes one document and returns it.",
 		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
 		Run:        runFindAndModify, Retryable: true, Kind: "command",
 		Fields: []command.Field{
@@ -67,7 +68,10 @@ func runFindAndModify(ctx context.Context, req *command.Request, reply *bsonx.Bu
 	if err := readStatements(req, 1); err != nil {
 		return err
 	}
-	m := &modification{req: req, name: name, opts: singleCommit(req, writeOptions(req), true), held: req.Service.Memory.Hold()}
+	m := &modification{
+		req: req, name: name, opts: singleCommit(req, writeOptions(req), true),
+		held: req.Service.Memory.Hold(),
+	}
 	if rec := executed(req, 0); rec != nil {
 		return m.answerRetry(sc, rec, reply)
 	}
@@ -230,13 +234,17 @@ func (m *modification) remove(ctx context.Context, sc read.Scope, reply *bsonx.B
 	if err := query.CheckSortMeta(m.req.Doc("sort"), f); err != nil {
 		return err
 	}
-	query := write.Query{Seen: m.see, Filter: f, Sort: m.req.Doc("sort"), Hint: m.req.Get("hint"), Collation: read.SpecOf(m.req.Get("collation")), One: true}
+	query := write.Query{
+		Seen: m.see, Filter: f, Sort: m.req.Doc("sort"), Hint: m.req.Get("hint"),
+		Collation: read.SpecOf(m.req.Get("collation")), One: true,
+	}
 	m.text = f.Text()
 	st := &write.DeleteStatement{Query: query, Deleted: func(doc bsonx.Doc) error {
 		m.score(doc)
 		return m.take(doc)
 	}}
-	n, err := runDeleteStatement(ctx, m.req, m.req.DB, m.name, st, meantFor(c, m.req.Get("collation")), m.queryDoc(), m.opts)
+	n, err := runDeleteStatement(ctx, m.req, m.req.DB, m.name, st,
+		meantFor(c, m.req.Get("collation")), m.queryDoc(), m.opts)
 	if isReplaced(err) {
 		return m.remove(ctx, sc, reply)
 	}
@@ -258,7 +266,8 @@ func (m *modification) remove(ctx context.Context, sc read.Scope, reply *bsonx.B
 func (m *modification) update(ctx context.Context, sc read.Scope, reply *bsonx.Builder) error {
 	spec := &command.UpdateSpec{
 		Query: m.queryDoc(), Mods: m.req.Get("update"), ArrayFilters: m.req.Get("arrayFilters"),
-		Hint: m.req.Get("hint"), Sort: m.req.Doc("sort"), Collation: m.req.Get("collation"), Upsert: m.req.Bool("upsert"),
+		Hint: m.req.Get("hint"), Sort: m.req.Doc("sort"),
+		Collation: m.req.Get("collation"), Upsert: m.req.Bool("upsert"),
 	}
 	c, err := m.req.Lookup(m.name)
 	if err != nil {

@@ -19,7 +19,8 @@ func GetMoreCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "getMore", Help: "Returns the next batch of a cursor.",
 		Properties: command.Properties{Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runGetMore, Read: true, Snapshot: true, Kind: "getmore", Counter: command.CountGetMore, CommandField: command.Long, OwnMaxTime: true,
+		Run:        runGetMore, Read: true, Snapshot: true, Kind: "getmore", Counter: command.CountGetMore,
+		CommandField: command.Long, OwnMaxTime: true,
 		Fields: []command.Field{
 			{Name: "collection", Type: command.String, Required: true},
 			{Name: "batchSize", Type: command.SafeInt, Check: command.AtLeast(0)},
@@ -119,7 +120,10 @@ func mayStream(r *command.Request, c *session.Cursor) bool {
 const codeNotAnObject = mongoerr.Code(10065)
 
 // opTimeFields are the fields of an optime, a position in the oplog.
-var opTimeFields = []command.Field{{Name: "ts", Type: command.Timestamp, Required: true}, {Name: "t", Type: command.Long, Required: true}}
+var opTimeFields = []command.Field{
+	{Name: "ts", Type: command.Timestamp, Required: true},
+	{Name: "t", Type: command.Long, Required: true},
+}
 
 // checkOpTime returns an error unless v is a valid optime. It ignores further fields.
 func checkOpTime(name string, v bsonx.Value) error {

@@ -27,7 +27,10 @@ type insertBatch struct {
 }
 
 func newInsertBatch(req *command.Request) *insertBatch {
-	return &insertBatch{req: req, opts: singleCommit(req, writeOptions(req), req.DocumentCount("documents") == 1), docs: req.Memory.Docs[:0]}
+	return &insertBatch{
+		req:  req,
+		opts: singleCommit(req, writeOptions(req), req.DocumentCount("documents") == 1), docs: req.Memory.Docs[:0],
+	}
 }
 
 // prepare checks all documents and adds an _id to those without one.

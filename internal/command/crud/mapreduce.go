@@ -25,7 +25,10 @@ func MapReduceCommands() []command.Definition {
 			{Name: "query", Type: command.Object},
 			{Name: "sort", Type: command.Object},
 			{Name: "limit", Type: command.SafeInt},
-			{Name: "finalize", Type: command.Any, Check: checkCode(command.OneOf(bsonx.TypeString, bsonx.TypeCode, bsonx.TypeNull))},
+			{
+				Name: "finalize", Type: command.Any,
+				Check: checkCode(command.OneOf(bsonx.TypeString, bsonx.TypeCode, bsonx.TypeNull)),
+			},
 			{Name: "scope", Type: command.Object},
 			{Name: "jsMode", Type: command.SafeBool},
 			{Name: "verbose", Type: command.SafeBool},
@@ -96,7 +99,8 @@ func runMapReduce(ctx context.Context, req *command.Request, reply *bsonx.Builde
 func mapReduceQuery(req *command.Request, name string) (*query.Query, error) {
 	c := req.Service.Store.Lookup(req.DB, name)
 	if read.IsView(c) {
-		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a view, not a collection", req.DB, name)
+		return nil, mongoerr.New(mongoerr.CommandNotSupportedOnView,
+			"Namespace %s.%s is a view, not a collection", req.DB, name)
 	}
 	sort, limit := req.Doc("sort"), req.Int64("limit", 0)
 	if sort != nil && sort.IsEmpty() {

@@ -106,7 +106,9 @@ func parseMapReduceTarget(spec bsonx.Doc) (mapReduceOut, error) {
 
 // write outputs the results and appends the fields of the reply. begun is the catalog before the
 // first document was read.
-func (o *mapReduceOut) write(ctx context.Context, req *command.Request, m *mapReduce, docs []bsonx.Doc, begun table.CatalogView, reply *bsonx.Builder) error {
+func (o *mapReduceOut) write(ctx context.Context, req *command.Request, m *mapReduce, docs []bsonx.Doc,
+	begun table.CatalogView, reply *bsonx.Builder,
+) error {
 	if o.mode == outInline {
 		return o.inline(docs, reply)
 	}
@@ -120,7 +122,8 @@ func (o *mapReduceOut) write(ctx context.Context, req *command.Request, m *mapRe
 	}
 	if o.mode == outReplace {
 		if old != nil && old.Capped != nil {
-			return mongoerr.New(codeOutCapped, "namespace '%s.%s' is capped so it can't be used for $out", target.DB, target.Name)
+			return mongoerr.New(codeOutCapped,
+				"namespace '%s.%s' is capped so it can't be used for $out", target.DB, target.Name)
 		}
 		err = runOut(ctx, req, &read.StageSource{Source: &source.Slice{Docs: docs}}, target, begun)
 	} else {
@@ -158,7 +161,8 @@ func (o *mapReduceOut) inline(docs []bsonx.Doc, reply *bsonx.Builder) error {
 	reply.StartArrayField("results")
 	for _, doc := range docs {
 		if size += len(doc); size > maxReduceBytes {
-			return mongoerr.New(mongoerr.BSONObjectTooLarge, "the results of an inline mapReduce exceed %d bytes", maxReduceBytes)
+			return mongoerr.New(mongoerr.BSONObjectTooLarge,
+				"the results of an inline mapReduce exceed %d bytes", maxReduceBytes)
 		}
 		reply.Elem(bsonx.Document(doc))
 	}
@@ -168,7 +172,9 @@ func (o *mapReduceOut) inline(docs []bsonx.Doc, reply *bsonx.Builder) error {
 
 // merge writes each result to the collection. It replaces the document with the same key or, with
 // outReduce, is reduced together with it.
-func (o *mapReduceOut) merge(ctx context.Context, req *command.Request, m *mapReduce, target *command.Namespace, docs []bsonx.Doc) error {
+func (o *mapReduceOut) merge(ctx context.Context, req *command.Request, m *mapReduce,
+	target *command.Namespace, docs []bsonx.Doc,
+) error {
 	sc, err := command.NewScope(req)
 	if err != nil {
 		return err
@@ -191,13 +197,16 @@ func (o *mapReduceOut) merge(ctx context.Context, req *command.Request, m *mapRe
 
 // reduceWith returns doc reduced together with the document in the target that has the same key, if
 // there is one.
-func (m *mapReduce) reduceWith(ctx context.Context, req *command.Request, sc read.Scope, target *command.Namespace, predicate, doc bsonx.Doc) (bsonx.Doc, error) {
+func (m *mapReduce) reduceWith(ctx context.Context, req *command.Request, sc read.Scope, target *command.Namespace,
+	predicate, doc bsonx.Doc,
+) (bsonx.Doc, error) {
 	f, err := sc.Filter(predicate)
 	if err != nil {
 		return nil, err
 	}
 	src, err := read.OpenSource(ctx, req.Reads(), &query.Query{
-		DB: target.DB, Name: target.Name, Coll: req.Service.Store.Lookup(target.DB, target.Name), Filter: f, Limit: 1, AllowDiskUse: true,
+		DB: target.DB, Name: target.Name, Coll: req.Service.Store.Lookup(target.DB, target.Name),
+		Filter: f, Limit: 1, AllowDiskUse: true,
 	})
 	if err != nil {
 		return nil, err
@@ -209,7 +218,8 @@ func (m *mapReduce) reduceWith(ctx context.Context, req *command.Request, sc rea
 		return doc, err
 	}
 	key := doc.Lookup("_id")
-	v, err := m.interp.Call(ctx, m.reduce, bsonx.Missing, key, bsonx.Array(bsonx.NewArray(value, doc.Lookup("value")).Doc()))
+	v, err := m.interp.Call(ctx, m.reduce, bsonx.Missing, key,
+		bsonx.Array(bsonx.NewArray(value, doc.Lookup("value")).Doc()))
 	if err != nil {
 		return nil, err
 	}

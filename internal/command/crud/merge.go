@@ -50,7 +50,10 @@ type merger struct {
 
 // Merge implements source.Writer.
 func (p *stageWriter) Merge(ctx context.Context, target *source.Merge, src source.Source) error {
-	m := &merger{Merge: target, req: p.request(), opts: p.writes, on: target.On, collation: p.Collation, held: p.service.Memory.Hold()}
+	m := &merger{
+		Merge: target, req: p.request(), opts: p.writes, on: target.On, collation: p.Collation,
+		held: p.service.Memory.Hold(),
+	}
 	defer m.held.Release()
 	if m.on == nil {
 		m.on = []string{"_id"}
@@ -93,7 +96,8 @@ func (m *merger) checkUnique(c *table.Collection) error {
 	}
 	if c != nil {
 		for _, ix := range c.Indexes {
-			if !ix.Ready || !ix.Unique || ix.PartialFilter != nil || len(ix.Pattern) != len(m.on) || !ix.Collation.Same(m.collation) {
+			if !ix.Ready || !ix.Unique || ix.PartialFilter != nil || len(ix.Pattern) != len(m.on) ||
+				!ix.Collation.Same(m.collation) {
 				continue
 			}
 			same := true
@@ -241,7 +245,8 @@ func (m *merger) insert(ctx context.Context, doc bsonx.Doc) error {
 	}
 	open := func() (*table.Collection, error) { return command.EnsureTarget(m.req, m.DB, m.Coll) }
 	var failure error
-	_, err = m.req.Service.Writes.Insert(ctx, open, []bsonx.Doc{prepared}, m.opts, func(_ int, err error) { failure = err })
+	_, err = m.req.Service.Writes.Insert(ctx, open, []bsonx.Doc{prepared}, m.opts,
+		func(_ int, err error) { failure = err })
 	if err != nil {
 		return err
 	}
@@ -307,7 +312,8 @@ func (m *merger) statement(query, doc bsonx.Doc) (*write.UpdateStatement, error)
 		return nil, err
 	}
 	st := &write.UpdateStatement{
-		Query: write.Query{Filter: f, One: true}, RawFilter: query, Update: u, Env: updateEnv(m.req, sc.Vars), Upsert: m.WhenNotMatched == "insert",
+		Query: write.Query{Filter: f, One: true}, RawFilter: query, Update: u, Env: updateEnv(m.req, sc.Vars),
+		Upsert: m.WhenNotMatched == "insert",
 	}
 	if st.Upsert {
 		st.Supplied, err = update.PrepareInsert(doc, nil, m.req.Service.NextTime)

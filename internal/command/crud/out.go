@@ -55,7 +55,9 @@ func unchangedTarget(s *command.Service, begun table.CatalogView, db, name strin
 
 // runOut replaces the target by the documents of src. It fails if the target has changed since the
 // catalog view begun.
-func runOut(ctx context.Context, r *command.Request, src source.Source, target *command.Namespace, begun table.CatalogView) error {
+func runOut(ctx context.Context, r *command.Request, src source.Source, target *command.Namespace,
+	begun table.CatalogView,
+) error {
 	defer src.Close()
 	existing, err := unchangedTarget(r.Service, begun, target.DB, target.Name)
 	if err != nil {
@@ -66,7 +68,9 @@ func runOut(ctx context.Context, r *command.Request, src source.Source, target *
 
 // replaceBy replaces existing by a collection with the documents of src. existing is the collection
 // with the target's name, or nil.
-func replaceBy(ctx context.Context, r *command.Request, src source.Source, target *command.Namespace, existing *table.Collection, opts write.Options) error {
+func replaceBy(ctx context.Context, r *command.Request, src source.Source, target *command.Namespace,
+	existing *table.Collection, opts write.Options,
+) error {
 	began := r.Service.Clock.Now()
 	defer func() {
 		r.Service.CountTraffic(target.DB, target.Name, table.TrafficInsert, clock.Since(r.Service.Clock, began))
@@ -83,7 +87,8 @@ func replaceBy(ctx context.Context, r *command.Request, src source.Source, targe
 		return err
 	}
 	if old != nil && old.Timeseries != nil { // only for mapReduce; $out uses replaceSeries
-		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "Namespace %s.%s is a timeseries collection", target.DB, target.Name)
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView,
+			"Namespace %s.%s is a timeseries collection", target.DB, target.Name)
 	}
 	if old != nil && table.IsCapped(old.Options) {
 		return mongoerr.New(codeOutCapped, "namespace '%s' is capped so it can't be used for $out", old.Namespace())
@@ -107,7 +112,9 @@ const (
 )
 
 // replaceSeries replaces existing, which may be nil, by a time series with the documents of src.
-func replaceSeries(ctx context.Context, r *command.Request, src source.Source, target *source.Out, existing *table.Collection, opts write.Options) error {
+func replaceSeries(ctx context.Context, r *command.Request, src source.Source, target *source.Out,
+	existing *table.Collection, opts write.Options,
+) error {
 	if existing != nil && existing.Kind != catalog.KindTimeseries {
 		return mongoerr.New(codeOutNoSeries, "Cannot create a time-series collection from a non time-series collection or view: %s", existing.Namespace())
 	}
@@ -185,7 +192,8 @@ func orDropped(r *command.Request, out *table.Collection, do func() error) error
 		return nil
 	}
 	if errors.Is(err, table.ErrDropped) || errors.Is(err, table.ErrChanged) {
-		return mongoerr.New(mongoerr.CommandFailed, "the collection %s was dropped while it was filled", out.Namespace())
+		return mongoerr.New(mongoerr.CommandFailed,
+			"the collection %s was dropped while it was filled", out.Namespace())
 	}
 	if dropErr := schema.Drop(r.Service.Store, out); dropErr != nil && !errors.Is(dropErr, table.ErrChanged) {
 		r.Service.Logger.Error("Drop of an unfinished $out", "ns", out.Namespace(), "error", dropErr)
@@ -194,7 +202,9 @@ func orDropped(r *command.Request, out *table.Collection, do func() error) error
 }
 
 // copyTo inserts the documents of src into a collection.
-func copyTo(ctx context.Context, r *command.Request, src source.Source, out *table.Collection, opts write.Options) error {
+func copyTo(ctx context.Context, r *command.Request, src source.Source,
+	out *table.Collection, opts write.Options,
+) error {
 	o := outWriter{req: r, out: out, opts: opts, held: r.Service.Memory.Hold()}
 	defer o.held.Release()
 	for {
@@ -258,7 +268,9 @@ func (o *outWriter) flush(ctx context.Context) error {
 }
 
 // insertAll inserts documents and returns an error if any of them fails.
-func insertAll(ctx context.Context, w *write.Executor, c *table.Collection, docs []bsonx.Doc, opts write.Options) error {
+func insertAll(ctx context.Context, w *write.Executor, c *table.Collection,
+	docs []bsonx.Doc, opts write.Options,
+) error {
 	if len(docs) == 0 {
 		return nil
 	}

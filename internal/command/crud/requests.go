@@ -80,7 +80,8 @@ func appendWriteErrors(r *command.Request, reply *bsonx.Builder, e *command.Writ
 // variables of the command.
 func updateEnv(r *command.Request, vars *expr.Vars) update.Env {
 	return update.Env{
-		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(command.KeepTimestamps), Running: vars.Scripts().Running,
+		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(command.KeepTimestamps),
+		Running: vars.Scripts().Running,
 	}
 }
 
@@ -112,7 +113,9 @@ func pipelinesOf(r *command.Request, sc read.Scope) *read.Pipelines {
 }
 
 // runChangeStream opens a change stream and replies with the events that already exist.
-func runChangeStream(ctx context.Context, r *command.Request, sc read.Scope, name string, arg bsonx.Value, size int64, reply *bsonx.Builder) error {
+func runChangeStream(ctx context.Context, r *command.Request, sc read.Scope, name string, arg bsonx.Value,
+	size int64, reply *bsonx.Builder,
+) error {
 	src, err := r.Reads().OpenChangeStream(sc, r.DB, name, arg, r.Get("pipeline"))
 	if err != nil {
 		return err
@@ -122,7 +125,10 @@ func runChangeStream(ctx context.Context, r *command.Request, sc read.Scope, nam
 	}
 	b := read.Batch{
 		Req: r, Field: "firstBatch", Size: size, Source: src, StaysOpen: src.StaysOpen,
-		Cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Tailable: true, AwaitData: true},
+		Cursor: &session.Cursor{
+			Source: src, DB: r.DB, Collection: name, Owner: r.Owner(),
+			Tailable: true, AwaitData: true,
+		},
 	}
 	return b.First(ctx, reply)
 }
@@ -137,7 +143,9 @@ func awaitTime(r *command.Request) time.Duration {
 
 // runStages runs stages and replies with a cursor. name is a collection or view, or empty if the
 // stages need no collection.
-func runStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages, size int64, reply *bsonx.Builder) error {
+func runStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages,
+	size int64, reply *bsonx.Builder,
+) error {
 	src, err := openStages(ctx, r, sc, name, own)
 	if err != nil {
 		return err
@@ -148,14 +156,17 @@ func runStages(ctx context.Context, r *command.Request, sc read.Scope, name stri
 	r.Op.SetPlan(src.Plan, nil)
 	r.Op.Debug.PlanSummary = src.Plan
 	b := read.Batch{
-		Req: r, Field: "firstBatch", During: read.DuringAggregate, Size: size, Single: r.Bool("singleBatch"), Source: src,
+		Req: r, Field: "firstBatch", During: read.DuringAggregate, Size: size,
+		Single: r.Bool("singleBatch"), Source: src,
 		Cursor: &session.Cursor{Source: src, DB: r.DB, Collection: name, Owner: r.Owner(), Plan: src.Plan},
 	}
 	return b.First(ctx, reply)
 }
 
 // openStages opens stages over a collection or view, or over nothing if name is empty.
-func openStages(ctx context.Context, r *command.Request, sc read.Scope, name string, own read.OwnStages) (*read.StageSource, error) {
+func openStages(ctx context.Context, r *command.Request, sc read.Scope, name string,
+	own read.OwnStages,
+) (*read.StageSource, error) {
 	return pipelinesOf(r, sc).OpenOwn(ctx, r.DB, name, own, sc.Vars)
 }
 
@@ -196,11 +207,13 @@ func readStatements(r *command.Request, n int) error {
 		if len(numbers) != n {
 			return mongoerr.New(mongoerr.InvalidLength, "Number of statement ids must match the number of batch entries. "+
 				"Got %d statement ids but %d operations. Statement ids: %s. Write command: %s",
-				len(numbers), n, bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("stmtIds", ids))), bsonx.FormatShell(bsonx.Document(r.Body)))
+				len(numbers), n, bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("stmtIds", ids))),
+				bsonx.FormatShell(bsonx.Document(r.Body)))
 		}
 		if !id.IsMissing() {
 			return mongoerr.New(mongoerr.InvalidOptions, "May not specify both stmtId and stmtIds in write command. Got %s. Write command: %s",
-				bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("stmtId", id, "stmtIds", ids))), bsonx.FormatShell(bsonx.Document(r.Body)))
+				bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("stmtId", id, "stmtIds", ids))),
+				bsonx.FormatShell(bsonx.Document(r.Body)))
 		}
 	}
 	if r.Retry == nil {

@@ -63,7 +63,9 @@ func eachStatement(n int, ordered bool, failures *command.WriteErrors, run func(
 
 // parseStatements parses all statements of a write command before any of them runs. It appends them
 // to out, which must be empty.
-func parseStatements[T any](req *command.Request, field string, out []T, parse func(doc bsonx.Doc) (T, error)) ([]T, error) {
+func parseStatements[T any](req *command.Request, field string, out []T,
+	parse func(doc bsonx.Doc) (T, error),
+) ([]T, error) {
 	n := req.DocumentCount(field)
 	if err := checkBatch(n); err != nil {
 		return out, req.Malformed(err)

@@ -18,7 +18,9 @@ import (
 )
 
 // deleteMeasurements runs a delete on a time-series collection.
-func deleteMeasurements(ctx context.Context, r *command.Request, c *table.Collection, st *write.DeleteStatement, query bsonx.Doc, opts write.Options) (int64, error) {
+func deleteMeasurements(ctx context.Context, r *command.Request, c *table.Collection, st *write.DeleteStatement,
+	query bsonx.Doc, opts write.Options,
+) (int64, error) {
 	o := c.Timeseries
 	find := filter.FindOptions(nil, r.Now)
 	find.Collation = st.Filter.Collation()
@@ -44,7 +46,9 @@ var errSeriesUpdateOne = ddl.InvalidSeries("Cannot perform a non-multi update on
 
 // updateSeries runs an update on a time series. It updates the meta field of all measurements that
 // match the query, which may use only the meta field.
-func updateSeries(ctx context.Context, r *command.Request, c *table.Collection, sc read.Scope, spec *command.UpdateSpec, opts write.Options) (write.UpdateResult, error) {
+func updateSeries(ctx context.Context, r *command.Request, c *table.Collection, sc read.Scope,
+	spec *command.UpdateSpec, opts write.Options,
+) (write.UpdateResult, error) {
 	o := c.Timeseries
 	if r.Work != nil {
 		return write.UpdateResult{}, errSeriesInTxn
@@ -96,8 +100,13 @@ func seriesOf(s *command.Service, db, name string) *table.Collection {
 }
 
 // bucketQuery returns the query on buckets of an explained write to a time series.
-func bucketQuery(r *command.Request, c *table.Collection, sc read.Scope, predicate bsonx.Doc, hint bsonx.Value) (*query.Query, error) {
+func bucketQuery(r *command.Request, c *table.Collection, sc read.Scope, predicate bsonx.Doc,
+	hint bsonx.Value,
+) (*query.Query, error) {
 	o := c.Timeseries
 	f, err := sc.Filter(o.BucketFilter(predicate, read.MeasuredIndexes(c, sc.Collation)))
-	return &query.Query{DB: c.DB, Name: c.Name, Coll: c, Filter: f, Collation: sc.Collation, Hint: read.BucketHint(o, hint), AllowDiskUse: true}, err
+	return &query.Query{
+		DB: c.DB, Name: c.Name, Coll: c, Filter: f, Collation: sc.Collation,
+		Hint: read.BucketHint(o, hint), AllowDiskUse: true,
+	}, err
 }

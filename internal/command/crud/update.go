@@ -174,7 +174,9 @@ func (r *updateRun) report(reply *bsonx.Builder) {
 }
 
 // runUpdateSpec compiles and runs one update statement.
-func runUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *command.UpdateSpec, opts write.Options) (write.UpdateResult, error) {
+func runUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *command.UpdateSpec,
+	opts write.Options,
+) (write.UpdateResult, error) {
 	if rec := executed(r, spec.Position); rec != nil {
 		return updateRetried(rec)
 	}
@@ -202,11 +204,13 @@ func runUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, n
 }
 
 // errBecameSeries ends a statement on a collection that was replaced by a time series meanwhile.
-var errBecameSeries = mongoerr.New(mongoerr.ConflictingOperationInProgress, "the collection was replaced by a time series")
+var errBecameSeries = mongoerr.New(mongoerr.ConflictingOperationInProgress,
+	"the collection was replaced by a time series")
 
 // errOtherCollation ends a statement whose collection was replaced, after compilation, by a
 // collection with another default collation.
-var errOtherCollation = mongoerr.New(mongoerr.ConflictingOperationInProgress, "the collection was replaced by one with another collation")
+var errOtherCollation = mongoerr.New(mongoerr.ConflictingOperationInProgress,
+	"the collection was replaced by one with another collation")
 
 // isReplaced reports whether a statement must be compiled again because its collection was
 // replaced. Such a statement has changed nothing.
@@ -279,7 +283,9 @@ func runUpdateStatement(
 }
 
 // compileUpdate compiles the update spec into st, for the collection c, which may be nil.
-func compileUpdate(r *command.Request, sc read.Scope, c *table.Collection, spec *command.UpdateSpec, st *write.UpdateStatement) error {
+func compileUpdate(r *command.Request, sc read.Scope, c *table.Collection, spec *command.UpdateSpec,
+	st *write.UpdateStatement,
+) error {
 	if sc.Mistake != nil {
 		return sc.Mistake
 	}
@@ -307,7 +313,8 @@ func compileUpdate(r *command.Request, sc read.Scope, c *table.Collection, spec 
 	}
 	r.Memory.Scope = sc
 	u, err := update.Parse(spec.Mods, update.Options{
-		ArrayFilters: arrayFilters, Compiler: &r.Memory.Scope, Compare: sc.Compare(), Running: sc.Vars.Scripts().Running,
+		ArrayFilters: arrayFilters, Compiler: &r.Memory.Scope, Compare: sc.Compare(),
+		Running: sc.Vars.Scripts().Running,
 	})
 	if err != nil {
 		return err
@@ -326,7 +333,10 @@ func compileUpdate(r *command.Request, sc read.Scope, c *table.Collection, spec 
 		f = f.Normalize() // the normal form decides which array element counts as matched
 	}
 	*st = write.UpdateStatement{
-		Query:     write.Query{Filter: f, Sort: spec.Sort, Hint: spec.Hint, Collation: read.SpecOf(spec.Collation), One: !spec.Multi, Position: spec.Position},
+		Query: write.Query{
+			Filter: f, Sort: spec.Sort, Hint: spec.Hint, Collation: read.SpecOf(spec.Collation),
+			One: !spec.Multi, Position: spec.Position,
+		},
 		RawFilter: spec.Query, Update: u, Upsert: spec.Upsert, Env: updateEnv(r, sc.Vars),
 	}
 	if spec.Supplied {

@@ -76,7 +76,8 @@ func checkViewOptions(req *command.Request, q *query.Query) error {
 		case option.given && option.name == "tailable":
 			return mongoerr.New(mongoerr.InvalidPipelineOperator, "Tailable cursors are not supported in aggregation.")
 		case option.given:
-			return mongoerr.New(mongoerr.InvalidPipelineOperator, "Option %s not supported in aggregation.", option.name)
+			return mongoerr.New(mongoerr.InvalidPipelineOperator,
+				"Option %s not supported in aggregation.", option.name)
 		}
 	}
 	return nil
@@ -88,7 +89,8 @@ func countOnView(ctx context.Context, req *command.Request, name string) (int64,
 	if err != nil {
 		return 0, err
 	}
-	src, err := openStages(ctx, req, sc, name, read.OwnStages{List: read.AppendStage(stages, "$group", read.CountGroup)})
+	src, err := openStages(ctx, req, sc, name,
+		read.OwnStages{List: read.AppendStage(stages, "$group", read.CountGroup)})
 	if err != nil {
 		return 0, err
 	}
@@ -163,11 +165,13 @@ func distinctStages(req *command.Request, name string) (read.Scope, []bsonx.Valu
 	stages := read.AppendStage(nil, "$match", req.Doc("query"))
 	for i := range path {
 		prefix := strings.Join(path[:i+1], ".")
-		stages = read.AppendStage(stages, "$unwind", bsonx.NewDoc("path", "$"+prefix, "preserveNullAndEmptyArrays", true))
+		stages = read.AppendStage(stages, "$unwind",
+			bsonx.NewDoc("path", "$"+prefix, "preserveNullAndEmptyArrays", true))
 		if i < len(path)-1 {
 			stages = read.AppendStage(stages, "$match", bsonx.NewDoc(prefix, bsonx.NewDoc("$type", "object")))
 		}
 	}
-	stages = read.AppendStage(stages, "$group", bsonx.NewDoc("_id", bsonx.Null, "distinct", bsonx.NewDoc("$addToSet", "$"+key)))
+	stages = read.AppendStage(stages, "$group",
+		bsonx.NewDoc("_id", bsonx.Null, "distinct", bsonx.NewDoc("$addToSet", "$"+key)))
 	return sc, stages, nil
 }

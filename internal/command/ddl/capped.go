@@ -31,7 +31,8 @@ func CappedCommands() []command.Definition {
 			Fields:     []command.Field{{Name: "size", Type: command.SafeInt, Required: true, Check: checkCappedSize}},
 		},
 		{
-			Name: "cloneCollectionAsCapped", Loose: true, Help: "Copies a collection into a new capped one.", Run: runCloneAsCapped,
+			Name: "cloneCollectionAsCapped", Loose: true,
+			Help: "Copies a collection into a new capped one.", Run: runCloneAsCapped,
 			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
 			Fields: []command.Field{
 				{Name: "toCollection", Type: command.String, Required: true},
@@ -49,7 +50,8 @@ func checkCappedSize(name string, v bsonx.Value) error {
 
 func checkCappedMax(name string, v bsonx.Value) error {
 	if n := bsonx.SaturatingInt64(v); n > maxCappedDocuments {
-		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be < %d, actual value '%d'", name, maxCappedDocuments+1, n)
+		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be < %d, actual value '%d'",
+			name, maxCappedDocuments+1, n)
 	}
 	return nil
 }
@@ -185,7 +187,8 @@ func checkCappedSource(r *command.Request, c *table.Collection, name string) err
 	case c == nil:
 		return mongoerr.New(mongoerr.NamespaceNotFound, "source collection %s.%s does not exist", r.DB, name)
 	case c.Kind != catalog.KindCollection || c.Timeseries != nil:
-		return mongoerr.New(mongoerr.CommandNotSupportedOnView, "%s not supported for views: %s", r.Def.Name, c.Namespace())
+		return mongoerr.New(mongoerr.CommandNotSupportedOnView,
+			"%s not supported for views: %s", r.Def.Name, c.Namespace())
 	}
 	return nil
 }

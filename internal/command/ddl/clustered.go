@@ -60,7 +60,8 @@ func checkClusteredFields(spec bsonx.Doc) error {
 	case spec.Lookup("key").Type != bsonx.TypeDocument || spec.Lookup("unique").IsMissing():
 		return checkClusteredIndex(spec)
 	}
-	return command.ParseFields("create.clusteredIndex", spec, clusteredIndexFields, func(int, bsonx.Value) error { return nil })
+	return command.ParseFields("create.clusteredIndex", spec, clusteredIndexFields,
+		func(int, bsonx.Value) error { return nil })
 }
 
 func checkClusteredIndex(spec bsonx.Doc) error {
@@ -108,7 +109,8 @@ func checkBesideClustered(c *table.Collection, s *indexSpec) error {
 			completeSpec(s.raw))
 	case clustered != nil && !s.isID() && s.name == clustered.Lookup("name").Str():
 		return mongoerr.New(codeClusteredName, "Cannot create an index where the name matches the clusteredIndex but the key does not - "+
-			"indexSpec: %s, clusteredIndex: %s", bsonx.FormatShell(bsonx.Document(s.raw)), bsonx.FormatShell(bsonx.Document(clustered)))
+			"indexSpec: %s, clusteredIndex: %s", bsonx.FormatShell(bsonx.Document(s.raw)),
+			bsonx.FormatShell(bsonx.Document(clustered)))
 	}
 	return nil
 }

@@ -28,7 +28,11 @@ func CollModCommands() []command.Definition {
 			{Name: "pipeline", Type: command.Array},
 			{Name: "recordPreImages", Type: command.SafeBool},
 			{Name: "changeStreamPreAndPostImages", Type: command.Object, Fields: imagesFields},
-			{Name: "expireAfterSeconds", Type: command.OneOf(bsonx.TypeString, bsonx.TypeInt64, bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128)},
+			{
+				Name: "expireAfterSeconds",
+				Type: command.OneOf(bsonx.TypeString, bsonx.TypeInt64, bsonx.TypeInt32,
+					bsonx.TypeDouble, bsonx.TypeDecimal128),
+			},
 			{Name: "timeseries", Type: command.Object, Fields: seriesModFields},
 			{Name: mixedSchema, Type: command.SafeBool},
 			{Name: "cappedSize", Type: command.SafeInt, Check: checkCappedSize},
@@ -61,11 +65,15 @@ func runCollMod(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 
 // checkCollModFields checks options on their own, independent of the collection.
 func checkCollModFields(req *command.Request) error {
-	for _, option := range []command.Field{{Name: "index", Fields: collModIndexFields}, {Name: imagesOption, Fields: imagesFields}} {
+	for _, option := range []command.Field{
+		{Name: "index", Fields: collModIndexFields},
+		{Name: imagesOption, Fields: imagesFields},
+	} {
 		if !req.Has(option.Name) {
 			continue
 		}
-		err := command.ParseFields("collMod."+option.Name, req.Doc(option.Name), option.Fields, func(int, bsonx.Value) error { return nil })
+		err := command.ParseFields("collMod."+option.Name, req.Doc(option.Name), option.Fields,
+			func(int, bsonx.Value) error { return nil })
 		if err != nil {
 			return err
 		}
@@ -76,7 +84,9 @@ func checkCollModFields(req *command.Request) error {
 	return command.CheckValidationNames(req)
 }
 
-func modifyCollection(ctx context.Context, req *command.Request, name string, c *table.Collection, reply *bsonx.Builder) error {
+func modifyCollection(ctx context.Context, req *command.Request, name string,
+	c *table.Collection, reply *bsonx.Builder,
+) error {
 	if c == nil {
 		return mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s.%s", req.DB, name)
 	}
@@ -111,7 +121,8 @@ func modifyCollection(ctx context.Context, req *command.Request, name string, c 
 func checkCollMod(req *command.Request, c *table.Collection) error {
 	for _, option := range []string{"timeseries", mixedSchema} {
 		if req.Has(option) {
-			return mongoerr.New(mongoerr.InvalidOptions, "the option '%s' does not apply to the collection %s", option, c.Namespace())
+			return mongoerr.New(mongoerr.InvalidOptions,
+				"the option '%s' does not apply to the collection %s", option, c.Namespace())
 		}
 	}
 	if err := checkImages(req); err != nil {
@@ -122,7 +133,8 @@ func checkCollMod(req *command.Request, c *table.Collection) error {
 	}
 	if c.Kind != catalog.KindView {
 		if req.Has("viewOn") || req.Has("pipeline") {
-			return mongoerr.New(mongoerr.InvalidOptions, "'viewOn' and 'pipeline' are options of views: %s", c.Namespace())
+			return mongoerr.New(mongoerr.InvalidOptions,
+				"'viewOn' and 'pipeline' are options of views: %s", c.Namespace())
 		}
 		if err := checkModifyTTL(req, c.Options); err != nil {
 			return err

@@ -25,7 +25,9 @@ var collModIndexFields = []command.Field{
 }
 
 // modifyIndex adds the change of an index to m, and appends the changed options to reply.
-func modifyIndex(ctx context.Context, req *command.Request, c *table.Collection, m *schema.CollMod, reply *bsonx.Builder) error {
+func modifyIndex(ctx context.Context, req *command.Request, c *table.Collection,
+	m *schema.CollMod, reply *bsonx.Builder,
+) error {
 	spec := req.Doc("index")
 	if spec == nil {
 		return nil
@@ -88,7 +90,8 @@ func modifiedSpec(ix *catalog.Index, set map[string]bsonx.Value, reply *bsonx.Bu
 		if err := checkIndexTTL(v, ix.Key); err != nil {
 			return nil, err
 		}
-		appendChange(reply, "expireAfterSeconds", changed.Lookup("expireAfterSeconds"), bsonx.Int64(bsonx.SaturatingInt64(v)))
+		appendChange(reply, "expireAfterSeconds", changed.Lookup("expireAfterSeconds"),
+			bsonx.Int64(bsonx.SaturatingInt64(v)))
 		changed = changed.With("expireAfterSeconds", bsonx.Int32(int32(bsonx.SaturatingInt64(v))))
 	}
 	if v, ok := set["hidden"]; ok {
@@ -116,7 +119,9 @@ func flag(v bsonx.Value) bsonx.Value {
 
 // checkNoDuplicates returns an error if an index that becomes unique has duplicates. New duplicates
 // are already refused, because the index has prepareUnique.
-func checkNoDuplicates(ctx context.Context, req *command.Request, c *table.Collection, ix *catalog.Index, reply *bsonx.Builder) error {
+func checkNoDuplicates(ctx context.Context, req *command.Request, c *table.Collection,
+	ix *catalog.Index, reply *bsonx.Builder,
+) error {
 	duplicates, err := schema.Violations(ctx, req.Service.Store, c, ix.Name)
 	if err != nil {
 		return err
@@ -172,7 +177,8 @@ func indexToModify(c *table.Collection, set map[string]bsonx.Value) (*catalog.In
 			case wanted != "":
 				return nil, mongoerr.New(mongoerr.AmbiguousIndexKeyPattern,
 					"index keyPattern %s matches 2 indexes, must use index name. Conflicting indexes:%s, %s", bsonx.FormatShell(key),
-					bsonx.FormatShell(bsonx.Document(c.Collection.Index(wanted).Spec)), bsonx.FormatShell(bsonx.Document(ix.Spec)))
+					bsonx.FormatShell(bsonx.Document(c.Collection.Index(wanted).Spec)),
+					bsonx.FormatShell(bsonx.Document(ix.Spec)))
 			default:
 				wanted = ix.Name
 			}
@@ -186,7 +192,8 @@ func indexToModify(c *table.Collection, set map[string]bsonx.Value) (*catalog.In
 	}
 	ix := c.Collection.Index(wanted)
 	if ix == nil {
-		return nil, mongoerr.New(mongoerr.IndexNotFound, "cannot find index %s for ns %s", bsonx.FormatShell(bsonx.ValueOf(wanted)), c.Namespace())
+		return nil, mongoerr.New(mongoerr.IndexNotFound, "cannot find index %s for ns %s",
+			bsonx.FormatShell(bsonx.ValueOf(wanted)), c.Namespace())
 	}
 	return ix, nil
 }

@@ -233,7 +233,8 @@ func checkCreateFields(req *command.Request) error {
 		return err
 	}
 	if doc := req.Doc(imagesOption); doc != nil {
-		if err := command.ParseFields("create."+imagesOption, doc, imagesFields, func(int, bsonx.Value) error { return nil }); err != nil {
+		if err := command.ParseFields("create."+imagesOption, doc, imagesFields,
+			func(int, bsonx.Value) error { return nil }); err != nil {
 			return err
 		}
 	}
@@ -287,7 +288,10 @@ func checkCreate(req *command.Request) error {
 	if v := req.Get("autoIndexId"); !v.IsMissing() && !v.Truthy() && req.DB != "local" {
 		return mongoerr.New(mongoerr.InvalidOptions, "The 'autoIndexId' option is not allowed to be false")
 	}
-	for _, check := range []func(*command.Request) error{checkClustered, command.CheckValidation, checkCreateTTL, checkImages, checkEngineOptions} {
+	for _, check := range []func(*command.Request) error{
+		checkClustered, command.CheckValidation, checkCreateTTL,
+		checkImages, checkEngineOptions,
+	} {
 		if err := check(req); err != nil {
 			return err
 		}

@@ -110,7 +110,9 @@ func buildMissing(ctx context.Context, req *command.Request, name string, specs 
 
 // tryBuild builds indexes on c. If c is nil, it creates the collection with the indexes. If another
 // client has changed the collection meanwhile, it does nothing and returns an error.
-func tryBuild(ctx context.Context, req *command.Request, name string, c *table.Collection, specs []*indexSpec) (res createdIndexes, err error) {
+func tryBuild(ctx context.Context, req *command.Request, name string, c *table.Collection,
+	specs []*indexSpec,
+) (res createdIndexes, err error) {
 	created := c == nil
 	if created {
 		c = table.NotCreated(req.DB, name)
@@ -125,7 +127,8 @@ func tryBuild(ctx context.Context, req *command.Request, name string, c *table.C
 	switch {
 	case err != nil:
 	case created:
-		_, err = schema.CreateNew(req.Service.Store, &schema.NewCollection{DB: req.DB, Name: name, Kind: catalog.KindCollection, Indexes: missing})
+		_, err = schema.CreateNew(req.Service.Store,
+			&schema.NewCollection{DB: req.DB, Name: name, Kind: catalog.KindCollection, Indexes: missing})
 		res.before = 1
 	case len(missing) > 0:
 		err = schema.CreateIndexes(ctx, req.Service.Store, c, missing)
@@ -134,7 +137,9 @@ func tryBuild(ctx context.Context, req *command.Request, name string, c *table.C
 }
 
 // createMissing is buildMissing in a transaction, which can only create indexes on new collections.
-func createMissing(_ context.Context, req *command.Request, name string, specs []*indexSpec) (res createdIndexes, err error) {
+func createMissing(_ context.Context, req *command.Request, name string,
+	specs []*indexSpec,
+) (res createdIndexes, err error) {
 	existed, err := command.WriteTarget(req, req.DB, name)
 	if err != nil {
 		return res, err
@@ -171,7 +176,8 @@ func parseIndexSpecs(req *command.Request) ([]*indexSpec, error) {
 		}
 		s, err := parseIndexSpec(doc)
 		if req.Generic.APIStrict == command.BoolTrue && isText(doc.Lookup("key").Doc()) {
-			err = inSpecification(mongoerr.New(mongoerr.APIStrictError, "text indexes cannot be created with apiStrict: true"), doc)
+			err = inSpecification(mongoerr.New(mongoerr.APIStrictError,
+				"text indexes cannot be created with apiStrict: true"), doc)
 		}
 		if err != nil {
 			return nil, err
@@ -230,7 +236,8 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 		case err != nil:
 			return nil, err
 		case at >= existing:
-			return nil, schema.RefuseBuild(c, mongoerr.New(mongoerr.IndexAlreadyExists, "Identical index already exists: %s", s.name))
+			return nil, schema.RefuseBuild(c,
+				mongoerr.New(mongoerr.IndexAlreadyExists, "Identical index already exists: %s", s.name))
 		case at >= 0:
 			continue
 		}
@@ -244,7 +251,8 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 		known = append(known, stored)
 		missing = append(missing, stored)
 		if len(known) > limits.Indexes {
-			return nil, cannotCreate("add index fails, too many indexes for %s key:%s", c.Namespace(), bsonx.FormatShell(bsonx.Document(s.key)))
+			return nil, cannotCreate("add index fails, too many indexes for %s key:%s", c.Namespace(),
+				bsonx.FormatShell(bsonx.Document(s.key)))
 		}
 	}
 	return missing, nil
@@ -292,7 +300,8 @@ func findSpec(known []bsonx.Doc, spec bsonx.Doc) (int, error) {
 			return i, mongoerr.New(mongoerr.IndexOptionsConflict, "An equivalent index already exists with a different name and options. Requested index: %s, existing index: %s",
 				formatSpec(spec), formatSpec(old))
 		case sameIdentity:
-			return i, mongoerr.New(mongoerr.IndexOptionsConflict, "Index already exists with a different name: %s", old.Lookup("name").Str())
+			return i, mongoerr.New(mongoerr.IndexOptionsConflict,
+				"Index already exists with a different name: %s", old.Lookup("name").Str())
 		}
 	}
 	return -1, nil
@@ -321,7 +330,10 @@ var leadingOptions = []string{"v", "unique", "hidden", "prepareUnique"}
 // otherOptions differ, they conflict.
 var (
 	identityOptions = []string{"unique", "sparse", "partialFilterExpression", "collation", "wildcardProjection"}
-	otherOptions    = []string{"hidden", "expireAfterSeconds", "weights", "default_language", "language_override", "bits", "min", "max"}
+	otherOptions    = []string{
+		"hidden", "expireAfterSeconds", "weights", "default_language",
+		"language_override", "bits", "min", "max",
+	}
 )
 
 func sameOptions(a, b bsonx.Doc, names []string) bool {
@@ -335,7 +347,8 @@ func sameOptions(a, b bsonx.Doc, names []string) bool {
 		case name == "partialFilterExpression":
 			same = sameFilter(x, y)
 		case name == "wildcardProjection":
-			same = x.Type == y.Type && index.NewWildcardPaths(a.Lookup("key").Doc(), a).Equal(index.NewWildcardPaths(b.Lookup("key").Doc(), b))
+			same = x.Type == y.Type && index.NewWildcardPaths(a.Lookup("key").Doc(), a).
+				Equal(index.NewWildcardPaths(b.Lookup("key").Doc(), b))
 		}
 		if !same {
 			return false

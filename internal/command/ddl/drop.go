@@ -25,8 +25,9 @@ func DropCommands() []command.Definition {
 		},
 		{
 			Name: "dropDatabase", Help: "Removes a database with all its collections.",
-			Properties:   command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
-			CommandField: command.OneOf(bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128, bsonx.TypeInt64), Run: runDropDatabase,
+			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
+			CommandField: command.OneOf(bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128,
+				bsonx.TypeInt64), Run: runDropDatabase,
 		},
 		{
 			Name: "renameCollection", Help: "Gives a collection another name.", CommandField: command.String,
@@ -226,7 +227,8 @@ func renamed(which, ns string) (db, name string, err error) {
 		err = catalog.CheckWrite(db, name)
 	}
 	if err != nil {
-		return "", "", mongoerr.New(mongoerr.IllegalOperation, "error with %s namespace: %s", which, command.UserError(err).Message)
+		return "", "", mongoerr.New(mongoerr.IllegalOperation, "error with %s namespace: %s", which,
+			command.UserError(err).Message)
 	}
 	return db, name, nil
 }
@@ -235,7 +237,8 @@ func renamed(which, ns string) (db, name string, err error) {
 func checkRenamable(names ...string) error {
 	for _, name := range names {
 		if catalog.IsSystem(name) {
-			return mongoerr.New(mongoerr.IllegalOperation, "renaming %s collection or renaming to %s is not allowed", name, name)
+			return mongoerr.New(mongoerr.IllegalOperation,
+				"renaming %s collection or renaming to %s is not allowed", name, name)
 		}
 	}
 	return nil

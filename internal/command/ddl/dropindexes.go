@@ -35,7 +35,8 @@ func runDropIndexes(_ context.Context, req *command.Request, reply *bsonx.Builde
 // indexNameTypes are the types of dropIndexes' argument index. Like MongoDB's, the error message
 // does not mention arrays.
 var indexNameTypes = command.FieldType{
-	Types: []bsonx.Type{bsonx.TypeString, bsonx.TypeDocument, bsonx.TypeArray}, Variant: true, Told: "types '[string, object]'",
+	Types: []bsonx.Type{bsonx.TypeString, bsonx.TypeDocument, bsonx.TypeArray}, Variant: true,
+	Told: "types '[string, object]'",
 }
 
 // checkIndexNames returns an error if an array has an element that is not a string.
@@ -147,7 +148,8 @@ func indexByKey(c *table.Collection, key bsonx.Doc) (string, error) {
 	spec := func(i int) string { return bsonx.FormatShell(bsonx.Document(c.Collection.Index(found[i]).Spec)) }
 	switch len(found) {
 	case 0:
-		return "", mongoerr.New(mongoerr.IndexNotFound, "can't find index with key: %s", bsonx.FormatShell(bsonx.Document(key)))
+		return "", mongoerr.New(mongoerr.IndexNotFound, "can't find index with key: %s",
+			bsonx.FormatShell(bsonx.Document(key)))
 	case 1:
 		return found[0], nil
 	}

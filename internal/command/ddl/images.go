@@ -32,9 +32,11 @@ func checkImages(req *command.Request) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: %s", imagesOption)
 	case !enabled:
 	case catalog.IsInternalDatabase(req.DB):
-		return mongoerr.New(mongoerr.InvalidOptions, "%s option is not supported on the internal database %s", imagesOption, req.DB)
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"%s option is not supported on the internal database %s", imagesOption, req.DB)
 	case req.Has("timeseries"):
-		return mongoerr.New(mongoerr.InvalidOptions, "%s option is not supported on time-series collections", imagesOption)
+		return mongoerr.New(mongoerr.InvalidOptions,
+			"%s option is not supported on time-series collections", imagesOption)
 	}
 	return nil
 }

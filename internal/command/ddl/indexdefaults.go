@@ -26,9 +26,10 @@ func checkEngineOptions(req *command.Request) error {
 	if defaults == nil {
 		return nil
 	}
-	return command.ParseFields("create."+indexDefaults, defaults, indexDefaultsFields, func(_ int, v bsonx.Value) error {
-		return checkStorageEngine(v)
-	})
+	return command.ParseFields("create."+indexDefaults, defaults, indexDefaultsFields,
+		func(_ int, v bsonx.Value) error {
+			return checkStorageEngine(v)
+		})
 }
 
 // checkStorageEngine returns an error for options of an unknown storage engine.

@@ -16,12 +16,17 @@ import (
 // indexOptions maps the options of an index specification to the types that they accept.
 var indexOptions = map[string]command.FieldType{
 	"key": command.Object, "name": command.String, "v": command.SafeInt, "ns": command.Any,
-	"unique": command.SafeBool, "sparse": command.SafeBool, "background": command.SafeBool, "hidden": command.Bool, "prepareUnique": command.SafeBool,
-	"clustered": command.SafeBool, "expireAfterSeconds": command.Any, "partialFilterExpression": command.Object, "collation": command.Object,
+	"unique": command.SafeBool, "sparse": command.SafeBool, "background": command.SafeBool, "hidden": command.Bool,
+	"prepareUnique": command.SafeBool,
+	"clustered":     command.SafeBool, "expireAfterSeconds": command.Any,
+	"partialFilterExpression": command.Object, "collation": command.Object,
 	"storageEngine": command.Any, "weights": command.OneOf(bsonx.TypeDocument, bsonx.TypeString, bsonx.TypeArray),
-	"default_language": command.String, "language_override": command.String, "textIndexVersion": command.SafeInt, "2dsphereIndexVersion": command.SafeInt,
-	"bits": command.SafeInt, "min": command.SafeInt, "max": command.SafeInt, "coarsestIndexedLevel": command.SafeInt, "finestIndexedLevel": command.SafeInt,
-	"wildcardProjection": command.Any, "dropDups": command.SafeBool, "originalSpec": command.Object, "bucketSize": command.SafeInt,
+	"default_language": command.String, "language_override": command.String, "textIndexVersion": command.SafeInt,
+	"2dsphereIndexVersion": command.SafeInt,
+	"bits":                 command.SafeInt, "min": command.SafeInt, "max": command.SafeInt, "coarsestIndexedLevel": command.SafeInt,
+	"finestIndexedLevel": command.SafeInt,
+	"wildcardProjection": command.Any, "dropDups": command.SafeBool, "originalSpec": command.Object,
+	"bucketSize": command.SafeInt,
 }
 
 // IndexOptions returns the names of the options of an index specification, sorted.

@@ -72,7 +72,8 @@ func parseIndexSpec(doc bsonx.Doc) (*indexSpec, error) {
 
 // inSpecification adds the specification to an error.
 func inSpecification(err error, spec bsonx.Doc) error {
-	return command.PrefixError(err, "Error in specification %s :: caused by :: ", bsonx.FormatShell(bsonx.Document(spec)))
+	return command.PrefixError(err, "Error in specification %s :: caused by :: ",
+		bsonx.FormatShell(bsonx.Document(spec)))
 }
 
 // readFields checks each field of the specification, and the key pattern.
@@ -91,7 +92,10 @@ func (s *indexSpec) readFields() error {
 	if s.raw.Lookup("name").IsMissing() {
 		return mongoerr.New(mongoerr.FailedToParse, "The 'name' field is a required property of an index specification")
 	}
-	for _, check := range []func() error{s.checkKey, s.checkWildcardProjection, s.checkWeights, s.checkVersion, s.checkOriginal, s.checkUnique, s.checkKinds} {
+	for _, check := range []func() error{
+		s.checkKey, s.checkWildcardProjection, s.checkWeights, s.checkVersion,
+		s.checkOriginal, s.checkUnique, s.checkKinds,
+	} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -45,7 +45,8 @@ func (s *indexSpec) completeText() error {
 		return err
 	}
 	s.key = t.key()
-	s.text = bsonx.NewDoc("weights", t.sortedWeights(), "default_language", language, "language_override", override, "textIndexVersion", version)
+	s.text = bsonx.NewDoc("weights", t.sortedWeights(), "default_language", language, "language_override",
+		override, "textIndexVersion", version)
 	return nil
 }
 

@@ -48,17 +48,18 @@ func runListCollections(ctx context.Context, req *command.Request, reply *bsonx.
 	}
 	nameOnly := req.Bool("nameOnly")
 	entries := req.Service.Entries(req.DB)
-	return command.ReplyList(ctx, req, reply, "$cmd.listCollections", read.List{N: len(entries), At: func(i int) (bsonx.Doc, error) {
-		info := collectionInfo(entries[i], false)
-		ok, err := accept(info)
-		if err != nil || !ok {
-			return nil, err
-		}
-		if nameOnly {
-			info = collectionInfo(entries[i], true)
-		}
-		return info, nil
-	}})
+	return command.ReplyList(ctx, req, reply, "$cmd.listCollections",
+		read.List{N: len(entries), At: func(i int) (bsonx.Doc, error) {
+			info := collectionInfo(entries[i], false)
+			ok, err := accept(info)
+			if err != nil || !ok {
+				return nil, err
+			}
+			if nameOnly {
+				info = collectionInfo(entries[i], true)
+			}
+			return info, nil
+		}})
 }
 
 // listFilter returns a function that reports whether the command's filter matches a document.
@@ -92,7 +93,8 @@ func collectionInfo(e *table.Entry, nameOnly bool) bsonx.Doc {
 			b.Value("uuid", bsonx.Binary(4, e.UUID[:]))
 		}
 		b.End()
-		if spec := command.IDIndexOf(e.Options); spec != nil && kind == catalog.KindCollection && command.ClusteredOption(e.Options) == nil {
+		if spec := command.IDIndexOf(e.Options); spec != nil && kind == catalog.KindCollection &&
+			command.ClusteredOption(e.Options) == nil {
 			b.Doc("idIndex", spec)
 		}
 	}

@@ -51,12 +51,13 @@ func runListIndexes(ctx context.Context, req *command.Request, reply *bsonx.Buil
 	} else if spec := command.IDIndexOf(c.Options); spec != nil {
 		first = append(first, spec)
 	}
-	return command.ReplyList(ctx, req, reply, name, read.List{N: len(first) + len(c.Indexes), At: func(i int) (bsonx.Doc, error) {
-		if i < len(first) {
-			return first[i], nil
-		}
-		return listedIndex(c.Indexes[i-len(first)].Spec), nil
-	}})
+	return command.ReplyList(ctx, req, reply, name,
+		read.List{N: len(first) + len(c.Indexes), At: func(i int) (bsonx.Doc, error) {
+			if i < len(first) {
+				return first[i], nil
+			}
+			return listedIndex(c.Indexes[i-len(first)].Spec), nil
+		}})
 }
 
 // listedOptions are the fields of an index specification, in the order of listIndexes.

@@ -16,11 +16,14 @@ func SearchIndexCommands() []command.Definition {
 	named := []command.Field{{Name: "id", Type: command.String}, {Name: "name", Type: command.String}}
 	for _, def := range []command.Definition{
 		{
-			Name: "createSearchIndexes", Fields: []command.Field{{Name: "indexes", Type: command.Array, Required: true, Check: checkSearchIndexes}},
+			Name:       "createSearchIndexes",
+			Fields:     []command.Field{{Name: "indexes", Type: command.Array, Required: true, Check: checkSearchIndexes}},
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		{
-			Name: "updateSearchIndex", Fields: append(slices.Clone(named), command.Field{Name: "definition", Type: command.Object, Required: true}),
+			Name: "updateSearchIndex",
+			Fields: append(slices.Clone(named),
+				command.Field{Name: "definition", Type: command.Object, Required: true}),
 			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		{
@@ -54,4 +57,8 @@ func checkSearchIndexes(name string, v bsonx.Value) error {
 	return err
 }
 
-var searchIndexFields = []command.Field{{Name: "definition", Type: command.Object, Required: true}, {Name: "name", Type: command.String}, {Name: "type", Type: command.String}}
+var searchIndexFields = []command.Field{
+	{Name: "definition", Type: command.Object, Required: true},
+	{Name: "name", Type: command.String},
+	{Name: "type", Type: command.String},
+}

@@ -131,7 +131,8 @@ func (s *SeriesSpec) Stored() bsonx.Doc {
 
 // withSeries are the options of create that a time series supports.
 var withSeries = map[string]bool{
-	"timeseries": true, "expireAfterSeconds": true, "collation": true, "storageEngine": true, "indexOptionDefaults": true,
+	"timeseries": true, "expireAfterSeconds": true, "collation": true,
+	"storageEngine": true, "indexOptionDefaults": true,
 }
 
 // seriesOptions checks create's options for a time series and returns those to store.

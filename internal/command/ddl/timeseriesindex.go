@@ -24,7 +24,9 @@ func bucketIndex(o *timeseries.Options, spec bsonx.Doc) bsonx.Doc {
 			b.Doc(name, o.BucketKey(v.Doc()))
 		case "partialFilterExpression":
 			b.Doc(name, o.BucketFilter(v.Doc(), nil))
-		case "sparse", "expireAfterSeconds": // omitted: a bucket lacks bounds only if it lacks the field, and buckets expire by their own rule
+		// omitted: a bucket lacks bounds only if it lacks the field, and buckets expire by their
+		// own rule
+		case "sparse", "expireAfterSeconds":
 		default:
 			b.Value(name, v)
 		}
@@ -99,7 +101,8 @@ func checkSeriesKey(o *timeseries.Options, key bsonx.Doc, field bsonx.Elem) erro
 			"descending (numbers only): %s: %q", bsonx.FormatShell(bsonx.Document(key)), path, field.Value.Str())
 	case !o.IsMetaOrTime(path) && field.Value.Str() != "2dsphere":
 		return cannotCreate("BadValue: Invalid index spec for time-series collection: %s. Indexes on measurement fields must be ascending or "+
-			"descending (numbers only), or '2dsphere': %s: %q", bsonx.FormatShell(bsonx.Document(key)), path, field.Value.Str())
+			"descending (numbers only), or '2dsphere': %s: %q",
+			bsonx.FormatShell(bsonx.Document(key)), path, field.Value.Str())
 	}
 	return nil
 }
@@ -123,7 +126,8 @@ var seriesModFields = TimeseriesFields[2:]
 // modifySeries runs collMod on a time series.
 func modifySeries(ctx context.Context, req *command.Request, c, buckets *table.Collection, reply *bsonx.Builder) error {
 	for _, option := range []string{
-		"validator", "validationLevel", "validationAction", "viewOn", "pipeline", "recordPreImages", "changeStreamPreAndPostImages", "cappedSize", "cappedMax",
+		"validator", "validationLevel", "validationAction", "viewOn", "pipeline", "recordPreImages",
+		"changeStreamPreAndPostImages", "cappedSize", "cappedMax",
 	} {
 		if req.Has(option) {
 			return InvalidSeries("option not supported on a time-series collection: %s", option)
@@ -201,7 +205,8 @@ func modifiedSeries(req *command.Request, options bsonx.Doc) (bsonx.Doc, bool, e
 	if err := next.completeSpan(); err != nil {
 		return nil, false, err
 	}
-	if next.granularity != "" && current != "" && granularityStep(current, next.granularity) > 1 || next.span < now.Span ||
+	if next.granularity != "" && current != "" &&
+		granularityStep(current, next.granularity) > 1 || next.span < now.Span ||
 		next.granularity == "" && next.rounding < now.Rounding {
 		return nil, false, mongoerr.New(mongoerr.InvalidOptions,
 			"Invalid transition for timeseries.granularity. Can only transition from 'seconds' to 'minutes' or 'minutes' to 'hours'.")

@@ -66,7 +66,8 @@ type viewGraph struct {
 // visit checks the view on and the views that the pipeline stages names, recursively.
 func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
 	if depth > limits.ViewDepth {
-		return mongoerr.New(mongoerr.ViewDepthLimitExceeded, "View depth limit exceeded; maximum depth is %d", limits.ViewDepth)
+		return mongoerr.New(mongoerr.ViewDepthLimitExceeded,
+			"View depth limit exceeded; maximum depth is %d", limits.ViewDepth)
 	}
 	for _, name := range append(pipeline.Collections(stages), on) {
 		if name == g.name {
@@ -78,7 +79,8 @@ func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
 		}
 		c := entry.Attached
 		if !c.Collation.Same(g.collation) {
-			return mongoerr.New(mongoerr.OptionNotSupportedOnView, "View %s.%s has conflicting collation with view %s", g.db, g.name, c.Namespace())
+			return mongoerr.New(mongoerr.OptionNotSupportedOnView,
+				"View %s.%s has conflicting collation with view %s", g.db, g.name, c.Namespace())
 		}
 		g.seen[name] = true
 		if err := g.visit(c.Options.Lookup("viewOn").Str(), c.Options.Lookup("pipeline"), depth+1); err != nil {

@@ -17,7 +17,8 @@ func TestViewStops(t *testing.T) {
 	op.Begin(t.Context(), 1, time.Now())
 	defer op.Finish()
 	r := &command.Request{Service: &command.Service{}, DB: "db", Op: op}
-	stages := bsonx.NewArray(bsonx.NewDoc("$match", bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("b", 1)})))
+	stages := bsonx.NewArray(bsonx.NewDoc("$match",
+		bsonx.NewDoc("$or", []bsonx.Doc{bsonx.NewDoc("a", 1), bsonx.NewDoc("b", 1)})))
 	if err := checkViewPipeline(r, "v", stages); err != nil {
 		t.Fatal(err)
 	}
