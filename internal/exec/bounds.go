@@ -7,27 +7,32 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
-// Range is a range [Lo, Hi) of the encoded values of one field of an index. Encoded values delimit themselves and
-// begin with neither 0x00 nor 0xFF, so that the encoding of v followed by 0xFF lies behind everything that begins
-// with v: an inclusive end is Hi = enc(v) + 0xFF, an exclusive start is Lo = enc(v) + 0xFF.
+// Range is a range [Lo, Hi) of the encoded values of one index field. An encoded value delimits
+// itself and begins with neither 0x00 nor 0xFF. Therefore enc(v) + 0xFF sorts after every key that
+// begins with enc(v). An inclusive end is Hi = enc(v) + 0xFF. An exclusive start is Lo = enc(v) +
+// 0xFF.
 type Range struct{ Lo, Hi []byte }
 
-// isPoint reports whether the range is one value.
+// isPoint reports whether the range contains exactly one value.
 func (r *Range) isPoint() bool {
 	end := len(r.Hi) - 1
 	return end == len(r.Lo) && r.Hi[end] == 0xFF && bytes.Equal(r.Hi[:end], r.Lo)
 }
 
-// Bounds say which entries of an index a scan gives: all whose fields lie in the ranges. They are immutable.
+// Bounds select the index entries of a scan: an entry is in bounds if each of its fields lies in
+// one of the field's ranges. Bounds are immutable.
 type Bounds struct {
-	// Lower and Upper bound the whole scan, [Lower, Upper), without the index prefix; nil ones are open.
+	// Lower and Upper bound the whole scan, [Lower, Upper), without the index prefix. A nil bound
+	// is open.
 	Lower, Upper []byte
-	// Fields holds, for each field of the index, sorted and disjoint ranges in the order of the bytes; nil is all
-	// values. It is nil where Lower and Upper say everything.
+	// Fields holds the sorted, disjoint ranges of each index field, in byte order. A nil element
+	// allows every value of its field. Fields is nil if Lower and Upper alone describe the bounds.
 	Fields [][]Range
-	// Single says that the bounds are one value of each field: no record has two entries within them.
+	// Single reports that the bounds allow one value for each field. Then no record has two entries
+	// within the bounds.
 	Single bool
-	// Desc tells which fields are encoded descending; it has an element for each of Fields.
+	// Desc tells which fields are encoded in descending order. It has one element for each element
+	// of Fields.
 	Desc []bool
 }
 
@@ -39,16 +44,17 @@ const (
 	outOfBounds
 )
 
-// checker decides for one entry after the other whether it is in bounds and where to go if not, so that a scan skips
-// what lies between the ranges.
+// checker decides for each entry whether it is in bounds. If it is not, checker computes the key to
+// seek to, so that a scan skips the gaps between the ranges.
 type checker struct {
 	bounds *Bounds
 	seek   []byte
 }
 
-// forward checks the key of an entry. With seekTo, c.seek is the first key that can be in bounds.
+// forward checks the key of an entry in a forward scan. If it returns seekTo, c.seek is the first
+// key that can be in bounds.
 func (c *checker) forward(key []byte) (verdict, error) {
-	pos, last := 0, true // no greater value of the fields before this one is in bounds
+	pos, last := 0, true // no greater value of the earlier fields is in bounds
 	for i, ranges := range c.bounds.Fields {
 		n, err := keystring.Skip(key[pos:], c.bounds.Desc[i])
 		if err != nil {
@@ -79,8 +85,9 @@ func (c *checker) forward(key []byte) (verdict, error) {
 	return inBounds, nil
 }
 
-// appendStarts lets a seek that begins a new value of a field also begin at the first range of the fields behind it,
-// as far as that is one encoding: an exclusive start is only a bound, nothing can stand behind it.
+// appendStarts extends a seek key, which ends at a new value of a field, with the first range start
+// of each later field. It stops at a field without ranges, and after an exclusive start: nothing
+// can follow the trailing 0xFF.
 func (c *checker) appendStarts(field int) {
 	if c.seek[len(c.seek)-1] == 0xFF {
 		return
@@ -96,8 +103,9 @@ func (c *checker) appendStarts(field int) {
 	}
 }
 
-// AppendEnd appends a key that follows all keys with fields in the ranges: the value of each field
-// whose last range is a point, then the end of the last range of the next field.
+// AppendEnd appends a key that sorts after all keys whose fields lie in the ranges. The key
+// consists of the leading fields whose last range is a point, and the end of the next field's last
+// range.
 func AppendEnd(dst []byte, fields [][]Range) []byte {
 	for _, ranges := range fields {
 		if len(ranges) == 0 {
@@ -112,9 +120,10 @@ func AppendEnd(dst []byte, fields [][]Range) []byte {
 	return append(dst, 0xFF)
 }
 
-// backward checks the key of an entry. With seekTo, every key that can be in bounds is less than c.seek.
+// backward checks the key of an entry in a backward scan. If it returns seekTo, every key that can
+// be in bounds is less than c.seek.
 func (c *checker) backward(key []byte) (verdict, error) {
-	pos, last := 0, true // no lesser value of the fields before this one is in bounds
+	pos, last := 0, true // no lesser value of the earlier fields is in bounds
 	for i, ranges := range c.bounds.Fields {
 		n, err := keystring.Skip(key[pos:], c.bounds.Desc[i])
 		if err != nil {

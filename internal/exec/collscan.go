@@ -12,11 +12,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// CollScan reads a collection's records in the order of their keys, or backward, and passes those that match.
+// CollScan is a collection scan (COLLSCAN): it reads the records in key order, forward or backward,
+// and yields those that match the filter.
 //
-// A scan of a capped collection fails with CappedPositionLost where the record that it stopped at is gone after a Save: the
-// ones behind it may be gone too, and nobody would know. A tailable scan gives nil at the end, and goes on with what came
-// behind it after Save and with a new reader.
+// If the collection is capped and the record at the saved position has been deleted, the scan fails
+// with CappedPositionLost: later records may have been deleted too, and the scan would miss them
+// unnoticed. A tailable scan returns nil at the end of the collection. After Save and with a new
+// reader it continues with the records that were inserted since.
 type CollScan struct {
 	base
 	options  CollScanOptions
@@ -28,15 +30,16 @@ type CollScan struct {
 	tailable bool
 
 	it      storage.Iterator
-	pos     []byte // key of the last record looked at, while no iterator is open
+	pos     []byte // key of the last record read, while no iterator is open
 	started bool
-	resting bool // a tailable scan is at its end
+	resting bool // a tailable scan has reached its end
 	row     Row
-	touched byte // see touch
+	touched byte // see the function touch
 }
 
-// CollScanOptions are the parts of a collection scan. Lower and Upper are record keys that bound the scan, [Lower,
-// Upper); nil ones are the collection's ends. A nil Filter passes everything.
+// CollScanOptions configure a collection scan. Lower and Upper are record keys that bound the scan,
+// [Lower, Upper). A nil bound is the corresponding end of the collection. A nil Filter matches
+// every document.
 type CollScanOptions struct {
 	Coll         *table.Collection
 	Filter       table.Predicate
@@ -45,7 +48,7 @@ type CollScanOptions struct {
 	Tailable     bool
 }
 
-// NewCollScan returns a scan before its first record.
+// NewCollScan returns a scan that is positioned before its first record.
 func NewCollScan(env *Env, o CollScanOptions) *CollScan {
 	s := &CollScan{base: base{env: env}, options: o, filter: o.Filter, backward: o.Backward}
 	s.lower, s.upper = o.bounds()
@@ -67,7 +70,8 @@ func (o *CollScanOptions) bounds() (lower, upper []byte) {
 	return lower, upper
 }
 
-// Next implements Node. Its loop is the engine's fastest: per record one step, one move, one match.
+// Next implements Node. Its loop is the hottest of the package: for each record it does one step,
+// one move of the iterator, and one match.
 func (s *CollScan) Next(ctx context.Context) (*Row, error) {
 	if s.stats.IsEOF || s.resting {
 		return nil, nil
@@ -116,9 +120,11 @@ func (s *CollScan) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
-// touch loads the first cache lines of a document. What walks from field to field would wait for one after the other; here
-// they come at once, and as each of these instructions goes through memory in steps of a document, the processor fetches
-// those of the next documents ahead. What is returned is good for nothing but to be kept.
+// touch reads a byte from each of the first cache lines of a document, to load them into the cache
+// together. A filter that walks from field to field would wait for one line after the other. Each
+// of these loads also advances by one document per call, so the processor's prefetcher loads the
+// lines of the next documents. The result has no meaning: the caller stores it so that the compiler
+// keeps the loads.
 func touch(doc []byte) byte {
 	switch {
 	case len(doc) > 192:
@@ -150,7 +156,8 @@ func (s *CollScan) open() error {
 	return nil
 }
 
-// find puts the iterator at the record where a scan of a capped collection stopped.
+// find moves a new iterator to the record at which a scan of a capped collection stopped. It fails
+// with CappedPositionLost if that record has been deleted.
 func (s *CollScan) find() error {
 	if s.it.SeekGE(s.pos) && bytes.Equal(s.it.Key(), s.pos) {
 		s.started = true
@@ -171,7 +178,8 @@ func (s *CollScan) find() error {
 		"CollectionScan died due to %s. Last seen record id: RecordId(%d)", why, sequence)
 }
 
-// rest ends a tailable scan until it gets another reader: its position is the last record of this one.
+// rest suspends a tailable scan at the end of its reader's data. The position becomes the reader's
+// last record; the scan continues after Save, with another reader.
 func (s *CollScan) rest() (*Row, error) {
 	if s.it.Last() {
 		s.pos = append(s.pos[:0], s.it.Key()...)
@@ -184,7 +192,7 @@ func (s *CollScan) rest() (*Row, error) {
 	return nil, nil
 }
 
-// move goes to the next record: a plain move, or a seek where the iterator was just opened.
+// move goes to the next record. It seeks if the iterator was just opened.
 func (s *CollScan) move() bool {
 	if s.started {
 		if s.backward {
@@ -224,7 +232,7 @@ func (s *CollScan) Close() { s.closeIter() }
 
 func (s *CollScan) closeIter() {
 	if s.it != nil {
-		// The iterator's error, if any, was reported by Next.
+		// Next has already reported the iterator's error.
 		_ = s.it.Close()
 		s.it = nil
 	}

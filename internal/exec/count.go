@@ -5,20 +5,22 @@ import (
 	"sync/atomic"
 )
 
-// Count reads all of its input and counts it, after a skip and up to a limit. It yields no rows.
+// Count reads all rows of its input and counts them, after a skip and up to a limit. It yields no
+// rows: the result is Stats.Counted.
 type Count struct {
 	base
 	skip  int64
 	limit int64
-	procs *Processors // nil for a count by one goroutine
+	procs *Processors // nil if one goroutine counts
 }
 
-// NewCount returns a count; a limit of 0 is none.
+// NewCount returns a count. A limit of 0 means no limit.
 func NewCount(env *Env, in Node, skip, limit int64) *Count {
 	return &Count{base: base{env: env, inputs: []Node{in}}, skip: skip, limit: limit}
 }
 
-// Share lets the count scan a collection by several goroutines. Its counters are the same but for the works.
+// Share allows the count to scan a collection with several goroutines. All counters except Works
+// stay the same.
 func (n *Count) Share(procs *Processors) { n.procs = procs }
 
 // Next implements Node.
@@ -31,7 +33,8 @@ func (n *Count) Next(ctx context.Context) (*Row, error) {
 		if p.Workers() < 2 || interrupted(ctx) != nil {
 			return nil, err
 		}
-		// Which of several errors comes first was chance: the scan below finds the one that always does.
+		// Several workers may have failed, and the first error among them is random. The sequential
+		// scan below always reports the same error.
 	}
 	for n.limit == 0 || n.stats.Counted < uint64(n.limit) {
 		row, err := n.inputs[0].Next(ctx)
@@ -50,7 +53,8 @@ func (n *Count) Next(ctx context.Context) (*Row, error) {
 	return n.end()
 }
 
-// parallelScan returns the scan that can count in parallel, nil where the order matters or there is none.
+// parallelScan returns a parallel scan of the input. It returns nil if the count has a skip or a
+// limit, which need the order, or if the input cannot be scanned in parallel.
 func (n *Count) parallelScan() *parallelScan {
 	scan, ok := n.inputs[0].(*CollScan)
 	if !ok || n.procs == nil || n.skip > 0 || n.limit > 0 {
@@ -81,14 +85,15 @@ func (n *Count) countParallel(ctx context.Context, p *parallelScan) error {
 	return err
 }
 
-// FastCount counts a collection's records by the counter that the store keeps.
+// FastCount counts a collection's records without reading them: the store maintains the number.
 type FastCount struct {
 	base
 	records     func() (int64, error)
 	skip, limit int64
 }
 
-// NewFastCount returns a count of all records, after a skip and up to a limit.
+// NewFastCount returns a count of all records, after a skip and up to a limit. A limit of 0 means
+// no limit.
 func NewFastCount(env *Env, records func() (int64, error), skip, limit int64) *FastCount {
 	return &FastCount{base{env: env}, records, skip, limit}
 }

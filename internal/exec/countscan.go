@@ -6,14 +6,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// CountScan walks a single range of an index for COUNT: its rows carry nothing.
+// CountScan scans a single range of an index for the COUNT stage. Its rows have no content.
 type CountScan struct {
 	entryScan
 	dedup bool
 }
 
-// NewCountScan returns a count scan over bounds without Fields; ix is nil for the _id index. dedup
-// counts each record once; it is needed where the index is multikey.
+// NewCountScan returns a count scan over bounds that have no Fields. A nil ix means the _id index.
+// dedup makes it count each record once, which a multikey index needs.
 func NewCountScan(env *Env, coll *table.Collection, ix *table.Index, b *Bounds, dedup bool) *CountScan {
 	n := &CountScan{dedup: dedup && ix != nil}
 	n.env = env
@@ -32,7 +32,7 @@ func (n *CountScan) Next(ctx context.Context) (*Row, error) {
 			return nil, err
 		}
 		if key == nil {
-			// MongoDB counts the look behind the end as a key.
+			// MongoDB counts reading past the end as one examined key.
 			n.stats.KeysExamined++
 			return n.end()
 		}

@@ -11,23 +11,23 @@ import (
 // prefixLen is the length of the prefixes of records and index entries; see package table.
 const prefixLen = 5
 
-// entryCursor moves over the entries of an index that are in bounds. The _id index is the record space itself: its
-// entries are the records.
+// entryCursor iterates over the entries of an index that are in bounds. The entries of the _id
+// index of a collection are its records, in the record key space.
 type entryCursor struct {
 	env      *Env
 	stats    *Stats
 	lower    []byte
 	upper    []byte
 	backward bool
-	check    *checker // nil where lower and upper say everything
+	check    *checker // nil if lower and upper alone describe the bounds
 
 	it      storage.Iterator
 	started bool
-	pos     []byte // last entry looked at, while no iterator is open
-	seekKey []byte // where to go next instead of to the neighbour; empty for the neighbour
+	pos     []byte // last entry read, while no iterator is open
+	seekKey []byte // target of the next move, if not empty; otherwise the neighbour is the target
 }
 
-// newEntryCursor returns a cursor over an index, or over the _id index where ix is nil.
+// newEntryCursor returns a cursor over the index ix. A nil ix means the _id index.
 func newEntryCursor(env *Env, coll *table.Collection, ix *table.Index, b *Bounds, backward bool) entryCursor {
 	prefix := coll.RecordPrefix()
 	if ix != nil {
@@ -46,8 +46,8 @@ func newEntryCursor(env *Env, coll *table.Collection, ix *table.Index, b *Bounds
 	return c
 }
 
-// next moves to the next entry in bounds and returns its whole key, or nil at the end. Each entry that is looked at
-// is a work, also those that only lead to a seek.
+// next moves to the next entry in bounds and returns its whole key, or nil at the end. Each entry
+// that it reads counts as one work, including entries that only cause a seek.
 func (c *entryCursor) next(ctx context.Context) ([]byte, error) {
 	if c.it == nil {
 		it, err := c.env.Reader.NewIter(c.lower, c.upper)
@@ -91,8 +91,8 @@ func (c *entryCursor) verdict(key []byte) (verdict, error) {
 	return c.check.forward(key)
 }
 
-// seek makes the following move one to the first entry at or after key; backward, to the last one before key. The key
-// has no index prefix.
+// seek sets the target of the next move: the first entry at or after key in a forward scan, the
+// last entry before key in a backward scan. The key has no index prefix.
 func (c *entryCursor) seek(key []byte) {
 	c.seekKey = append(append(c.seekKey[:0], c.lower[:prefixLen]...), key...)
 }
@@ -131,7 +131,7 @@ func (c *entryCursor) seekAt(key []byte) bool {
 	return c.it.SeekGE(key)
 }
 
-// save keeps the position and lets go of the iterator. atEnd is true after next has returned nil.
+// save keeps the position and closes the iterator. atEnd says that next has returned nil.
 func (c *entryCursor) save(atEnd bool) {
 	if c.it == nil {
 		return
@@ -144,7 +144,7 @@ func (c *entryCursor) save(atEnd bool) {
 
 func (c *entryCursor) close() {
 	if c.it != nil {
-		// The iterator's error, if any, was reported by next.
+		// next has already reported the iterator's error.
 		_ = c.it.Close()
 		c.it = nil
 	}

@@ -7,31 +7,31 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// DistinctScan yields one entry for each value of an index's leading fields and skips the others
-// with a seek.
+// DistinctScan yields one entry for each distinct value of an index's leading fields. It seeks past
+// the other entries with the same value.
 type DistinctScan struct {
 	entryScan
 	fields int
-	filter *entryFilter // nil passes everything
+	filter *entryFilter // nil matches every entry
 	skip   []byte
 }
 
-// DistinctScanOptions are the parts of a distinct scan.
+// DistinctScanOptions configure a distinct scan.
 type DistinctScanOptions struct {
 	Coll     *table.Collection
 	Index    *table.Index // not nil
 	Bounds   *Bounds
 	Backward bool
-	// Filter is applied to a document made of the fields of an entry; nil passes everything. The
-	// scan tries the entries of a value until one passes.
+	// Filter is evaluated on a document built from the fields of an entry; nil matches every entry.
+	// For each value, the scan yields the first entry that matches.
 	Filter table.Predicate
-	// FilterPaths lists the fields of the index that Filter needs.
+	// FilterPaths lists the index fields that Filter reads.
 	FilterPaths []string
-	// Fields is how many leading fields make up the value.
+	// Fields is the number of leading index fields that make up the value.
 	Fields int
 }
 
-// NewDistinctScan returns a scan before its first entry.
+// NewDistinctScan returns a scan that is positioned before its first entry.
 func NewDistinctScan(env *Env, o DistinctScanOptions) *DistinctScan {
 	n := &DistinctScan{fields: o.Fields}
 	n.env = env
@@ -66,7 +66,7 @@ func (n *DistinctScan) Next(ctx context.Context) (*Row, error) {
 	return n.emit(&n.row)
 }
 
-// advance moves to the next entry that passes the filter. It returns false at the end.
+// advance moves to the next entry that matches the filter. It returns false at the end.
 func (n *DistinctScan) advance(ctx context.Context) (bool, error) {
 	for {
 		key, err := n.cursor.next(ctx)
@@ -83,7 +83,7 @@ func (n *DistinctScan) advance(ctx context.Context) (bool, error) {
 	}
 }
 
-// skipValue lets the cursor's next move leave the entries with the value at hand.
+// skipValue makes the cursor's next move seek past all entries with the current value.
 func (n *DistinctScan) skipValue() error {
 	end := 0
 	for _, f := range n.index.Pattern[:n.fields] {
@@ -101,8 +101,9 @@ func (n *DistinctScan) skipValue() error {
 	return nil
 }
 
-// Fields returns how many leading fields make up the value.
+// Fields returns the number of leading index fields that make up the value.
 func (n *DistinctScan) Fields() int { return n.fields }
 
-// Stay makes the following row the next entry, even if it has the value of the one given last.
+// Stay cancels the seek to the next value: the next row is the next entry, even if it has the same
+// value as the last row.
 func (n *DistinctScan) Stay() { n.cursor.seekKey = n.cursor.seekKey[:0] }

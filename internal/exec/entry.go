@@ -11,14 +11,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// EntryFields decodes the fields of index entries. It is reused from row to row.
+// EntryFields decodes the fields of index entries. Its buffers are reused from row to row.
 type EntryFields struct {
 	values []bsonx.Value
 	buf    []byte
 }
 
-// Decode returns the values of the row's index, in the order of its fields. Of strings in an index
-// with a collation they are the keys. They are good until the next call.
+// Decode returns the values of the row's index entry, in the order of the index fields. In an index
+// with a collation, a string is replaced by its collation key. For a row of the _id index it
+// returns the _id. The values are valid until the next call.
 func (e *EntryFields) Decode(row *Row) ([]bsonx.Value, error) {
 	e.values = e.values[:0]
 	if row.Index == nil {
@@ -45,7 +46,8 @@ func (e *EntryFields) Decode(row *Row) ([]bsonx.Value, error) {
 	return e.values, nil
 }
 
-// Document appends to dst the document of the row's index key, each value under its path.
+// Document appends to dst the row's index key as a document, with the field paths as its field
+// names.
 func (e *EntryFields) Document(dst []byte, row *Row) (bsonx.Doc, error) {
 	values, err := e.Decode(row)
 	if err != nil {
@@ -69,7 +71,7 @@ func patternOf(ix *table.Index) index.Pattern {
 	return ix.Pattern
 }
 
-// entryFilter asks a predicate on a document made of an entry's fields.
+// entryFilter evaluates a predicate on a document built from the fields of an index entry.
 type entryFilter struct {
 	pred   table.Predicate
 	paths  []string
@@ -93,14 +95,16 @@ func (f *entryFilter) match(row *Row) (bool, error) {
 	return f.pred.Match(f.layout.document(&f.buf, values))
 }
 
-// layout says how to build a document from an entry's fields: nested as their paths are.
+// layout describes how to build a document from the fields of an entry. Dotted paths become nested
+// documents.
 type layout struct {
 	index *table.Index
-	order []int // positions of the fields, so that those with a common prefix follow each other
+	order []int // positions of the fields, sorted so that fields with a common prefix are adjacent
 	paths [][]string
 }
 
-// newLayout lays out the fields of an index that are among paths; nil paths are all.
+// newLayout returns the layout of those fields of an index that are in paths. nil paths select all
+// fields.
 func newLayout(ix *table.Index, paths []string) layout {
 	l := layout{index: ix, order: []int{}}
 	pattern := patternOf(ix)
@@ -119,7 +123,8 @@ func newLayout(ix *table.Index, paths []string) layout {
 	return l
 }
 
-// dropBelow leaves out fields within others that are there as a whole.
+// dropBelow removes each field whose path lies within another selected field: the outer field
+// contains its value.
 func (l *layout) dropBelow() {
 	out := l.order[:0]
 	for _, f := range l.order {
@@ -134,7 +139,7 @@ func (l *layout) dropBelow() {
 	l.order = out
 }
 
-// document builds the document in b's memory.
+// document builds the document in b's memory, from the values that EntryFields.Decode returned.
 func (l *layout) document(b *bsonx.Builder, values []bsonx.Value) bsonx.Doc {
 	b.Reset(b.Bytes()[:0])
 	b.StartDoc()

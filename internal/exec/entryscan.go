@@ -2,19 +2,18 @@ package exec
 
 import "github.com/sheafdb/sheaf/internal/table"
 
-// entryScan is what the scans of an index embed: the entries that they are at, the records that
-// they have given, and their row.
+// entryScan is the part that all index scans have in common. It is meant to be embedded.
 type entryScan struct {
 	base
 	coll   *table.Collection
-	index  *table.Index // nil for the _id index
+	index  *table.Index // nil means the _id index
 	cursor entryCursor
 	seen   seen
 	record []byte
 	row    Row
 }
 
-// open puts the scan before the first entry in bounds.
+// open positions the scan before the first entry in bounds.
 func (n *entryScan) open(coll *table.Collection, ix *table.Index, b *Bounds, backward bool) {
 	n.coll, n.index = coll, ix
 	n.cursor = newEntryCursor(n.env, coll, ix, b, backward)
@@ -22,7 +21,8 @@ func (n *entryScan) open(coll *table.Collection, ix *table.Index, b *Bounds, bac
 	n.seen.single = b.Single
 }
 
-// readRecordKey reads which record the entry with that key belongs to.
+// readRecordKey sets n.record to the key of the record that an index entry belongs to. key is the
+// entry's whole key.
 func (n *entryScan) readRecordKey(key []byte) (err error) {
 	n.record, err = n.coll.RecordKeyOfEntry(n.record[:0], n.index, key)
 	return err

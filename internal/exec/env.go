@@ -12,34 +12,39 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// ErrPaused is returned by Next when the works budget of the Env is used up. It never leaves package plan.
+// ErrPaused is returned by Next when the works budget of the Env is used up. Package plan handles
+// it; it is never returned to clients.
 var ErrPaused = errors.New("exec: works budget used up")
 
-// interruptInterval is how many works pass between two looks at the context.
+// interruptInterval is the number of works between two checks of the context.
 const interruptInterval = 256
 
-// Env is what the nodes of one tree share.
+// Env holds the state that the nodes of one tree share. Only one goroutine may use it.
 type Env struct {
-	// Reader is what the nodes read from. It changes only while the tree is saved.
+	// Reader is the source of all reads. It changes only while the tree is saved.
 	Reader storage.Reader
-	// TempDir is where blocking nodes spill; the system's default where empty.
+	// TempDir is the directory of the files that blocking nodes spill to. If it is empty, they use
+	// the system's default.
 	TempDir string
-	// SortMemory is the budget of one blocking node in bytes.
+	// SortMemory is the memory limit of one blocking node, in bytes.
 	SortMemory int
-	// Memory is what all requests of the server hold together; nil where nobody counts.
+	// Memory is the memory budget of the whole server, which all requests share. If it is nil,
+	// memory is not accounted.
 	Memory *memory.Budget
-	// Whole is the query's whole filter, which records must match that are looked at again because the
-	// tree was saved meanwhile; nil passes everything.
+	// Whole is the complete filter of the query; nil matches everything. A row that was read before
+	// the tree was saved is matched against it again afterwards, because the record may have
+	// changed.
 	Whole table.Predicate
-	// AllowDiskUse lets blocking nodes spill.
+	// AllowDiskUse allows blocking nodes to spill to disk.
 	AllowDiskUse bool
 
 	works uint64
-	stop  uint64 // works at which step must look closer: the earlier of the budget's end and the next interrupt check
+	stop  uint64 // works at which step calls check: the end of the budget or the next look at the context
 	limit uint64
 }
 
-// NewEnv returns an Env without a works budget and with MongoDB's sort memory.
+// NewEnv returns an Env with an unlimited works budget and with MongoDB's default memory limit of a
+// blocking node.
 func NewEnv(r storage.Reader) *Env {
 	return &Env{Reader: r, SortMemory: limits.OperatorBytes, limit: math.MaxUint64, stop: interruptInterval}
 }
@@ -51,21 +56,22 @@ func (e *Env) matchesWhole(doc bsonx.Doc) (bool, error) {
 	return e.Whole.Match(doc)
 }
 
-// Works returns how many works the tree has done.
+// Works returns the number of works that the tree has done.
 func (e *Env) Works() uint64 { return e.works }
 
-// SetLimit lets the tree work until Works reaches limit; then Next returns ErrPaused.
+// SetLimit sets the works budget: Next returns ErrPaused when Works has reached limit.
 func (e *Env) SetLimit(limit uint64) {
 	e.limit = limit
 	e.stop = min(limit, e.works+interruptInterval)
 }
 
-// Unlimited takes the works budget away.
+// Unlimited removes the works budget.
 func (e *Env) Unlimited() { e.SetLimit(math.MaxUint64) }
 
 func (e *Env) isUnlimited() bool { return e.limit == math.MaxUint64 }
 
-// step counts one work. It is called before the work is done, so that a node that returns its error has not moved.
+// step counts one work. Nodes call it before they do the work, so a node that returns step's error
+// has not moved and can be called again.
 func (e *Env) step(ctx context.Context) error {
 	if e.works >= e.stop {
 		if err := e.check(ctx); err != nil {
@@ -84,7 +90,8 @@ func (e *Env) check(ctx context.Context) error {
 	return interrupted(ctx)
 }
 
-// interrupted returns the cause for which an operation was ended: killOp, maxTimeMS, a closed connection.
+// interrupted returns nil while the operation may continue. Afterwards it returns the reason why
+// the operation was ended: killOp, maxTimeMS or a closed connection.
 func interrupted(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil

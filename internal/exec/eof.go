@@ -2,7 +2,7 @@ package exec
 
 import "context"
 
-// EOF is the plan of a query that can have no result.
+// EOF is a node without rows, for queries that cannot match anything.
 type EOF struct {
 	base
 	isScan bool
@@ -11,7 +11,8 @@ type EOF struct {
 // NewEOF returns a node without rows.
 func NewEOF(env *Env) *EOF { return &EOF{base: base{env: env}} }
 
-// NewEmptyScan returns a node for a scan of no keys, which does not know that it has no rows before it is asked for one.
+// NewEmptyScan returns a node for a scan of an empty range of keys. As with other scans, IsEOF is
+// false until Next has been called.
 func NewEmptyScan(env *Env) *EOF { return &EOF{base: base{env: env}, isScan: true} }
 
 // Next implements Node.

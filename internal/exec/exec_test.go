@@ -20,13 +20,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// rows is a node that gives documents from memory.
+// rows is a node that yields documents from memory.
 type rows struct {
 	base
 	docs []bsonx.Doc
 	next int
 	row  Row
-	// prefix begins the record keys.
+	// prefix is the common prefix of the record keys.
 	prefix string
 }
 
@@ -48,7 +48,7 @@ func (n *rows) Next(ctx context.Context) (*Row, error) {
 
 func (n *rows) key(i int) string { return fmt.Sprintf("%s%06d", n.prefix, i) }
 
-// memoryReader has records by their keys.
+// memoryReader is a reader of the records in a map, by record key.
 type memoryReader map[string]bsonx.Doc
 
 func (r memoryReader) Get(key []byte) ([]byte, io.Closer, error) {
@@ -72,7 +72,7 @@ func numbers(n int) []bsonx.Doc {
 
 var byN = index.Pattern{{Path: "n"}}
 
-// drain pulls all rows of a node, going on after pauses.
+// drain pulls all rows of a node. It continues after pauses.
 func drain(t *testing.T, env *Env, n Node) []bsonx.Doc {
 	t.Helper()
 	var out []bsonx.Doc
@@ -140,8 +140,8 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestSortHoldsLargeRows sorts documents by a field of 2 MiB. The memory for a copy and for the sort
-// key is held before they are made.
+// TestSortHoldsLargeRows sorts documents by a field of 2 MiB. The sort must reserve the memory for
+// the copy and for the sort key before it allocates them.
 func TestSortHoldsLargeRows(t *testing.T) {
 	t.Parallel()
 	const size = 2 << 20
@@ -188,7 +188,8 @@ func TestSortMemoryLimit(t *testing.T) {
 	}
 }
 
-// A tree that is paused after every few works gives the rows that it gives in one go.
+// TestPause checks that a tree that is paused every few works yields the same rows as a tree that
+// is never paused.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	docs := numbers(100)
@@ -225,7 +226,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// Rows that a merge holds back survive Save: their owners let go of them.
+// TestMergeSave checks that the rows that a merge has already pulled from its inputs survive Save,
+// although the inputs release the rows' memory.
 func TestMergeSave(t *testing.T) {
 	t.Parallel()
 	docs := numbers(40)

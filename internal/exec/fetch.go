@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Fetch reads the record of each row that has none yet, and passes those that match.
+// Fetch reads the document of each row that does not have one, and yields the rows that match the
+// filter.
 type Fetch struct {
 	base
 	filter  table.Predicate
@@ -17,7 +18,7 @@ type Fetch struct {
 	row     Row
 }
 
-// NewFetch returns a fetch from a collection; a nil filter passes everything.
+// NewFetch returns a fetch from a collection. A nil filter matches everything.
 func NewFetch(env *Env, coll *table.Collection, in Node, filter table.Predicate) *Fetch {
 	return &Fetch{base: base{env: env, inputs: []Node{in}}, filter: filter, records: recordReader{env: env, coll: coll}}
 }
@@ -43,8 +44,8 @@ func (f *Fetch) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
-// load makes row, with its document, the fetch's row and reports whether it matches. A record that is gone
-// counts as not matching.
+// load copies row to f.row, reads its document if necessary, and reports whether it matches. A
+// record that no longer exists does not match.
 func (f *Fetch) load(ctx context.Context, row *Row) (bool, error) {
 	f.row = *row
 	if row.Doc != nil && row.Index != nil {

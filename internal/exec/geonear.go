@@ -16,23 +16,26 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Locator appends to dst a document that tells how far it is and which of its values is there.
+// Locator appends to dst a copy of the document with the distance, and perhaps with the geometry at
+// that distance. $geoNear adds them as distanceField and includeLocs.
 type Locator func(dst []byte, doc bsonx.Doc, distance float64, place bsonx.Value) ([]byte, error)
 
-// GeoNear yields records by their distance from a point. It walks through the cells of an index from the nearest on: a queue
-// holds cells that were not looked into, entries whose records were not read, and records, each by the least distance that it
-// can have. What comes out of the queue first is looked into, or is the next row. So only what is about as near as the rows
-// that were asked for is read, and nothing is sorted as a whole.
+// GeoNear yields records in the order of their distance from a point, without sorting the whole
+// result. It searches the cells of a geo index, beginning with the nearest. A priority queue holds
+// three kinds of items: cells that were not searched, records that were not read, and rows. Each
+// item is ordered by its distance, or by a lower bound of the distance. GeoNear takes the first
+// item of the queue: a cell or a record is expanded, a row is the next result. So it reads little
+// more than the records that are at least as near as the last row that was requested.
 type GeoNear struct {
 	base
 	opts    GeoNearOptions
 	cursor  entryCursor
 	bounds  *Bounds
 	queue   nearQueue
-	order   int       // of what is put into the queue next
-	bytes   int       // in the queue
-	scan    *cellScan // nil between two scans
-	room    cellScan  // where scan is
+	order   int       // sequence number of the next item put into the queue
+	bytes   int       // size of the items in the queue
+	scan    *cellScan // the current scan; nil between two scans
+	room    cellScan  // storage for scan
 	start   []byte
 	places  *index.Places
 	values  []bsonx.Value
@@ -41,48 +44,53 @@ type GeoNear struct {
 	row     Row
 	out     []byte
 	decoded []byte
-	running interrupt.Running // of geometries
+	running interrupt.Running // ends the work on large geometries when the operation ends
 }
 
-// GeoNearOptions are the parts of a search by distance.
+// GeoNearOptions configure a search by distance.
 type GeoNearOptions struct {
 	Coll  *table.Collection
 	Index *table.Index
-	// Field is the field of the index that holds cells; Fields and Desc are the bounds of all fields, as in Bounds.
+	// Field is the position of the geo field in the index. Fields and Desc are the bounds of all
+	// index fields, as in Bounds. GeoNear replaces the ranges of the geo field by the cell that it
+	// scans.
 	Field  int
 	Fields [][]Range
 	Desc   []bool
-	// Space are the cells, seen from the point; Encode makes a range of what the index holds.
+	// Space divides the space into cells and computes their distances from the point. Encode turns
+	// an interval of cells into a range of index values.
 	Space  geo.Space
 	Encode func(geo.Interval) Range
 	Near   *filter.GeoNear
 	Filter table.Predicate
-	// Dedup is needed where the index is multikey.
+	// Dedup makes the search yield each record once, which a multikey index needs.
 	Dedup bool
-	// Refused is why there can be no search: the point is outside of what the index holds.
+	// Refused, if not nil, is the error that the first Next returns: the point lies outside of the
+	// area of the index.
 	Refused error
-	// Located shapes the documents; nil leaves them as they are.
+	// Located shapes the documents; nil leaves them unchanged.
 	Located Locator
 }
 
-// chunk is how many entries of a cell are looked at before it is divided.
+// chunk is the number of entries of a cell that are read before the cell is divided.
 const chunk = 16
 
-// cellScan is a scan of the entries in a cell that has not come to its end.
+// cellScan is an unfinished scan of the entries of one cell.
 type cellScan struct {
 	cell    geo.Cell
-	divides bool // too many entries make the cell's children take its place
+	divides bool // the cell is replaced by its children if it has too many entries
 	found   []nearEntry
 	buf     []byte
 }
 
-// nearEntry is an entry that was found; its record's key ends in the buffer where it says.
+// nearEntry is an entry that a cellScan has found. The key of its record ends at offset end of
+// cellScan.buf, and begins where the record key of the entry before it ends.
 type nearEntry struct {
 	cell geo.Cell
 	end  int
 }
 
-// NewGeoNear returns a search before its first row.
+// NewGeoNear returns a search that is positioned before its first row.
 func NewGeoNear(env *Env, o GeoNearOptions) *GeoNear {
 	n := &GeoNear{
 		base: base{env: env}, opts: o, bounds: &Bounds{Fields: o.Fields, Desc: o.Desc},
@@ -147,7 +155,7 @@ func (n *GeoNear) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
-// put adds to the queue.
+// put adds an item to the queue.
 func (n *GeoNear) put(item nearItem) {
 	item.order = n.order
 	n.order++
@@ -155,7 +163,7 @@ func (n *GeoNear) put(item nearItem) {
 	n.queue.push(item)
 }
 
-// enter begins to scan a cell, unless all that is in it is too near.
+// enter begins to scan a cell, unless every point of the cell is nearer than the minimum distance.
 func (n *GeoNear) enter(c geo.Cell) {
 	if n.opts.Near.Min > 0 && n.opts.Space.Farthest(c) < n.opts.Near.Min {
 		return
@@ -163,7 +171,7 @@ func (n *GeoNear) enter(c geo.Cell) {
 	n.begin(c, n.opts.Space.Within(c), true)
 }
 
-// begin makes the cursor go to the first entry of a cell.
+// begin positions the cursor at the first entry of a cell.
 func (n *GeoNear) begin(c geo.Cell, iv geo.Interval, divides bool) {
 	n.room = cellScan{cell: c, divides: divides, found: n.room.found[:0], buf: n.room.buf[:0]}
 	n.scan = &n.room
@@ -181,7 +189,7 @@ func (n *GeoNear) begin(c geo.Cell, iv geo.Interval, divides bool) {
 	n.cursor.seek(n.start)
 }
 
-// find goes on with the scan of a cell.
+// find continues the scan of a cell, until the cell is read completely or divided.
 func (n *GeoNear) find(ctx context.Context) error {
 	for {
 		key, err := n.cursor.next(ctx)
@@ -213,7 +221,8 @@ func (n *GeoNear) find(ctx context.Context) error {
 	}
 }
 
-// divide puts the children of a cell in its place, and scans what only the cell itself has.
+// divide replaces a cell by its children in the queue. It then scans the entries that belong to the
+// cell itself and not to a child.
 func (n *GeoNear) divide(children []geo.Cell) {
 	cell := n.scan.cell
 	n.scan = nil
@@ -225,7 +234,7 @@ func (n *GeoNear) divide(children []geo.Cell) {
 	}
 }
 
-// keep puts the entries that a scan has found into the queue.
+// keep moves the entries that the scan has found to the queue, and ends the scan.
 func (n *GeoNear) keep() {
 	start := 0
 	records := append([]byte(nil), n.scan.buf...)
@@ -239,7 +248,7 @@ func (n *GeoNear) keep() {
 	n.scan = nil
 }
 
-// cellOf decodes the cell in an entry's key; false where the field has none.
+// cellOf decodes the cell in an entry's key. It returns false if the field does not hold a cell.
 func (n *GeoNear) cellOf(key []byte) (geo.Cell, bool, error) {
 	for f := range n.opts.Field {
 		size, err := keystring.Skip(key, n.opts.Desc[f])
@@ -269,8 +278,8 @@ func (n *GeoNear) cellOf(key []byte) (geo.Cell, bool, error) {
 	return cell, ok, nil
 }
 
-// read reads the record of an entry and measures its distance. It reports whether the record is the next row; else it is in the
-// queue, or left out.
+// read reads the record of an item and measures its distance. It returns true if the record is the
+// next row. Otherwise it has put the row into the queue, or dropped it because it does not match.
 func (n *GeoNear) read(item nearItem) (bool, error) {
 	if n.opts.Dedup && !item.again {
 		if fresh, err := n.seen.add(n.env, &n.stats, item.record); err != nil || !fresh {
@@ -306,8 +315,8 @@ func (n *GeoNear) read(item nearItem) (bool, error) {
 	return true, n.fill(&item)
 }
 
-// filter returns what records must match. After the tree was saved that is the whole query: a record may
-// have left the bounds of the entry that led to it.
+// filter returns the predicate that records must match. After a Save it is the query's complete
+// filter: the record may have changed so that the bounds of its entry no longer hold.
 func (n *GeoNear) filter() table.Predicate {
 	if n.stats.SaveStates > 0 {
 		return n.env.Whole
@@ -315,7 +324,8 @@ func (n *GeoNear) filter() table.Predicate {
 	return n.opts.Filter
 }
 
-// takeBack makes rows that were not given to the client records of the queue.
+// takeBack returns rows that the client has not received to the queue. They are read and measured
+// again.
 func (n *GeoNear) takeBack(rows []*Row) {
 	for _, row := range rows {
 		n.put(nearItem{kind: nearRecord, record: row.RecordKey, again: true})
@@ -323,7 +333,7 @@ func (n *GeoNear) takeBack(rows []*Row) {
 	n.stats.IsEOF = false
 }
 
-// fill makes a record the row.
+// fill makes an item the current row.
 func (n *GeoNear) fill(item *nearItem) error {
 	n.row = Row{RecordKey: item.record, Doc: item.doc, Located: true, Distance: item.distance, Place: item.place}
 	if n.opts.Near.Radians {
@@ -337,8 +347,8 @@ func (n *GeoNear) fill(item *nearItem) error {
 	return err
 }
 
-// measure returns the least distance of a document's geometries, and which has it; false where it
-// has none. It fails where the operation ends.
+// measure returns the smallest distance between the point and a geometry of the document, and that
+// geometry. found is false if the document has no geometry. It fails if the operation has ended.
 func (n *GeoNear) measure(doc bsonx.Doc) (distance float64, place bsonx.Value, found bool, err error) {
 	n.values = n.places.Append(n.values[:0], doc)
 	try := func(v bsonx.Value) bool {
@@ -373,12 +383,13 @@ func (n *GeoNear) Save() {
 	n.base.Save()
 	n.records.close()
 	n.forget()
-	n.row, n.out = Row{}, nil // the row was given out
-	// A scan that has not begun, or has ended, has no place to go on from.
+	n.row, n.out = Row{}, nil // the caller has received the row
+	// A scan that has not begun or that has ended has no position.
 	n.cursor.save(n.scan == nil || len(n.cursor.seekKey) > 0)
 }
 
-// forget makes rows in the queue records again: a write may change how far they are.
+// forget turns the rows in the queue into records that must be read again: a write may change their
+// distance.
 func (n *GeoNear) forget() {
 	queue := n.queue
 	n.queue, n.bytes = make(nearQueue, 0, len(queue)), 0

@@ -8,18 +8,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// A node that has rows in hand when the tree is saved may give them out under a later reader. Meanwhile a
-// write may have moved a record out of the query, or deleted it. Such a row is held: before it goes up it
-// is looked at again. A Sort's rows are no such rows: they are the documents as they were when it read them.
+// heldRows checks rows that were held. A node may have pulled rows when the tree is saved, and
+// yield them under a later reader. Such a row is held: a write may have deleted the record
+// meanwhile, or changed it so that it no longer matches. A held row is checked before it is
+// yielded. The rows of a Sort do not count as held: they are the documents as the sort has read
+// them.
 
 // heldRows looks again at rows that were held.
 type heldRows struct {
 	records recordReader
-	entry   []byte // key
+	entry   []byte // buffer for the key of an index entry
 }
 
-// hasEntry reports whether the index entry of a row is still there, and gives the row, whose bytes belong
-// to the caller, the type bits of now. Rows that come from no index have none to lose.
+// hasEntry reports whether the index entry of a row still exists. It replaces the row's type bits
+// by the current ones; the row must own its memory. A row that does not come from an index always
+// has its entry.
 func (h *heldRows) hasEntry(row *Row) (bool, error) {
 	if row.Index == nil || row.Key == nil {
 		return true, nil
@@ -36,8 +39,9 @@ func (h *heldRows) hasEntry(row *Row) (bool, error) {
 	return true, closer.Close()
 }
 
-// look reports whether the index entry and the record of a row are still in the query. It returns the
-// document of now if the row has one, borrowed until the next call or Save.
+// look reports whether the index entry of a row still exists and its record still matches the
+// query. If the row has a document, look returns the current one, borrowed until the next call or
+// Save.
 func (h *heldRows) look(row *Row) (doc bsonx.Doc, ok bool, err error) {
 	if ok, err := h.hasEntry(row); err != nil || !ok {
 		return nil, false, err
@@ -56,7 +60,8 @@ func (h *heldRows) look(row *Row) (doc bsonx.Doc, ok bool, err error) {
 	return doc, ok, err
 }
 
-// heldRow is the input of the nodes that shape a held row anew. It gives the row without a document.
+// heldRow is the input of the nodes that shape a held row again. It yields the row once, without
+// its document.
 type heldRow struct {
 	base
 	rows heldRows

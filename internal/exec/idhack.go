@@ -12,8 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// IDHack reads the record of one _id: one storage get, no iterator and no snapshot. Only where records are not clustered
-// by _id it looks into the _id index first.
+// IDHack reads the record with a given _id by one get from the store, without an iterator or a
+// snapshot. In a collection whose records are not clustered by _id, it looks up the _id index
+// first.
 type IDHack struct {
 	base
 	coll   *table.Collection
@@ -23,7 +24,7 @@ type IDHack struct {
 	row    Row
 }
 
-// NewIDHack returns a node that yields the record of that _id, if there is one.
+// NewIDHack returns a node that yields the record with that _id, if it exists.
 func NewIDHack(env *Env, coll *table.Collection, id bsonx.Value) *IDHack {
 	return &IDHack{base: base{env: env}, coll: coll, id: id}
 }
@@ -68,7 +69,7 @@ func (n *IDHack) Next(ctx context.Context) (*Row, error) {
 	return n.emit(&n.row)
 }
 
-// find looks up the record's key in the _id index.
+// find looks up the record's key in the _id index. It returns false if the _id does not exist.
 func (n *IDHack) find(r *interrupt.Running) (bool, error) {
 	ix := n.coll.IDIndex
 	id, err := ix.Collation.Fold(n.id, r)

@@ -2,12 +2,12 @@ package exec
 
 import "github.com/sheafdb/sheaf/internal/table"
 
-// indexReader is a node that reads entries of an index.
+// indexReader is implemented by nodes that read entries of an index.
 type indexReader interface{ usedIndex() *table.Index }
 
 func (n *GeoNear) usedIndex() *table.Index { return n.opts.Index }
 
-// IndexesOf returns the indexes that a tree reads, without the _id index.
+// IndexesOf returns the indexes that a tree reads, except the _id index.
 func IndexesOf(n Node) []*table.Index {
 	var out []*table.Index
 	if r, ok := n.(indexReader); ok && r.usedIndex() != nil {

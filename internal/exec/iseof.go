@@ -1,7 +1,8 @@
 package exec
 
-// IsEOF reports whether a tree is known, without another look, to have no further row. A scan does not know that before
-// it has looked behind its last record; a limit that is used up does.
+// IsEOF reports whether a tree is already known to have no further row, without calling Next. A
+// scan knows that only after it has read past its last record. A limit knows it as soon as it is
+// used up.
 func IsEOF(n Node) bool {
 	if n.Stats().IsEOF {
 		return true

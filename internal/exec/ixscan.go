@@ -6,35 +6,36 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// IndexScan yields the entries of an index that are in bounds, in the order of their keys or
-// backward.
+// IndexScan is an index scan (IXSCAN): it yields the entries of an index that are in bounds, in key
+// order, forward or backward.
 type IndexScan struct {
 	entryScan
-	filter *entryFilter // nil passes everything
+	filter *entryFilter // nil matches every entry
 	dedup  bool
-	// noRecord leaves the rows without record keys.
+	// noRecord leaves RecordKey of the rows empty.
 	noRecord bool
 }
 
-// IndexScanOptions are the parts of an index scan.
+// IndexScanOptions configure an index scan.
 type IndexScanOptions struct {
 	Coll *table.Collection
-	// Index is nil for the _id index: its rows carry the record's document, which costs nothing to
-	// give.
+	// Index is the index to scan; nil means the _id index. The rows of the _id index have a
+	// document, because its entries are the records.
 	Index    *table.Index
 	Bounds   *Bounds
 	Backward bool
-	// Filter is asked on a document made of the entry's fields; nil passes everything.
+	// Filter is evaluated on a document built from the entry's fields; nil matches every entry.
 	Filter table.Predicate
-	// FilterPaths are the fields of the index that Filter needs.
+	// FilterPaths lists the index fields that Filter reads.
 	FilterPaths []string
-	// Dedup gives each record once; it is needed where the index is multikey.
+	// Dedup makes the scan yield each record once, which a multikey index needs.
 	Dedup bool
-	// NoRecord leaves the rows without record keys, for plans that do not need them.
+	// NoRecord leaves RecordKey of the rows empty, for plans that do not need it. Dedup overrides
+	// it.
 	NoRecord bool
 }
 
-// NewIndexScan returns a scan before its first entry.
+// NewIndexScan returns a scan that is positioned before its first entry.
 func NewIndexScan(env *Env, o IndexScanOptions) *IndexScan {
 	n := &IndexScan{dedup: o.Dedup, noRecord: o.NoRecord && !o.Dedup}
 	n.env = env
@@ -82,8 +83,8 @@ func (n *IndexScan) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
-// nextKey is Next for who needs no more of an entry than its key without the index prefix. The scan
-// has no filter, and gives no record twice.
+// nextKey is like Next, but returns only the key of the entry without the index prefix. It does not
+// apply the filter or dedup.
 func (n *IndexScan) nextKey(ctx context.Context) ([]byte, error) {
 	if n.stats.IsEOF {
 		return nil, nil
@@ -100,7 +101,7 @@ func (n *IndexScan) nextKey(ctx context.Context) ([]byte, error) {
 	return key[prefixLen:], nil
 }
 
-// fill makes the entry at the cursor the scan's row.
+// fill makes the cursor's current entry the scan's row.
 func (n *IndexScan) fill(key []byte) error {
 	value, err := n.cursor.it.Value()
 	if err != nil {

@@ -2,18 +2,19 @@ package exec
 
 import "context"
 
-// Limit passes its input's first rows.
+// Limit yields the first rows of its input.
 type Limit struct {
 	base
 	left int64
 }
 
-// NewLimit returns a node that passes n rows.
+// NewLimit returns a node that yields at most n rows.
 func NewLimit(env *Env, in Node, n int64) *Limit {
 	return &Limit{base{env: env, inputs: []Node{in}}, n}
 }
 
-// Next implements Node. After the last row the input is not asked again: it would look at records for nothing.
+// Next implements Node. After the last row it does not call the input again, which could read many
+// records in vain.
 func (n *Limit) Next(ctx context.Context) (*Row, error) {
 	if n.left == 0 {
 		return n.end()

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
-// EntryKey returns a KeyFunc that takes the sort key of a row from its index entry. All fields of the sort must stand
-// in the index of every row.
+// EntryKey returns a KeyFunc that builds the sort key of a row from its index entry. The index of
+// every row must contain all fields of the sort.
 func EntryKey(sort index.Pattern) KeyFunc {
 	var value []byte
 	return func(dst []byte, row *Row) ([]byte, error) {
@@ -34,14 +34,14 @@ func EntryKey(sort index.Pattern) KeyFunc {
 	}
 }
 
-// invert turns the encoding of an ascending value into that of a descending one, and back.
+// invert turns the encoding of an ascending value into the encoding of a descending one, and back.
 func invert(b []byte) {
 	for i := range b {
 		b[i] = ^b[i]
 	}
 }
 
-// DocumentKey returns a KeyFunc that makes the sort key of a row from its document.
+// DocumentKey returns a KeyFunc that builds the sort key of a row from its document.
 func DocumentKey(sort index.Pattern, c *collation.Collator) KeyFunc {
 	gen := index.NewSortKeyGen(sort, c)
 	return func(dst []byte, row *Row) ([]byte, error) { return gen.Append(dst, bsonx.Doc(row.Doc)) }

@@ -5,7 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/geo"
 )
 
-// nearKind is what stands in the queue of a search by distance. At one distance what may hide something nearer comes first.
+// nearKind is the kind of an item in the queue of a GeoNear. At the same distance, items that may
+// expand to something nearer come first: cells, then records, then rows.
 type nearKind uint8
 
 const (
@@ -15,22 +16,22 @@ const (
 )
 
 type nearItem struct {
-	distance float64 // at least that, of a row exactly
+	distance float64 // exact for a row; a lower bound for a cell or a record
 	kind     nearKind
 	order    int
-	cell     geo.Cell    // of nearCell
-	record   []byte      // the key; of the others
-	doc      bsonx.Doc   // of nearRow
-	place    bsonx.Value // of nearRow
-	again    bool        // the record was found before
+	cell     geo.Cell    // only of nearCell
+	record   []byte      // record key; of nearRecord and nearRow
+	doc      bsonx.Doc   // only of nearRow
+	place    bsonx.Value // only of nearRow
+	again    bool        // the record was found and counted before
 }
 
-// itemSize is what an item takes beside its bytes.
+// itemSize estimates the memory of an item in bytes, without the slices that it refers to.
 const itemSize = 128
 
 func (i *nearItem) size() int { return itemSize + len(i.record) + len(i.doc) + len(i.place.Data) }
 
-// nearQueue is a heap: what comes first is at its beginning.
+// nearQueue is a binary heap whose first element is the least item.
 type nearQueue []nearItem
 
 func (q nearQueue) less(i, j int) bool {

@@ -8,52 +8,55 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Node is one operator of a running plan. It is used by one goroutine at a time.
+// Node is one operator of a running plan. Only one goroutine at a time may use it.
 type Node interface {
-	// Next returns the next row, or nil at the end. ErrPaused means that the works budget is used
-	// up and that Next can be called again.
+	// Next returns the next row, or nil at the end. The error ErrPaused means that the works budget
+	// is used up and that Next can be called again. After any other error only Close may be called.
 	Next(ctx context.Context) (*Row, error)
-	// Save lets go of the reader and of everything borrowed from it, and keeps the position.
+	// Save releases the reader and everything borrowed from it, and keeps the position. The next
+	// call of Next continues from there, with the Env's current reader.
 	Save()
 	// Close releases all resources of the node and its inputs.
 	Close()
-	// Stats returns the node's counters; they grow until Close and stay readable after it.
+	// Stats returns the node's counters. They grow until Close, and remain readable after it.
 	Stats() *Stats
 	// Inputs returns the nodes that this node pulls from.
 	Inputs() []Node
 }
 
-// Row is what one node gives to the next. All of it is borrowed until the giver's following Next,
-// Save or Close.
+// Row is the unit that one node passes to the next. All of it is borrowed until the next call of
+// Next, Save or Close of the node that returned it.
 type Row struct {
 	// RecordKey is the storage key of the record.
 	RecordKey []byte
-	// Doc is the document; nil where it was not read.
+	// Doc is the document, or nil if it was not read.
 	Doc bsonx.Doc
-	// Index is the index that the row comes from; nil for other rows and for the _id index.
+	// Index is the index that the row comes from. It is nil for the _id index, and for rows that do
+	// not come from an index.
 	Index *table.Index
-	// Key is the entry's key without the index prefix, Bits its type bits; both are nil for rows
-	// that do not come from an index.
+	// Key is the key of the index entry without the index prefix, and Bits are its type bits. Both
+	// are nil for rows that do not come from an index.
 	Key  []byte
 	Bits []byte
-	// Held says that the tree was saved since the row's entry was read: the record may have left
-	// the query.
+	// Held says that the tree was saved after the row's index entry was read, so the record may no
+	// longer match the query.
 	Held bool
-	// IndexKey is the index key as a document, where a sort has kept it for $meta; Key is nil then.
+	// IndexKey is the index key as a document, if a sort has kept it for {$meta: "indexKey"}. Key
+	// is nil then.
 	IndexKey bsonx.Doc
-	// SortKey is the keystring that a SORT ordered the row by.
+	// SortKey is the keystring by which a SORT ordered the row.
 	SortKey []byte
-	// Score is what a text search gave the row, where Scored is true.
+	// Score is the text score of the row. It is valid if Scored is true.
 	Score  float64
 	Scored bool
-	// Located is true for a row of a search by distance, which Distance and Place then tell: how
-	// far, and which value of the document is there.
+	// Located is true for a row of a search by distance. Then Distance is the distance, and Place
+	// is the geometry of the document that is at that distance.
 	Located  bool
 	Distance float64
 	Place    bsonx.Value
 }
 
-// copyFrom makes r an owned copy of src in r's own buffers.
+// copyFrom copies src to r. The copy owns its memory, in r's buffers.
 func (r *Row) copyFrom(src *Row) {
 	r.RecordKey = append(r.RecordKey[:0], src.RecordKey...)
 	r.Index = src.Index
@@ -66,7 +69,8 @@ func (r *Row) copyFrom(src *Row) {
 	r.Located, r.Distance, r.Place = src.Located, src.Distance, src.Place.Clone()
 }
 
-// appendOrNil copies src behind dst and keeps nil apart from empty.
+// appendOrNil appends src to dst. It returns nil if src is nil, and a slice that is not nil if src
+// is empty.
 func appendOrNil(dst, src []byte) []byte {
 	if src == nil {
 		return nil
@@ -74,18 +78,18 @@ func appendOrNil(dst, src []byte) []byte {
 	return append(dst, src...)
 }
 
-// size estimates the memory that a copy of the row takes.
+// size estimates the memory of a copy of the row, in bytes.
 func (r *Row) size() int {
 	return len(r.RecordKey) + len(r.Doc) + len(r.Key) + len(r.Bits) + len(r.SortKey)
 }
 
-// Stats are a node's counters, named as explain prints them. Fields that a kind of node does not
-// count stay zero.
+// Stats are the counters of a node, with the names that explain prints. Counters that do not apply
+// to a kind of node stay 0.
 type Stats struct {
 	Works    uint64
 	Advanced uint64
 	IsEOF    bool
-	// Failed says that Next returned an error. Only a node that is Timed notes it.
+	// Failed says that Next has returned an error. Only a node wrapped by Timed records it.
 	Failed        bool
 	SaveStates    uint64
 	RestoreStates uint64
@@ -106,12 +110,13 @@ type Stats struct {
 	SpilledRecords uint64
 	SpilledBytes   uint64
 
-	// Elapsed is the time in Next, that of the inputs included, of a node that is Timed.
+	// Elapsed is the time spent in Next, including the inputs. Only a node wrapped by Timed records
+	// it.
 	Elapsed time.Duration
 }
 
-// Kept returns about how many bytes of rows the nodes of a tree keep after Save, without those that
-// are counted in the server's budget.
+// Kept estimates how many bytes of rows a tree keeps after Save. It leaves out rows that already
+// count in the server's memory budget.
 func Kept(root Node) (n int64) {
 	if k, ok := Bare(root).(interface{ kept() int64 }); ok {
 		n = k.kept()
@@ -122,7 +127,8 @@ func Kept(root Node) (n int64) {
 	return n
 }
 
-// Examined returns how many index keys and documents the nodes of a tree looked at so far.
+// Examined returns the number of index keys and of documents that the nodes of a tree have read so
+// far.
 func Examined(root Node) (keys, docs uint64) {
 	s := root.Stats()
 	keys, docs = s.KeysExamined, s.DocsExamined
@@ -133,7 +139,7 @@ func Examined(root Node) (keys, docs uint64) {
 	return keys, docs
 }
 
-// base is what every node embeds.
+// base implements the methods of Node that most nodes have in common. Every node embeds it.
 type base struct {
 	env    *Env
 	inputs []Node
@@ -146,7 +152,7 @@ func (b *base) Stats() *Stats { return &b.stats }
 // Inputs implements Node.
 func (b *base) Inputs() []Node { return b.inputs }
 
-// Save implements Node for nodes that hold nothing themselves.
+// Save implements Node. It is enough for nodes that hold no position or memory of their own.
 func (b *base) Save() {
 	b.stats.SaveStates++
 	for _, in := range b.inputs {
@@ -154,20 +160,20 @@ func (b *base) Save() {
 	}
 }
 
-// Close implements Node for nodes that hold nothing themselves.
+// Close implements Node. It is enough for nodes that hold no resources of their own.
 func (b *base) Close() {
 	for _, in := range b.inputs {
 		in.Close()
 	}
 }
 
-// emit counts a row that goes up.
+// emit counts a row and returns it.
 func (b *base) emit(r *Row) (*Row, error) {
 	b.stats.Advanced++
 	return r, nil
 }
 
-// end counts the end.
+// end records that the node has reached its end, and returns a nil row.
 func (b *base) end() (*Row, error) {
 	b.stats.IsEOF = true
 	return nil, nil

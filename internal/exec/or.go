@@ -2,7 +2,8 @@ package exec
 
 import "context"
 
-// Or yields the rows of its inputs, one input after the other, each record once.
+// Or is the union of its inputs. It yields the rows of one input after the other, and each record
+// once.
 type Or struct {
 	base
 	current int

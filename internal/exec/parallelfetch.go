@@ -9,25 +9,27 @@ import (
 )
 
 const (
-	// fetchBatch is how many record keys a worker takes from the index at once.
+	// fetchBatch is the number of record keys that a worker takes from the index scan at once.
 	fetchBatch = 64
-	// fetchAfter is how many records the first worker has read before others help.
+	// fetchAfter is the number of records that the first worker reads before it starts others.
 	fetchAfter = 512
 )
 
-// parallelFetch reads by several goroutines the records that an index scan finds, each once and in no order. The scan goes
-// from one worker to the next; what they do side by side is reading and judging the records, and what is done with them.
+// parallelFetch reads the records that an index scan finds with several goroutines: each record
+// once, in no particular order. The workers share the scan and use it in turn. Reading the records,
+// filtering them and the caller's work run in parallel.
 type parallelFetch struct {
 	team
 	fetch  *Fetch
 	reader storage.Reader
 
-	feed  sync.Mutex // of the scan, with the counters of the fetch
+	feed  sync.Mutex // guards the index scan and the counters of the fetch
 	ended bool
 }
 
-// parallelFetchOf returns the fetch that reads in parallel what f would, and gives it its counters; nil where f is not at its
-// beginning, does not stand on an index scan alone, or where the reader is not one that goroutines can share.
+// parallelFetchOf returns a parallel fetch that reads the same records as f and adds to f's
+// counters. It returns nil if f has already begun, if its input is not an index scan, or if its
+// reader cannot be shared by goroutines.
 func parallelFetchOf(f *Fetch, procs *Processors) *parallelFetch {
 	scan, ok := f.inputs[0].(*IndexScan)
 	if !ok || scan.stats.Works > 0 || !f.env.isUnlimited() {
@@ -42,7 +44,7 @@ func parallelFetchOf(f *Fetch, procs *Processors) *parallelFetch {
 	return p
 }
 
-// Run is parallelScan.Run.
+// Run works as parallelScan.Run does.
 func (p *parallelFetch) Run(ctx context.Context, work func(ctx context.Context, in Node) error) error {
 	err := p.run(ctx, work)
 	p.fetch.stats.IsEOF = err == nil
@@ -54,13 +56,13 @@ func (p *parallelFetch) newPart() Node {
 	return &fetchPart{base: base{env: env}, of: p, records: recordReader{env: env, coll: p.fetch.records.coll}}
 }
 
-// fetchPart is what one worker reads.
+// fetchPart is the node of one worker of a parallelFetch.
 type fetchPart struct {
 	base
 	of      *parallelFetch
 	records recordReader
-	keys    []byte // of the batch, one behind the other
-	ends    []int  // where they end
+	keys    []byte // record keys of the batch, concatenated
+	ends    []int  // end offset of each key
 	next    int
 	read    uint64
 	row     Row
@@ -85,7 +87,8 @@ func (f *fetchPart) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
-// take gets the next batch from the index scan, and tells the fetch what became of the last one.
+// take adds the worker's counters to the fetch and gets the next batch from the index scan. It
+// returns false at the end.
 func (f *fetchPart) take(ctx context.Context) (bool, error) {
 	p := f.of
 	if p.failed.Load() {
@@ -119,7 +122,7 @@ func (p *parallelFetch) count(part *Stats) {
 	*part = Stats{}
 }
 
-// load reads the next record of the batch and reports whether it matches.
+// load reads the next record of the batch and reports whether it exists and matches.
 func (f *fetchPart) load() (bool, error) {
 	from := 0
 	if f.next > 0 {
@@ -146,16 +149,18 @@ func (f *fetchPart) load() (bool, error) {
 // Close implements Node.
 func (f *fetchPart) Close() { f.records.close() }
 
-// Parallel is a parallelScan or a parallelFetch.
+// Parallel reads the rows of a plan with several goroutines. It is a parallelScan or a
+// parallelFetch.
 type Parallel interface {
-	// Run is parallelScan.Run.
+	// Run works as parallelScan.Run does.
 	Run(ctx context.Context, work func(ctx context.Context, in Node) error) error
-	// Workers returns how many goroutines took part, after Run.
+	// Workers returns the number of goroutines that took part. It is valid after Run.
 	Workers() int
 }
 
-// Share returns what reads in parallel the rows of a plan that has not begun; nil where that cannot be done. After an error
-// the plan is of no use, unless it is a collection scan: that can be read from its beginning.
+// Share returns a parallel reader of the rows of a plan that has not begun. It returns nil if the
+// plan cannot run in parallel. After an error the plan cannot be used any more, unless it is a
+// collection scan, which can still be read from its beginning.
 func Share(root Node, procs *Processors) Parallel {
 	switch n := root.(type) {
 	case *CollScan:

@@ -9,40 +9,46 @@ import (
 )
 
 const (
-	// parallelAfter is how many records a scan has looked at before others help: to start them costs as much as some
-	// hundred records.
+	// parallelAfter is the number of records that a scan reads before it starts other workers:
+	// starting them costs as much as reading some hundred records.
 	parallelAfter = 8192
-	// shareInterval is how many records a worker looks at between two looks at the others.
+	// shareInterval is the number of records that a worker reads between two checks whether other
+	// workers need a range.
 	shareInterval = 128
 )
 
-// parallelScan reads a collection's records by several goroutines, each record once and in no order. It is for plans that
-// end in something to which the order is nothing and that can be put together from parts: a count, a $group.
+// parallelScan reads a collection with several goroutines: each record once, in no particular
+// order. It serves plans whose last operator does not depend on the order and can merge partial
+// results, such as a count or a $group.
 //
-// It begins as one scan. When that proves long and processors are idle, other workers start without work. A worker that
-// sees another one wait gives it the upper half of its own range: halves by the bytes of the keys, which need not be halves
-// of the records. A wrong guess is mended by the next one: whoever is done early asks for more.
+// It begins as one scan. If the scan is long and processors are idle, it starts other workers,
+// which have no range of keys at first. A worker that notices a waiting worker hands over the upper
+// half of its own range. It halves the range by the bytes of the keys, so the halves may hold
+// different numbers of records. That evens out, because a worker that finishes early waits for a
+// new range.
 type parallelScan struct {
 	team
 	reader  *Reader
 	options CollScanOptions
 	after   uint64
-	instead *CollScan // gets the counters, if not nil
+	instead *CollScan // receives the counters; may be nil
 
-	// wanted is how many workers wait for a range beyond those on offer; it is what a worker looks at between records.
+	// wanted is the number of workers that wait for a range, minus the number of ranges on offer.
+	// Workers read it between records.
 	wanted atomic.Int32
 
 	changed sync.Cond
-	offers  []keyRange // ranges that nobody reads yet
+	offers  []keyRange // ranges that no worker reads yet
 	readers int        // workers that have a range
-	waiting int        // workers that have none
+	waiting int        // workers that wait for a range
 	stats   Stats
 }
 
 // keyRange is a range [lower, upper) of record keys.
 type keyRange struct{ lower, upper []byte }
 
-// newParallelScan returns a scan of what options select. The reader must have its snapshot: all workers read from it.
+// newParallelScan returns a scan of the records that o selects. The reader must already have its
+// snapshot, which all workers share.
 func newParallelScan(reader *Reader, o CollScanOptions, procs *Processors) *parallelScan {
 	p := &parallelScan{reader: reader, options: o, after: parallelAfter}
 	p.team = team{procs: procs, node: func() Node { return newShare(p) }, wake: p.changed.Broadcast}
@@ -52,9 +58,9 @@ func newParallelScan(reader *Reader, o CollScanOptions, procs *Processors) *para
 	return p
 }
 
-// parallelScanOf returns the scan that reads in parallel what a scan would, and gives it its counters; nil where the scan is
-// not at its beginning, where the number of records looked at matters, or where the reader is not one that goroutines can
-// share.
+// parallelScanOf returns a parallel scan that reads the same records as scan and sets scan's
+// counters. It returns nil if scan has already begun, if it has a works budget, is tailable or
+// reads the oplog, or if its reader cannot be shared by goroutines.
 func parallelScanOf(scan *CollScan, procs *Processors) *parallelScan {
 	if scan.stats.Works > 0 || !scan.env.isUnlimited() || scan.tailable || scan.options.Coll.Oplog {
 		return nil
@@ -68,11 +74,13 @@ func parallelScanOf(scan *CollScan, procs *Processors) *parallelScan {
 	return p
 }
 
-// Run calls work with a node that yields records, and calls it again on other goroutines while there are idle processors and
-// records left to share. It returns when all calls have returned. The first error ends the others; which of several errors
-// is the first is chance.
+// Run calls work with a node that yields records. It calls work again in other goroutines while
+// there are idle processors and ranges to share. It returns after all calls have returned. An error
+// of one call ends the others. If several calls fail, Run returns the first error in time, which is
+// random.
 //
-// work must read its node to the end, unless it fails. A node is not to be saved, and is closed by Run.
+// work must read its node to the end, unless it fails. It must not save or close the node: Run
+// closes it.
 func (p *parallelScan) Run(ctx context.Context, work func(ctx context.Context, in Node) error) error {
 	err := p.run(ctx, work)
 	if err == nil && p.instead != nil {
@@ -82,7 +90,7 @@ func (p *parallelScan) Run(ctx context.Context, work func(ctx context.Context, i
 	return err
 }
 
-// offer gives a range to whoever waits.
+// offer makes a range available to a waiting worker.
 func (p *parallelScan) offer(r keyRange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +99,8 @@ func (p *parallelScan) offer(r keyRange) {
 	p.changed.Signal()
 }
 
-// claim waits for a range. It reports false at the end: nobody has a range any more, or the scan has failed.
+// claim waits for a range. It returns false when no worker has a range any more, or when the scan
+// has failed.
 func (p *parallelScan) claim() (r keyRange, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +119,7 @@ func (p *parallelScan) claim() (r keyRange, ok bool) {
 	return r, ok
 }
 
-// release says that a range is read.
+// release records that a worker has read its range, and adds the worker's counters.
 func (p *parallelScan) release(stats *Stats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +132,7 @@ func (p *parallelScan) release(stats *Stats) {
 	}
 }
 
-// isWaiting reports whether a worker is without a range.
+// isWaiting reports whether a worker waits for a range.
 func (p *parallelScan) isWaiting() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,11 +141,11 @@ func (p *parallelScan) isWaiting() bool {
 
 func (p *parallelScan) count() { p.wanted.Store(int32(p.waiting - len(p.offers))) }
 
-// share is one worker's part of a parallelScan: scans of ranges, one after another.
+// share is the node of one worker of a parallelScan. It scans one range after another.
 type share struct {
 	base
 	scan *parallelScan
-	part *CollScan // of the current range; nil between two
+	part *CollScan // scan of the current range; nil between two ranges
 }
 
 func newShare(p *parallelScan) *share {
@@ -178,7 +187,8 @@ func (s *share) claim() bool {
 	return true
 }
 
-// pause looks at what the others do.
+// pause runs every shareInterval records. It checks whether another worker failed, hands over half
+// of the range if a worker waits, and otherwise may start another worker.
 func (s *share) pause(ctx context.Context) error {
 	s.env.SetLimit(s.env.works + shareInterval)
 	if err := interrupted(ctx); err != nil {
@@ -212,8 +222,8 @@ func (s *share) closePart() {
 // Close implements Node.
 func (s *share) Close() { s.closePart() }
 
-// split ends a forward scan near the middle of what is left of it and returns the rest. The rest's lower end is nil where
-// the scan keeps everything. The scan must be paused.
+// split ends a paused forward scan near the middle of its remaining range and returns the upper
+// half. If the range cannot be divided, rest.lower is nil and the scan keeps its range.
 func (s *CollScan) split() (rest keyRange, err error) {
 	if s.it == nil || !s.started {
 		return keyRange{}, nil
@@ -236,8 +246,9 @@ func (s *CollScan) split() (rest keyRange, err error) {
 	return rest, nil
 }
 
-// between returns a key about halfway from a to b in the first eight bytes in which they differ: it is greater than a and
-// not much greater than b. It returns nil if there is none.
+// between returns a key about halfway between a and b. It considers the first eight bytes from the
+// first difference on. The key is greater than a and not much greater than b. between returns nil
+// if there is no such key.
 func between(a, b []byte) []byte {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

@@ -23,19 +23,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// noCompiler compiles nothing: the collections here have neither partial indexes nor validators.
+// noCompiler is a compiler for collections without partial indexes and validators.
 type noCompiler struct{}
 
 func (noCompiler) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error) { return nil, nil }
 
 func (noCompiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, error) { return nil, nil }
 
-// matcher is a predicate.
+// matcher is a predicate made of a function.
 type matcher func(doc bsonx.Doc) (bool, error)
 
 func (m matcher) Match(doc bsonx.Doc) (bool, error) { return m(doc) }
 
-// collection is a collection with documents of these ids, with a reader of it.
+// collection returns a collection with one document for each _id of ids, and a reader of it.
 func collection(t *testing.T, ids []bsonx.Value) (*table.Collection, *Reader) {
 	t.Helper()
 	s, err := schema.Open(mem.New(), noCompiler{}, slog.New(slog.DiscardHandler))
@@ -66,7 +66,7 @@ func collection(t *testing.T, ids []bsonx.Value) (*table.Collection, *Reader) {
 	return c, r
 }
 
-// ids makes n values.
+// ids returns the values of value(0) to value(n-1).
 func ids(n int, value func(i int) bsonx.Value) []bsonx.Value {
 	out := make([]bsonx.Value, n)
 	for i := range out {
@@ -77,14 +77,15 @@ func ids(n int, value func(i int) bsonx.Value) []bsonx.Value {
 
 func intID(i int) bsonx.Value { return bsonx.Int32(int32(i)) }
 
-// parallel returns a scan by four workers that share from the start.
+// parallel returns a scan by up to four workers that share ranges from the start.
 func parallel(c *table.Collection, r *Reader, filter table.Predicate) *parallelScan {
 	p := newParallelScan(r, CollScanOptions{Coll: c, Filter: filter}, NewProcessors(4))
 	p.after = 1
 	return p
 }
 
-// meeting lets workers wait until a second one has come, so that a test on one processor shares too.
+// meeting makes workers wait until a second worker has started, so that ranges are also shared in a
+// test on one processor.
 type meeting struct {
 	workers atomic.Int32
 	second  chan struct{}
@@ -92,7 +93,7 @@ type meeting struct {
 
 func newMeeting() *meeting { return &meeting{second: make(chan struct{})} }
 
-// enter is called by each worker, wait by each after some rows.
+// enter is called by each worker at its start, and wait after some rows.
 func (m *meeting) enter() {
 	if m.workers.Add(1) == 2 {
 		close(m.second)
@@ -107,12 +108,16 @@ func (m *meeting) wait(t *testing.T) {
 	}
 }
 
-// Every record comes out of exactly one worker's node, whatever its keys are like.
+// TestParallelScanYieldsEachRecordOnce checks that each record is yielded by exactly one worker,
+// for keys of many distributions.
 func TestParallelScanYieldsEachRecordOnce(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	object := func(seconds, counter int) bsonx.Value {
-		return bsonx.ObjectID([12]byte{0x66, 0, byte(seconds >> 8), byte(seconds), 1, 2, 3, 4, 5, byte(counter >> 16), byte(counter >> 8), byte(counter)})
+		return bsonx.ObjectID([12]byte{
+			0x66, 0, byte(seconds >> 8), byte(seconds), 1, 2, 3, 4, 5, byte(counter >> 16),
+			byte(counter >> 8), byte(counter),
+		})
 	}
 	tests := map[string][]bsonx.Value{
 		"ints":      ids(5000, intID),
@@ -150,7 +155,8 @@ func TestParallelScanYieldsEachRecordOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			slices.SortFunc(got, bytes.Compare)
-			if unique := len(slices.CompactFunc(slices.Clone(got), bytes.Equal)); len(got) != len(values) || unique != len(got) {
+			if unique := len(slices.CompactFunc(slices.Clone(got),
+				bytes.Equal)); len(got) != len(values) || unique != len(got) {
 				t.Errorf("%d records, %d of them different, want %d", len(got), unique, len(values))
 			}
 			if s := &p.stats; s.DocsExamined != uint64(len(values)) || s.Advanced != uint64(len(values)) {
@@ -191,7 +197,8 @@ func TestParallelScanInterrupt(t *testing.T) {
 	}
 }
 
-// An error or a panic of one worker ends all, and Run has it.
+// TestParallelScanFailure checks that an error or a panic of one worker ends all workers, and that
+// Run returns or repeats it.
 func TestParallelScanFailure(t *testing.T) {
 	t.Parallel()
 	c, r := collection(t, ids(5000, intID))
@@ -207,7 +214,9 @@ func TestParallelScanFailure(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if row == nil { // it gets the ranges that others leave, but there are always some that it does not wait for
+				// The worker gets the ranges that others leave, but it does not wait for all of
+				// them.
+				if row == nil {
 					return nil
 				}
 				if workers.Load() < 2 {
@@ -234,7 +243,8 @@ func TestParallelScanFailure(t *testing.T) {
 	})
 }
 
-// Of several records that a filter fails on, the first in order is reported, as a scan by one goroutine does.
+// TestParallelCountReportsTheFirstError counts with a filter that fails on several records. The
+// error must belong to the first of them in key order, as in a scan by one goroutine.
 func TestParallelCountReportsTheFirstError(t *testing.T) {
 	t.Parallel()
 	const n = 3 * parallelAfter
@@ -257,7 +267,8 @@ func TestParallelCountReportsTheFirstError(t *testing.T) {
 	}
 }
 
-// Processors are lent while there are fewer goroutines than processors, those of the callers counted in.
+// TestProcessors checks that processors are lent only while fewer goroutines run than there are
+// processors, where the callers' goroutines count too.
 func TestProcessors(t *testing.T) {
 	t.Parallel()
 	p := NewProcessors(3)

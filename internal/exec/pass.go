@@ -2,10 +2,11 @@ package exec
 
 import "context"
 
-// Pass yields its input's rows. It stands where explain shows a stage that does nothing by itself.
+// Pass yields its input's rows unchanged. It is used where explain shows a stage that has nothing
+// to do.
 type Pass struct{ base }
 
-// NewPass returns a node that passes everything.
+// NewPass returns a node that yields the rows of in.
 func NewPass(env *Env, in Node) *Pass { return &Pass{base{env: env, inputs: []Node{in}}} }
 
 // Next implements Node.

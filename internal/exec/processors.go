@@ -2,21 +2,21 @@ package exec
 
 import "sync/atomic"
 
-// Processors are those of the machine, as far as scans share them: a parallelScan counts its own goroutine in and lends
-// others while there are fewer of them than processors. One value serves all scans of a store, so that many clients that
-// scan at once get no more goroutines than they have.
+// Processors limits the goroutines of all parallel scans of a store to the number of processors. A
+// parallel scan counts its own goroutine with enter, and starts another one only if borrow
+// succeeds. So many clients that scan at once get one goroutine each.
 type Processors struct {
 	total int32
 	busy  atomic.Int32
 }
 
-// NewProcessors returns a number of processors, all of them idle.
+// NewProcessors returns n processors, all of them idle.
 func NewProcessors(n int) *Processors { return &Processors{total: int32(n)} }
 
-// enter counts a goroutine that would run anyway.
+// enter counts a goroutine that runs in any case, even if no processor is idle.
 func (p *Processors) enter() { p.busy.Add(1) }
 
-// borrow takes an idle processor, if there is one.
+// borrow takes an idle processor. It returns false if no processor is idle.
 func (p *Processors) borrow() bool {
 	for {
 		n := p.busy.Load()
@@ -29,5 +29,5 @@ func (p *Processors) borrow() bool {
 	}
 }
 
-// leave gives back what enter or borrow has taken.
+// leave returns a processor that enter or borrow has taken.
 func (p *Processors) leave() { p.busy.Add(-1) }

@@ -8,10 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Projector shapes a document: it appends the projection of the row's document to dst.
+// Projector appends the projection of the row's document to dst.
 type Projector func(dst []byte, row *Row) ([]byte, error)
 
-// Project replaces each row's document by its projection.
+// Project replaces each row's document with its projection.
 type Project struct {
 	base
 	project Projector
@@ -41,12 +41,13 @@ func (n *Project) Next(ctx context.Context) (*Row, error) {
 	return n.emit(&n.row)
 }
 
-// ProjectCovered makes documents from index entries. The index does not tell a missing field from null: where an
-// entry holds a null the record is read after all.
+// ProjectCovered builds documents from index entries, without reading the records. An index does
+// not distinguish a missing field from null, so ProjectCovered reads the record if the entry
+// contains a null.
 type ProjectCovered struct {
 	base
 	paths   []string
-	project Projector // nil where the entry's fields are the result
+	project Projector // nil if the document of the entry's fields is already the result
 	fetched Projector
 	fields  EntryFields
 	layout  layout
@@ -55,8 +56,9 @@ type ProjectCovered struct {
 	row     Row
 }
 
-// NewProjectCovered returns a projection of the index fields among paths. fetched is applied to rows whose record had
-// to be read; nested is applied to the document of the entry's fields where that is not the result already.
+// NewProjectCovered returns a projection of those index fields that are in paths. fetched is
+// applied to rows whose record had to be read. nested is applied to the document of the entry's
+// fields; it is nil if that document is already the result.
 func NewProjectCovered(env *Env, in Node, paths []string, nested, fetched Projector) *ProjectCovered {
 	return &ProjectCovered{
 		base: base{env: env, inputs: []Node{in}}, paths: paths, project: nested, fetched: fetched,
@@ -111,7 +113,8 @@ func (n *ProjectCovered) shape(row *Row) (doc bsonx.Doc, found bool, err error) 
 	return n.buf, true, err
 }
 
-// read projects the record itself.
+// read reads the record of a row and projects it. found is false if the record does not exist any
+// more.
 func (n *ProjectCovered) read(row *Row) (doc bsonx.Doc, found bool, err error) {
 	value, closer, err := n.env.Reader.Get(row.RecordKey)
 	if errors.Is(err, storage.ErrNotFound) {

@@ -7,28 +7,28 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Reader is a storage.Reader of a View. It takes a snapshot of the newest state as late as it can:
-// a single get needs no snapshot, the first iterator (or Pin) takes it, and everything after reads
-// from that. A fixed View needs no snapshot.
+// Reader is a storage.Reader over a View. It takes a snapshot of the newest state as late as
+// possible: a single get needs no snapshot. The first iterator, or Pin, takes the snapshot, and all
+// later reads use it. A fixed View needs no snapshot.
 type Reader struct {
 	view   table.View
-	pinned table.Pinned // zero before Pin
+	pinned table.Pinned // zero value before Pin
 }
 
-// NewReader returns a reader without a snapshot. If only one goroutine may use the View, only that
-// goroutine may use the reader.
+// NewReader returns a reader that has not taken a snapshot. If only one goroutine may use the View,
+// the same holds for the reader.
 func NewReader(view table.View) *Reader { return &Reader{view: view} }
 
-// Pin takes the snapshot now. The multikey paths of an index are only good for snapshots taken
-// before the paths were asked for, so plans are made after Pin.
+// Pin takes the snapshot now. The multikey paths of an index are valid only for snapshots taken
+// before the paths were read, so plans are made after Pin.
 func (r *Reader) Pin() {
 	if !r.Pinned() {
 		r.pinned = r.view.Pin()
 	}
 }
 
-// Visible returns the stamp up to which the reader has all stamped records. It may have some later
-// ones too, with holes.
+// Visible returns the stamp up to which the reader sees all stamped records, without holes. It may
+// see some records with later stamps.
 func (r *Reader) Visible() storage.Stamp {
 	r.Pin()
 	return r.pinned.Visible
@@ -37,7 +37,7 @@ func (r *Reader) Visible() storage.Stamp {
 // Pinned reports whether the snapshot has been taken.
 func (r *Reader) Pinned() bool { return r.pinned.Reader != nil }
 
-// isShareable reports whether several goroutines may read from it.
+// isShareable reports whether several goroutines may use the reader.
 func (r *Reader) isShareable() bool { return r.pinned.Own != nil }
 
 // Get implements storage.Reader.
@@ -69,14 +69,15 @@ func (r *Reader) NewIter(lower, upper []byte) (storage.Iterator, error) {
 	return r.pinned.NewIter(lower, upper)
 }
 
-// Close gives the snapshot back. The reader may be used again: it takes a new snapshot then.
+// Close releases the snapshot. If the reader is used again, it takes a new snapshot.
 func (r *Reader) Close() error {
 	pinned := r.pinned
 	r.pinned = table.Pinned{}
 	return pinned.Close()
 }
 
-// visibleEnd returns the first key of the log of changes that a reader must not look at.
+// visibleEnd returns the key in the oplog at which a reader must stop, because the entries from
+// there on may have holes. It returns nil if the reader has no such limit.
 func visibleEnd(r storage.Reader, coll *table.Collection) []byte {
 	v, ok := r.(interface{ Visible() storage.Stamp })
 	if !ok {
@@ -85,10 +86,11 @@ func visibleEnd(r storage.Reader, coll *table.Collection) []byte {
 	return coll.StampKey(nil, v.Visible()+1)
 }
 
-// pinner is a reader that can be told to take its snapshot.
+// pinner is a reader that takes its snapshot on demand.
 type pinner interface{ Pin() }
 
-// Pin takes the snapshot of a Reader; other readers have theirs already.
+// Pin makes a reader take its snapshot now, if it is a Reader. Other readers already have their
+// snapshot.
 func Pin(r storage.Reader) {
 	if p, ok := r.(pinner); ok {
 		p.Pin()

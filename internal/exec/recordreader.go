@@ -10,12 +10,14 @@ import (
 )
 
 const (
-	// singleGets is how many records are read by gets of their own before an iterator takes over. A get costs more than a
-	// seek, but less than to open an iterator and a seek; and most queries by an index want one record.
+	// singleGets is the number of records that are read by single gets before an iterator is
+	// opened. A get costs more than a seek, but less than opening an iterator and a seek. Most
+	// queries that use an index read one record.
 	singleGets = 2
-	// keptSeeks is how many records that were sought the engine is offered to keep. A query that reads more of them would push
-	// out what others use, and pay for it: the others are kept only where there is room, or in the
-	// place of what nobody has asked for again.
+	// keptSeeks is the number of sought records that the engine is offered for its cache of records
+	// without a condition. A query that reads more would evict the records of other queries. Its
+	// further records are cached only in free space, or in place of records that were not requested
+	// again.
 	keptSeeks = 256
 )
 
@@ -23,18 +25,19 @@ const (
 type recordReader struct {
 	env    *Env
 	coll   *table.Collection
-	keeper storage.Keeper // of the env's reader, nil where that keeps nothing
+	keeper storage.Keeper // the env's reader, or nil if it does not cache records
 	gets   int
 	seeks  int
-	closer io.Closer // of the last get
+	closer io.Closer // of the last get; may be nil
 	it     storage.Iterator
 }
 
-// read returns a record, borrowed until the next call of release or read, or ErrNotFound.
+// read returns a record, borrowed until the next call of release or read. It fails with ErrNotFound
+// if the record does not exist.
 func (r *recordReader) read(key []byte) ([]byte, error) {
 	r.release()
 	if r.gets == 0 {
-		// The env gets another reader after Save.
+		// After Save the env has another reader.
 		r.keeper, _ = r.env.Reader.(storage.Keeper)
 	}
 	if r.gets < singleGets {
@@ -81,7 +84,7 @@ func (r *recordReader) seek(key []byte) ([]byte, error) {
 	return value, err
 }
 
-// release ends the borrow of a record that a get returned.
+// release ends the borrow of the record that the last get returned.
 func (r *recordReader) release() {
 	if r.closer != nil {
 		_ = r.closer.Close()
@@ -89,12 +92,12 @@ func (r *recordReader) release() {
 	}
 }
 
-// close lets go of the reader.
+// close releases everything taken from the reader. The recordReader can be used again.
 func (r *recordReader) close() {
 	r.release()
 	r.gets = 0
 	if r.it != nil {
-		// The iterator's error, if any, was reported by read.
+		// read has already reported the iterator's error.
 		_ = r.it.Close()
 		r.it = nil
 	}

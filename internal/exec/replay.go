@@ -2,32 +2,36 @@ package exec
 
 import "context"
 
-// Replay yields rows that a trial run of a plan gave already, and then what the plan gives from there on. It is what
-// remains of the MULTI_PLAN and CACHED_PLAN stages once the plan is chosen.
+// Replay yields the rows that a plan returned in its trial run, and then the plan's remaining rows.
+// It takes the place of the MULTI_PLAN and CACHED_PLAN stages after the plan was chosen.
 type Replay struct {
 	base
 	rows []*Row
 	next int
-	done bool // the trial reached the plan's end
+	done bool // the plan reached its end in the trial
 
-	again *Again // nil where rows stay what they were
+	again *Again // nil if rows of the trial need no second check
 	held  bool
 	row   heldRow
-	shape Node            // what again built
-	moved map[string]bool // records that were given out after their entry was gone
+	shape Node            // nodes that again.Build returned
+	moved map[string]bool // records that were yielded after their index entry had disappeared
 }
 
-// Again says how rows of a trial are shaped that were left when the tree was saved.
+// Again describes how to check and shape rows of a trial that were not yielded before the tree was
+// saved.
 type Again struct {
-	// Build returns the nodes of the plan that shape one row, which in gives without a document.
+	// Build returns the plan's nodes that shape a row. Their input is in, which yields the row
+	// without a document.
 	Build func(in Node) Node
-	// Entry is set where the row is made of its index entry. Without the entry there is no row. Else a
-	// record whose entry is gone is given at the place that it had, if it is still in the query.
+	// Entry is set if the row is built from its index entry: if the entry has disappeared, the row
+	// is dropped. If Entry is false, a record whose entry has disappeared is yielded at the row's
+	// place if it still matches the query.
 	Entry bool
 }
 
-// NewReplay returns a node that yields rows, which it owns, and then goes on with in unless that is at its
-// end. again is nil where rows that are left when the tree is saved stay what they were, as those of a sort.
+// NewReplay returns a node that yields rows and then the rows of in. It takes ownership of rows.
+// done says that in is already at its end. again is nil if rows stay valid when the tree is saved,
+// as the rows of a sort do.
 func NewReplay(env *Env, in Node, rows []*Row, done bool, again *Again) *Replay {
 	n := &Replay{base: base{env: env, inputs: []Node{in}}, rows: rows, done: done, again: again}
 	n.row.rows.records.env = env
@@ -67,7 +71,7 @@ func (n *Replay) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
-// look shapes a row anew; nil where it is not in the query any more.
+// look checks a row and shapes it again. It returns nil if the row no longer matches the query.
 func (n *Replay) look(ctx context.Context, row *Row) (*Row, error) {
 	ok, err := n.row.rows.hasEntry(row)
 	if err != nil || !ok && n.again.Entry {
@@ -77,7 +81,7 @@ func (n *Replay) look(ctx context.Context, row *Row) (*Row, error) {
 		if n.moved == nil {
 			n.moved = make(map[string]bool)
 		}
-		n.moved[string(row.RecordKey)] = true // the plan may meet it again
+		n.moved[string(row.RecordKey)] = true // the plan may find the record again, under its new entry
 	}
 	if n.shape == nil {
 		n.shape = n.again.Build(&n.row)
@@ -86,7 +90,8 @@ func (n *Replay) look(ctx context.Context, row *Row) (*Row, error) {
 	return n.shape.Next(ctx)
 }
 
-// resume lets the plan give other rows in the place of so many that were left out.
+// resume raises the plan's limits by the number of rows that were dropped, so that the plan yields
+// other rows in their place.
 func (n *Replay) resume(rows int64) {
 	for in := n.inputs[0]; len(in.Inputs()) == 1; in = in.Inputs()[0] {
 		if l, ok := Bare(in).(*Limit); ok {

@@ -4,8 +4,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// ReturnedKey returns a Projector that replaces each row's document by the index key that led to it, and
-// by an empty one where there was none.
+// ReturnedKey returns a Projector that replaces each row's document with its index key, as the
+// option returnKey demands. The document is empty if the row does not come from an index.
 func ReturnedKey() Projector {
 	var fields EntryFields
 	return func(dst []byte, row *Row) ([]byte, error) {

@@ -7,36 +7,38 @@ import (
 	"sync"
 )
 
-// scoreTable adds up numbers by record keys: a hash table whose keys stand one behind the other in one piece of memory.
+// scoreTable sums up scores by record key. It is a hash table whose keys are stored one after
+// another in one slice.
 type scoreTable struct {
 	entries []scoreEntry
 	keys    []byte
-	slots   []int32 // positions in entries plus one; 0 is free
+	slots   []int32 // index into entries plus 1; 0 means free
 	seed    maphash.Seed
 }
 
 // scoreEntry is a record and its score.
 type scoreEntry struct {
 	score         float64
-	keyAt, keyEnd uint32 // see maxScores
+	keyAt, keyEnd uint32 // offsets in keys; maxScores ensures that they fit
 }
 
-// maxScores is how many bytes a table may take, whatever the limit of a search is.
+// maxScores is the largest size of a table in bytes, whatever the memory limit of a search is.
 const maxScores = 1 << 31
 
-// scoreOverhead is what an entry takes beside its key: itself, and its slots.
+// scoreOverhead is the memory of an entry without its key, in bytes: the entry and its slots.
 const scoreOverhead = 16 + 8
 
-// leastSlots is how many slots a table begins with.
+// leastSlots is the initial number of slots.
 const leastSlots = 256
 
-// maxKeptScores is how many entries a table has at most that is kept for the next search.
+// maxKeptScores is the largest capacity, in entries, of a table that is kept for the next search.
 const maxKeptScores = 64 << 10
 
-// scoreTables are empty tables with the memory of earlier ones: a search of two usual words fills a megabyte.
+// scoreTables is a pool of empty tables: a search for two common words fills about a megabyte.
 var scoreTables = sync.Pool{New: func() any { return &scoreTable{seed: maphash.MakeSeed()} }}
 
-// release empties the table, and leaves its memory to the next one. Nothing of it may be used any more.
+// release empties the table and returns its memory to the pool. Keys and entries of the table must
+// not be used afterwards.
 func (t *scoreTable) release() {
 	if kept := *t; len(kept.slots) > 0 && cap(kept.entries) <= maxKeptScores {
 		kept.entries, kept.keys, kept.slots = kept.entries[:0], kept.keys[:0], kept.slots[:0]
@@ -49,10 +51,10 @@ func (t *scoreTable) key(e *scoreEntry) []byte { return t.keys[e.keyAt:e.keyEnd:
 
 func (t *scoreTable) size() int { return len(t.keys) + len(t.entries)*scoreOverhead }
 
-// add adds a number to a record's.
+// add adds a number to the score of a record.
 func (t *scoreTable) add(key []byte, score float64) { t.entries[t.find(key)].score += score }
 
-// find returns the position of a record, a new one where it has none.
+// find returns the index of a record's entry. It adds an entry if the record does not have one.
 func (t *scoreTable) find(key []byte) int {
 	if 2*len(t.entries) >= len(t.slots) {
 		t.grow()
@@ -74,7 +76,7 @@ func (t *scoreTable) find(key []byte) int {
 	}
 }
 
-// grow doubles the slots.
+// grow doubles the number of slots.
 func (t *scoreTable) grow() {
 	if len(t.slots) == 0 {
 		*t = *scoreTables.Get().(*scoreTable)
@@ -92,7 +94,8 @@ func (t *scoreTable) grow() {
 	}
 }
 
-// ranking is a heap of a table's entries with the highest score on top; of equal ones the first in the collection.
+// ranking is a heap of a table's entries. The entry with the highest score is on top; of equal
+// scores, the entry with the least record key.
 type ranking struct {
 	table *scoreTable
 	order []int32
@@ -117,7 +120,7 @@ func (r *ranking) before(a, b int32) bool {
 	return bytes.Compare(r.table.key(ea), r.table.key(eb)) < 0
 }
 
-// pop takes the top off; the ranking is not empty.
+// pop removes the top entry and returns its index in the table. The ranking must not be empty.
 func (r *ranking) pop() int32 {
 	top, last := r.order[0], len(r.order)-1
 	r.order[0] = r.order[last]
@@ -126,7 +129,7 @@ func (r *ranking) pop() int32 {
 	return top
 }
 
-// down moves an entry to where it belongs below.
+// down restores the heap order by moving the entry at i down.
 func (r *ranking) down(i int) {
 	for {
 		child := 2*i + 1

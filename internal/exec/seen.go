@@ -2,19 +2,21 @@ package exec
 
 import "github.com/sheafdb/sheaf/internal/memory"
 
-// seen remembers record keys so that a record that is reached twice is given once.
+// seen is a set of record keys. It drops records that a node reaches a second time.
 type seen struct {
-	// single says that no record can be reached twice; it is counted all the same.
+	// single says that no record can be reached twice. Then no keys are stored, but tests are
+	// counted.
 	single bool
 	keys   map[string]struct{}
 	bytes  int64
 	held   memory.Holding
 }
 
-// seenBytes is about what a key takes beside its bytes.
+// seenBytes estimates the memory of a key in the map, without the bytes of the key itself.
 const seenBytes = 48
 
-// add reports whether the key is new, and counts the test. It fails where the server has no memory for the key.
+// add reports whether the key is new, and counts the test. It fails if the server's memory budget
+// is exhausted.
 func (s *seen) add(env *Env, stats *Stats, recordKey []byte) (bool, error) {
 	stats.DupsTested++
 	if s.single {
@@ -33,7 +35,7 @@ func (s *seen) add(env *Env, stats *Stats, recordKey []byte) (bool, error) {
 	return true, s.held.Hold(s.bytes)
 }
 
-// close gives the memory back.
+// close releases the memory.
 func (s *seen) close() {
 	if s.keys != nil {
 		s.keys, s.bytes = nil, 0

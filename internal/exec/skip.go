@@ -2,7 +2,7 @@ package exec
 
 import "context"
 
-// Skip drops its input's first rows.
+// Skip drops the first rows of its input.
 type Skip struct {
 	base
 	left int64

@@ -7,45 +7,49 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-// KeyFunc appends the sort key of a row: byte order is the wanted order.
+// KeyFunc appends the sort key of a row to dst. Comparing the keys as bytes gives the order of the
+// sort.
 type KeyFunc func(dst []byte, row *Row) ([]byte, error)
 
-// Sort reads all of its input and yields it in the order of a sort key; rows with equal keys keep their order. With a
-// limit it keeps the first rows only. What exceeds the memory budget is written to a temporary file in sorted runs
-// that are merged on the way out, or is an error where the query does not allow that.
+// Sort reads all of its input and yields it ordered by a sort key. Rows with equal keys keep their
+// order. With a limit it keeps only the first rows. If the rows exceed the memory limit, sorted
+// runs are spilled to a temporary file and merged at the end. If the query does not allow that, the
+// sort fails.
 type Sort struct {
 	base
 	key    KeyFunc
 	limit  int64
 	loaded bool
-	// Of a ranked input, how many rows were taken and the score of the last one within the limit.
+	// ranked says that the input is ordered by descending score. taken counts the rows read from
+	// it, and least is the score of the last row within the limit.
 	ranked bool
-	whole  bool    // the sort is by the score alone
-	source *TextOr // of the scores
+	whole  bool    // the sort key is the score alone
+	source *TextOr // the input that computes the scores
 	taken  int64
 	least  float64
 
-	// entries is true if the rows are index entries, whose records are read after the sort; saved
-	// says that the tree was saved since.
+	// entries says that the rows are index entries, whose records are read after the sort. saved
+	// says that the tree has been saved.
 	entries bool
 	saved   bool
 
 	rows sortRows
-	// pattern is what documents are sorted by; nil where the key is not made of the document.
+	// pattern is the sort pattern if the sort key is built from the document; otherwise it is nil.
 	pattern index.Pattern
-	begun   bool // the sorter was made ready
+	begun   bool // the sorter is initialised
 	sorter  extsort.Sorter
-	scratch []byte // the sort key of the row that is added
+	scratch []byte // buffer for the sort key of the row being added
 	row     Row
 }
 
-// NewSort returns a sort; a limit of 0 is none.
+// NewSort returns a sort. A limit of 0 means no limit.
 func NewSort(env *Env, in Node, key KeyFunc, limit int64) *Sort {
 	return &Sort{base: base{env: env, inputs: []Node{in}}, key: key, limit: limit}
 }
 
-// Ranked tells that the input comes in descending order of its scores, and that those are the first part of the sort key, or all of
-// it where whole is true. A sort with a limit then need not read it to its end.
+// Ranked declares that the input is ordered by descending score, and that the score is the first
+// part of the sort key. If whole is true, the score is the whole sort key. A sort with a limit then
+// need not read its input to the end.
 func (s *Sort) Ranked(whole bool) {
 	s.ranked, s.whole = true, whole
 	for in := s.inputs[0]; s.source == nil; in = in.Inputs()[0] {
@@ -62,17 +66,18 @@ func (s *Sort) Scored() { s.rows.scored = true }
 // Located makes the sort keep the distances and places of its rows.
 func (s *Sort) Located() { s.rows.located = true }
 
-// KeepIndexKeys makes the sort keep the index keys of its rows, as documents.
+// KeepIndexKeys makes the sort keep the index keys of its rows as documents, in Row.IndexKey.
 func (s *Sort) KeepIndexKeys() { s.rows.indexKeys = new(EntryFields) }
 
-// Keep makes the sort keep, and yield, shaped documents instead of whole ones. The sort key is made of the whole one.
+// Keep makes the sort keep and yield documents shaped by shape. The sort key is still built from
+// the whole document.
 func (s *Sort) Keep(shape Projector) { s.rows.shape = shape }
 
-// ByDocument tells the pattern by which the sort key is made of documents.
+// ByDocument declares that the sort key is built from the document by the pattern p.
 func (s *Sort) ByDocument(p index.Pattern) { s.pattern = p }
 
-// Entries says that the rows are index entries. The sort keeps their record keys only. The reader
-// of the records is told if they may have changed since.
+// Entries declares that the rows are index entries. The sort keeps only their record keys, and the
+// records are read after the sort. If the tree was saved meanwhile, the rows are marked as Held.
 func (s *Sort) Entries() {
 	s.entries = true
 	s.rows.shape = func(dst []byte, _ *Row) ([]byte, error) { return dst, nil }
@@ -117,7 +122,8 @@ func (s *Sort) load(ctx context.Context) error {
 	if !s.begun {
 		s.begun = true
 		s.sorter.Init(extsort.Options{
-			Limit: s.limit, Memory: s.env.SortMemory, Budget: s.env.Memory, Disk: s.env.AllowDiskUse, Dir: s.env.TempDir, Heads: true,
+			Limit: s.limit, Memory: s.env.SortMemory, Budget: s.env.Memory, Disk: s.env.AllowDiskUse,
+			Dir: s.env.TempDir, Heads: true,
 		})
 	}
 	defer s.countSpilled()
@@ -144,7 +150,7 @@ func (s *Sort) countSpilled() {
 	s.stats.SpilledBytes = uint64(spilled.Bytes)     //nolint:gosec // a size
 }
 
-// isFull reports whether no row that a ranked input has left can be among the first.
+// isFull reports whether no further row of a ranked input can be among the first rows.
 func (s *Sort) isFull() bool {
 	if !s.ranked || s.limit == 0 || s.taken < s.limit {
 		return false
@@ -152,7 +158,8 @@ func (s *Sort) isFull() bool {
 	return s.whole || s.source != nil && s.source.isBehind(s.least)
 }
 
-// isBehind reports whether neither a row of a ranked input nor any that follows can be among the first.
+// isBehind counts a row of a ranked input, and reports whether neither the row nor any later one
+// can be among the first rows.
 func (s *Sort) isBehind(row *Row) bool {
 	if !s.ranked || s.limit == 0 {
 		return false
@@ -163,11 +170,11 @@ func (s *Sort) isBehind(row *Row) bool {
 	return s.taken > s.limit && row.Score < s.least
 }
 
-// largeRow is the size of a document from which on the memory for its key and its copy is held
-// before they are made.
+// largeRow is the size of a document in bytes from which the memory for its key and its copy is
+// reserved before it is allocated.
 const largeRow = 256 << 10
 
-// maxScratch is the size of the largest buffers that are kept from one large row to the next.
+// maxScratch is the largest capacity, in bytes, of a buffer that is kept after a large row.
 const maxScratch = 64 << 10
 
 func (s *Sort) add(ctx context.Context, row *Row) error {
@@ -195,7 +202,7 @@ func (s *Sort) add(ctx context.Context, row *Row) error {
 	return err
 }
 
-// dropScratch frees what adding a large row has left.
+// dropScratch frees the buffers if a large row has grown them.
 func (s *Sort) dropScratch() {
 	if cap(s.scratch) > maxScratch {
 		s.scratch = nil

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 )
 
-// BenchmarkSort sorts documents of 300 bytes: few, many, the first ten, and with so little memory
-// that runs go to the disk.
+// BenchmarkSort sorts documents of 300 bytes: few, many, the first ten of many, and with so little
+// memory that runs are spilled to disk.
 func BenchmarkSort(b *testing.B) {
 	docs := make([]bsonx.Doc, 50_000)
 	random := rand.New(rand.NewPCG(3, 4))

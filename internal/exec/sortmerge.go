@@ -8,30 +8,32 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// SortMerge merges inputs that are each in the order of a sort key, each record once where asked for.
+// SortMerge merges inputs, each of which is ordered by the sort key. On demand it yields each
+// record once.
 type SortMerge struct {
 	base
 	key   KeyFunc
 	dedup bool
 
 	heap    mergeHeap
-	pending []*mergeInput // inputs whose next row is not known
-	given   *mergeInput   // the input of the row that was given out last
+	pending []*mergeInput // inputs whose next row is to be read
+	given   *mergeInput   // the input of the row that was yielded last
 	seen    seen
 	again   heldRows
-	row     Row // the one that was given out, if it was held
+	row     Row // the row that was yielded last, if it was held
 }
 
-// mergeInput is an input with the row that it offers.
+// mergeInput is an input with its next row.
 type mergeInput struct {
 	node  Node
-	order int // rows with equal keys come in the order of the inputs
+	order int // position among the inputs, which decides between equal keys
 	row   *Row
 	key   []byte
-	held  Row // the row's copy while the tree is saved
+	held  Row // copy of the row, made by Save
 }
 
-// NewSortMerge returns the merge of its inputs. dedup is needed where a record can come from two inputs.
+// NewSortMerge returns a merge of the inputs. dedup makes it yield each record once; it is needed
+// if two inputs can yield the same record.
 func NewSortMerge(env *Env, coll *table.Collection, inputs []Node, key KeyFunc, dedup bool) *SortMerge {
 	n := &SortMerge{base: base{env: env, inputs: inputs}, key: key, dedup: dedup}
 	n.again.records = recordReader{env: env, coll: coll}
@@ -83,7 +85,7 @@ func (n *SortMerge) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
-// fill asks every pending input for its next row.
+// fill reads the next row of every pending input.
 func (n *SortMerge) fill(ctx context.Context) error {
 	for len(n.pending) > 0 {
 		in := n.pending[len(n.pending)-1]
@@ -104,8 +106,8 @@ func (n *SortMerge) fill(ctx context.Context) error {
 	return nil
 }
 
-// Save implements Node. The rows that inputs offer are copied: their owners let go of them. They are
-// looked at again before they are given out.
+// Save implements Node. It copies the next rows of the inputs, whose memory the inputs release.
+// These rows are checked again before they are yielded.
 func (n *SortMerge) Save() {
 	for _, in := range n.heap {
 		if in.row != &in.held {

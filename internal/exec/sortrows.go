@@ -8,21 +8,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/extsort"
 )
 
-// sortRows decides what a sort keeps of a row, and makes rows of that again.
+// sortRows converts rows to the entries of a sorter and back. It decides which parts of a row a
+// sort keeps.
 type sortRows struct {
-	scored  bool      // the score of a row is kept after its record key
-	located bool      // the distance of a row and its place are kept there too
-	shape   Projector // what is kept of a row's document; nil for all of it
-	// indexKeys reads the index key of a row. The key is kept before the document; nil keeps no
-	// keys.
+	scored  bool      // keep the score of a row, after its record key
+	located bool      // keep the distance and place of a row, also after its record key
+	shape   Projector // shapes the kept document; nil keeps it unchanged
+	// indexKeys decodes the index key of a row. The key is kept before the document. If indexKeys
+	// is nil, index keys are not kept.
 	indexKeys *EntryFields
 
-	head   []byte // the head of the row that is added, where it is not the record key
-	shaped []byte // its document, where there is a shape
+	head   []byte // buffer: head of the row being added, if it is more than the record key
+	shaped []byte // buffer: document of the row being added, if it is changed
 }
 
-// parts returns what is kept of a row: its record key with the score and the place, and its
-// document. They are valid until the following call.
+// parts returns the kept parts of a row. head is the record key with the score and the place, and
+// doc is the document. They are valid until the next call.
 func (r *sortRows) parts(row *Row) (head, doc []byte, err error) {
 	head = row.RecordKey
 	if r.scored || r.located {
@@ -39,7 +40,7 @@ func (r *sortRows) parts(row *Row) (head, doc []byte, err error) {
 	return head, doc, err
 }
 
-// read undoes parts. The row refers to the entry's memory.
+// read restores a row from an entry that parts has built. The row refers to the entry's memory.
 func (r *sortRows) read(row *Row, e *extsort.Entry) {
 	row.SortKey, row.RecordKey, row.Doc = e.Key, e.Head, e.Body
 	if r.located {
@@ -53,14 +54,14 @@ func (r *sortRows) read(row *Row, e *extsort.Entry) {
 	}
 }
 
-// dropScratch frees what adding a large row has left.
+// dropScratch frees the buffer if a large row has grown it.
 func (r *sortRows) dropScratch() {
 	if cap(r.shaped) > maxScratch {
 		r.shaped = nil
 	}
 }
 
-// document returns what is kept of the row's document.
+// document returns the kept form of the row's document, after its index key if index keys are kept.
 func (r *sortRows) document(row *Row) (doc []byte, err error) {
 	r.shaped = r.shaped[:0]
 	if r.indexKeys != nil {
@@ -79,10 +80,10 @@ func (r *sortRows) document(row *Row) (doc []byte, err error) {
 	return row.Doc, nil
 }
 
-// noIndexKey stands for the index key of a row that has none.
+// noIndexKey stands for the index key of a row that does not have one.
 var noIndexKey = [4]byte{}
 
-// appendKey appends the index key of a row, as a document.
+// appendKey appends the index key of a row as a document.
 func (e *EntryFields) appendKey(dst []byte, row *Row) ([]byte, error) {
 	if row.Key == nil {
 		return append(dst, noIndexKey[:]...), nil
@@ -90,7 +91,8 @@ func (e *EntryFields) appendKey(dst []byte, row *Row) ([]byte, error) {
 	return e.Document(dst, row)
 }
 
-// splitIndexKey undoes appendKey.
+// splitIndexKey separates the index key that appendKey has appended from the document after it. The
+// key is nil if the row did not have one.
 func splitIndexKey(b []byte) (key, rest bsonx.Doc) {
 	n := binary.LittleEndian.Uint32(b)
 	if n == 0 {
@@ -99,15 +101,15 @@ func splitIndexKey(b []byte) (key, rest bsonx.Doc) {
 	return b[:n:n], b[n:]
 }
 
-// scoreSize is how many bytes appendScore appends.
+// scoreSize is the number of bytes that appendScore appends.
 const scoreSize = 9
 
-// placeSize is how many bytes appendPlace appends behind the place itself.
+// placeSize is the number of bytes that appendPlace appends after the data of the place.
 const placeSize = 14
 
-// appendPlace appends what a search by distance found out about a row:
+// appendPlace appends the result of a search by distance to dst:
 //
-//	place | its type | its length (4 bytes) | distance (8 bytes) | whether it was found by distance
+//	place | its type | its length (4 bytes) | distance (8 bytes) | Located (1 byte)
 func appendPlace(dst []byte, row *Row) []byte {
 	has := byte(0)
 	if row.Located {
@@ -118,7 +120,7 @@ func appendPlace(dst []byte, row *Row) []byte {
 	return append(binary.LittleEndian.AppendUint64(dst, math.Float64bits(row.Distance)), has)
 }
 
-// splitPlace undoes appendPlace.
+// splitPlace restores the fields that appendPlace has appended, and returns the bytes before them.
 func splitPlace(row *Row, b []byte) (rest []byte) {
 	rest, tail := b[:len(b)-placeSize], b[len(b)-placeSize:]
 	n := len(rest) - int(binary.LittleEndian.Uint32(tail[1:]))
@@ -128,7 +130,7 @@ func splitPlace(row *Row, b []byte) (rest []byte) {
 	return rest[:n:n]
 }
 
-// appendScore appends the score of a row, and whether it has one.
+// appendScore appends the score of a row (8 bytes) and whether it has one (1 byte).
 func appendScore(dst []byte, row *Row) []byte {
 	has := byte(0)
 	if row.Scored {
@@ -137,7 +139,7 @@ func appendScore(dst []byte, row *Row) []byte {
 	return append(binary.LittleEndian.AppendUint64(dst, math.Float64bits(row.Score)), has)
 }
 
-// splitScore undoes appendScore.
+// splitScore returns the score that appendScore has appended, and the bytes before it.
 func splitScore(b []byte) (rest []byte, score float64, has bool) {
 	rest, tail := b[:len(b)-scoreSize], b[len(b)-scoreSize:]
 	return rest, math.Float64frombits(binary.LittleEndian.Uint64(tail)), tail[scoreSize-1] == 1

@@ -12,34 +12,36 @@ import (
 // maxWorkers bounds the goroutines of one team.
 const maxWorkers = 4
 
-// team are the goroutines that read the parts of one input: the caller's, and others that start while it is at work and
-// processors are idle.
+// team is a group of goroutines that read parts of one input: the caller's goroutine, and others
+// that start while work is in progress and processors are idle.
 type team struct {
 	procs *Processors
-	node  func() Node // makes what one of them reads
-	wake  func()      // tells those who wait that one has failed; nil where nobody waits
+	node  func() Node // returns the node for a new worker
+	wake  func()      // wakes waiting workers after an error; nil if workers never wait
 	work  func(ctx context.Context, in Node) error
 
 	failed  atomic.Bool
 	running sync.WaitGroup // the goroutines that were started
 
 	mu      sync.Mutex
-	workers int   // their number, with the caller
-	err     error // the first one
-	panic   any   // of a started goroutine
+	workers int   // number of workers, including the caller
+	err     error // the first error
+	panic   any   // panic of a started goroutine
 }
 
-// errOtherFailed ends workers after another's error, which is the one that is reported.
+// errOtherFailed ends a worker after another worker has failed. The other worker's error is
+// reported.
 var errOtherFailed = errors.New("exec: another worker of the team failed")
 
-// run lets the caller work, waits for those who were recruited meanwhile, and returns the first error.
+// run works in the caller's goroutine and waits for the workers that were recruited. It returns the
+// first error.
 func (t *team) run(ctx context.Context, work func(ctx context.Context, in Node) error) error {
 	t.work = work
 	t.procs.enter()
 	defer t.procs.leave()
 	t.workers = 1
 	func() {
-		defer t.running.Wait() // in a panic too: the reader is the caller's
+		defer t.running.Wait() // after a panic too: the workers use the caller's reader
 		t.call(ctx)
 	}()
 	if t.panic != nil {
@@ -48,13 +50,13 @@ func (t *team) run(ctx context.Context, work func(ctx context.Context, in Node) 
 	return t.err
 }
 
-// Workers returns how many goroutines took part, after Run.
+// Workers returns the number of goroutines that took part. It is valid after Run.
 func (t *team) Workers() int { return t.workers }
 
-// call is the life of one worker.
+// call runs one worker.
 func (t *team) call(ctx context.Context) {
 	in := t.node()
-	// A panic goes on, but does not leave the others waiting.
+	// A panic propagates, but the other workers must not wait for this one.
 	done := false
 	defer func() {
 		in.Close()
@@ -69,7 +71,7 @@ func (t *team) call(ctx context.Context) {
 	}
 }
 
-// recruit starts another worker if there is a processor for it.
+// recruit starts another worker if a processor is idle.
 func (t *team) recruit(ctx context.Context) {
 	if t.procs.busy.Load() >= t.procs.total {
 		return
@@ -82,7 +84,8 @@ func (t *team) recruit(ctx context.Context) {
 	t.workers++
 	t.running.Go(func() {
 		defer t.procs.leave()
-		// The panic belongs to the operation, which knows what to do about it: run panics in its goroutine.
+		// The panic belongs to the operation, whose goroutine knows how to handle it: run repeats
+		// it there.
 		defer func() {
 			if v := recover(); v != nil {
 				t.mu.Lock()
@@ -94,7 +97,7 @@ func (t *team) recruit(ctx context.Context) {
 	})
 }
 
-// fail ends the work of all.
+// fail records the first error and makes all workers end.
 func (t *team) fail(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,48 +11,56 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Scorer appends to dst the scores that the terms of a search have in a document, in the order of the search's inputs.
+// Scorer appends to dst the score of each search term in a document, in the order of the inputs of
+// the search.
 type Scorer func(dst []float64, doc bsonx.Doc) ([]float64, error)
 
 const (
-	// bestBlock is how many entries of a term are read before those of another.
+	// bestBlock is the number of entries of one term that are read before the next term is
+	// considered.
 	bestBlock = 32
-	// bestGrowth is how many times as many rows are looked for when those that were found were not enough.
+	// bestGrowth is the factor by which the number of wanted rows grows when more rows are
+	// requested.
 	bestGrowth = 4
-	// scoredOf bounds the documents that are read for their scores: one of so many entries, each of which is about as much cheaper.
+	// scoredOf bounds the documents that are read to compute scores: about one for every scoredOf
+	// entries read. Reading an entry is cheaper than reading a document by about this factor.
 	scoredOf = 64
 )
 
-// BestTerms is for how many terms a TextOr can find the best records without reading all entries. The scores of each are kept, so
-// that they are added in one order.
+// BestTerms is the largest number of terms for which a TextOr can find the best records without
+// reading all entries. The score of each term is stored separately, so that the sum is always
+// computed in the same order.
 const BestTerms = 8
 
-// bestFirst finds the records with the highest scores before it has read all entries. The entries of each term come with the highest
-// score first, so that those read last bound the unread: a record cannot have more than what is known of it and the bounds of the
-// other terms. When as many records as are wanted have more for certain than all others can have, they are the best. What some
-// of them have of the terms whose entries were not found is then computed from their documents.
+// bestFirst finds the records with the highest scores before it has read all entries. The entries
+// of each term are ordered by descending score. Thus the last score read of a term bounds the
+// scores of its unread entries. The score of a record is at most its known scores plus the bounds
+// of the other terms.
+//
+// When enough records have a score that no other record can reach, they are the best records. If
+// the scores of some of their terms are still unknown, bestFirst computes them from the documents.
 type bestFirst struct {
 	n     *TextOr
 	want  int
 	terms int
-	parts []float64 // of each record the scores of all terms; 0 where none was found
+	parts []float64 // for each record the scores of all terms; 0 means unknown
 	state []bestState
-	heads []float64 // of each term a bound of the unread scores
+	heads []float64 // for each term a bound of its unread scores
 	ended []bool
 
-	read, checked int     // entries; how many when it was looked last
-	unseen        float64 // what a record could have of which nothing was known then
+	read, checked int     // entries read so far, and at the last check
+	unseen        float64 // at the last check, the bound of the score of records not found yet
 	queue         []int32
-	threshold     float64 // all records with so much have been put into the queue
+	threshold     float64 // all records with at least this score have been queued
 	least         []float64
 	scores        []float64
 }
 
-// bestState is what is known of a record.
+// bestState is a set of flags of a record.
 type bestState uint8
 
 const (
-	scoreKnown bestState = 1 << iota // all parts are
+	scoreKnown bestState = 1 << iota // the scores of all terms are known
 	wasQueued
 )
 
@@ -61,7 +69,7 @@ func newBestFirst(n *TextOr, want int) *bestFirst {
 	return &bestFirst{n: n, want: want, terms: terms, heads: make([]float64, terms), ended: make([]bool, terms)}
 }
 
-// next takes the best record that is left; nil at the end.
+// next returns the record with the highest remaining score, or nil at the end.
 func (b *bestFirst) next(ctx context.Context) (*scoreEntry, error) {
 	for len(b.queue) == 0 {
 		if b.threshold < 0 {
@@ -79,7 +87,7 @@ func (b *bestFirst) next(ctx context.Context) (*scoreEntry, error) {
 	return e, nil
 }
 
-// isBehind reports whether all records that are left have a lower score.
+// isBehind reports whether all remaining records have a lower score.
 func (b *bestFirst) isBehind(score float64) bool {
 	if len(b.queue) > 0 {
 		return b.n.scores.entries[b.queue[0]].score < score
@@ -87,7 +95,7 @@ func (b *bestFirst) isBehind(score float64) bool {
 	return b.checked > 0 && b.threshold <= score
 }
 
-// fill reads entries until records can be put into the queue, or all are read.
+// fill reads entries until records can be queued, or all entries are read.
 func (b *bestFirst) fill(ctx context.Context) error {
 	for i := range b.heads {
 		if b.checked == 0 {
@@ -118,7 +126,7 @@ func (b *bestFirst) fill(ctx context.Context) error {
 	}
 }
 
-// readBlock reads some entries of a term.
+// readBlock reads up to bestBlock entries of a term.
 func (b *bestFirst) readBlock(ctx context.Context, term int) error {
 	n := b.n
 	n.current = term
@@ -146,7 +154,8 @@ func (b *bestFirst) readBlock(ctx context.Context, term int) error {
 	return n.checkMemory(8 * len(b.parts))
 }
 
-// isDue reports whether enough was read to look whether records can be put into the queue: a look goes through all of them.
+// isDue reports whether enough entries were read since the last check to justify another check,
+// which visits all records.
 func (b *bestFirst) isDue() bool {
 	return b.read >= 4*b.checked || b.read >= b.checked+b.checked/4 && b.sumHeads() < b.unseen
 }
@@ -158,7 +167,8 @@ func (b *bestFirst) sumHeads() (sum float64) {
 	return sum
 }
 
-// bound returns the score of a record as far as it is known, the most that it can have, and whether that is the same.
+// bound returns the score of a record as far as it is known, and an upper bound of it. known
+// reports whether the score is complete.
 func (b *bestFirst) bound(at int) (least, most float64, known bool) {
 	known = true
 	for i, part := range b.parts[at*b.terms : (at+1)*b.terms] {
@@ -171,7 +181,9 @@ func (b *bestFirst) bound(at int) (least, most float64, known bool) {
 	return least, most, known
 }
 
-// settle puts those records into the queue whose scores are above what all others can have, where there are as many as wanted.
+// settle queues the records whose scores exceed every score that other records can reach. It
+// returns false if fewer records than wanted are that certain, or if too many documents would have
+// to be read.
 func (b *bestFirst) settle(ctx context.Context) (bool, error) {
 	threshold, ok := b.leastWanted()
 	if !ok || threshold <= b.unseen {
@@ -196,7 +208,8 @@ func (b *bestFirst) settle(ctx context.Context) (bool, error) {
 	return true, b.put(ctx, found, threshold)
 }
 
-// leastWanted returns the score that as many records as wanted have at least.
+// leastWanted returns the highest score that at least b.want records are known to reach. It returns
+// false if fewer records were found.
 func (b *bestFirst) leastWanted() (float64, bool) {
 	if len(b.state) < b.want {
 		return 0, false
@@ -217,7 +230,7 @@ func (b *bestFirst) leastWanted() (float64, bool) {
 	return b.least[0], true
 }
 
-// settleAll puts all records that are left into the queue, as nothing is left to read.
+// settleAll queues all remaining records, after all entries were read.
 func (b *bestFirst) settleAll() error {
 	found := b.queue[:0]
 	for at := range b.state {
@@ -228,7 +241,8 @@ func (b *bestFirst) settleAll() error {
 	return b.put(context.Background(), found, -1)
 }
 
-// put makes those of the found records the queue that have the threshold.
+// put makes the queue of the found records whose score is at least the threshold, in descending
+// order of the score. It computes scores that are not known.
 func (b *bestFirst) put(ctx context.Context, found []int32, threshold float64) error {
 	n := b.n
 	b.queue, b.threshold = found[:0], threshold
@@ -237,7 +251,7 @@ func (b *bestFirst) put(ctx context.Context, found []int32, threshold float64) e
 		if !known {
 			err := b.compute(ctx, int(at))
 			if errors.Is(err, storage.ErrNotFound) {
-				b.state[at] |= wasQueued // it is gone since the entries were read
+				b.state[at] |= wasQueued // the record was deleted after its entries were read
 				continue
 			}
 			if err != nil {
@@ -261,7 +275,7 @@ func (b *bestFirst) put(ctx context.Context, found []int32, threshold float64) e
 	return nil
 }
 
-// compute finds the scores of a record in its document.
+// compute sets the scores of a record from its document.
 func (b *bestFirst) compute(ctx context.Context, at int) error {
 	n := b.n
 	if err := n.env.step(ctx); err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// TextMatch passes the rows whose documents have what a search asks for and its terms in the index do not tell: phrases,
-// negations, spellings.
+// TextMatch yields the rows whose documents match the parts of a text search that the terms in the
+// index cannot decide: phrases, negations and exact spelling.
 type TextMatch struct {
 	base
 	spec  *text.Spec
@@ -15,7 +15,7 @@ type TextMatch struct {
 	exact bool
 }
 
-// NewTextMatch returns a node over rows with documents that have one of the query's terms.
+// NewTextMatch returns a node over rows whose documents contain at least one of the query's terms.
 func NewTextMatch(env *Env, in Node, s *text.Spec, q *text.Query) *TextMatch {
 	return &TextMatch{base: base{env: env, inputs: []Node{in}}, spec: s, query: q, exact: q.IsExact()}
 }

@@ -11,22 +11,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// TextOr adds up the scores that the terms of a search have in each record, and yields the records with them. It reads all
-// entries of the terms before the first row, unless only the best are wanted.
+// TextOr adds up the scores of all search terms for each record, and yields the records with their
+// scores. It reads all entries of the terms before it yields the first row, unless only the best
+// rows are wanted.
 type TextOr struct {
 	base
 	records recordReader
 	opts    TextOrOptions
-	prefix  []byte // of record keys
+	prefix  []byte // prefix of record keys
 
-	current int // input
+	current int // index of the current input
 	loaded  bool
 	scores  scoreTable
-	best    ranking    // where ranked
-	first   *bestFirst // where only some of the best are wanted
-	next    int        // where not ranked
+	best    ranking    // used if Ranked
+	first   *bestFirst // used if Best is set
+	next    int        // next entry, if not Ranked
 	row     Row
-	number  []byte // the score that was read last, and its value
+	number  []byte // encoding of the score read last; score is its value
 	score   float64
 	decoded []byte
 	record  []byte
@@ -35,26 +36,29 @@ type TextOr struct {
 	parts []float64
 }
 
-// TextOrOptions are the parts of a TextOr.
+// TextOrOptions configure a TextOr.
 type TextOrOptions struct {
 	Coll *table.Collection
-	// ScoreAt is the length of what stands before the score in the keys of each input.
+	// ScoreAt is the length, for each input, of the part of its keys before the score.
 	ScoreAt []int
-	// Behind are the directions of the fields behind the score.
+	// Behind tells, for each index field after the score, whether it is descending.
 	Behind []bool
-	// Ranked gives the rows of the highest scores first.
+	// Ranked yields the rows in descending order of their scores.
 	Ranked bool
-	// Best is how many of them are wanted, at most perhaps, where it is known; 0 is all. The inputs must then yield the highest scores
-	// first.
+	// Best is the number of best rows that the query is expected to read; 0 if unknown or if all
+	// rows are wanted. If it is set, the inputs must yield their entries in descending order of the
+	// score. More rows can still be read.
 	Best int
-	// Scores gives what the terms have in a record that is looked at again.
+	// Scores computes the scores of the terms in a document. It is used for records that are read
+	// again after a Save, and to complete the scores of the best rows.
 	Scores Scorer
 }
 
-// NewTextOr returns the union of scans of a text index, each of which yields the entries of one term.
+// NewTextOr returns the union of scans of a text index. Each input yields the entries of one term.
 func NewTextOr(env *Env, inputs []Node, o TextOrOptions) *TextOr {
 	n := &TextOr{
-		base: base{env: env, inputs: inputs}, records: recordReader{env: env, coll: o.Coll}, opts: o, prefix: o.Coll.RecordPrefix(),
+		base: base{env: env, inputs: inputs}, records: recordReader{env: env, coll: o.Coll}, opts: o,
+		prefix: o.Coll.RecordPrefix(),
 	}
 	if o.Best > 0 {
 		n.first = newBestFirst(n, o.Best)
@@ -79,7 +83,7 @@ func (n *TextOr) Next(ctx context.Context) (*Row, error) {
 		n.row = Row{RecordKey: n.recordKey(e), Score: e.score, Scored: true}
 		doc, err := n.records.read(n.row.RecordKey)
 		if errors.Is(err, storage.ErrNotFound) {
-			continue // it is gone since the entries were read
+			continue // the record was deleted after its entries were read
 		}
 		if err != nil {
 			return nil, err
@@ -97,8 +101,8 @@ func (n *TextOr) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
-// lookAgain reports whether the record that is the row still matches, and gives it the score that it has
-// now. Its place among the others stays the one of the score that it had.
+// lookAgain reports whether the current record still matches the query, and computes its current
+// score. The row keeps its place in the order, which its earlier score determined.
 func (n *TextOr) lookAgain() (bool, error) {
 	if ok, err := n.env.matchesWhole(n.row.Doc); err != nil || !ok {
 		return false, err
@@ -119,10 +123,11 @@ func (n *TextOr) recordKey(e *scoreEntry) []byte {
 	return n.record
 }
 
-// isBehind reports whether all rows to come have a lower score.
+// isBehind reports whether all remaining rows have a lower score than score. It returns false if
+// that is not known.
 func (n *TextOr) isBehind(score float64) bool { return n.first != nil && n.first.isBehind(score) }
 
-// nextEntry takes the following entry; nil if there is none.
+// nextEntry returns the next record's entry, or nil at the end.
 func (n *TextOr) nextEntry(ctx context.Context) (*scoreEntry, error) {
 	if n.first != nil {
 		return n.first.next(ctx)
@@ -173,7 +178,8 @@ func (n *TextOr) load(ctx context.Context) error {
 	return nil
 }
 
-// nextKey returns the following key of the current input, with the id of the record behind it.
+// nextKey returns the next key of the current input, which ends with the id of the record. It
+// returns nil at the end of the input.
 func (n *TextOr) nextKey(ctx context.Context) ([]byte, error) {
 	in := n.inputs[n.current]
 	if scan, ok := Bare(in).(*IndexScan); ok && scan.filter == nil {
@@ -186,7 +192,7 @@ func (n *TextOr) nextKey(ctx context.Context) ([]byte, error) {
 	return row.Key, nil
 }
 
-// checkMemory fails where the records that were found, and so many bytes more, take too much.
+// checkMemory fails if the scores, with more bytes in addition, exceed the memory limit.
 func (n *TextOr) checkMemory(more int) error {
 	limit := min(n.env.SortMemory, maxScores)
 	if n.scores.size()+more <= limit {
@@ -196,8 +202,9 @@ func (n *TextOr) checkMemory(more int) error {
 		"TEXT_OR exceeded memory limit of %d bytes: too many documents have one of the words", limit)
 }
 
-// split returns the record and the score of an entry of the current input. Those of a term are in the order of the scores, so that
-// the score is mostly the one before.
+// split returns the record and the score of an entry of the current input. Consecutive entries
+// mostly have the same score, because the entries of a term are ordered by score; then the score is
+// not decoded again.
 func (n *TextOr) split(key []byte) (record []byte, score float64, err error) {
 	key = key[n.opts.ScoreAt[n.current]:]
 	if len(n.number) == 0 || !bytes.HasPrefix(key, n.number) {

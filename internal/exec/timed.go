@@ -7,19 +7,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// timed measures how long a node takes, with its inputs. Only explain builds it: two looks at the clock a row are too many
-// for what nobody asks.
+// timed measures the time that a node and its inputs take. Only explain uses it: two clock readings
+// for each row are too expensive for ordinary queries.
 type timed struct {
 	Node
 }
 
-// stopwatch is the machine's clock: what an operator takes is real time, whatever time documents have.
+// stopwatch is the machine's clock. The time of an operator is real time, even if the server runs
+// on a simulated clock.
 var stopwatch clock.System
 
-// Timed returns a node that measures another one; see Stats.Elapsed.
+// Timed returns a node that records the time spent in n; see Stats.Elapsed.
 func Timed(n Node) Node { return &timed{n} }
 
-// Bare returns the node that is measured, or n.
+// Bare returns the node that n measures, or n itself if it does not measure another node.
 func Bare(n Node) Node {
 	if t, ok := n.(*timed); ok {
 		return t.Node

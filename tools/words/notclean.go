@@ -15,7 +15,6 @@ var notClean = []string{
 	"internal/changelog",
 	"internal/clock",
 	"internal/clock/clocktest",
-	"internal/exec",
 	"internal/expr",
 	"internal/expr/array",
 	"internal/expr/convert",
