@@ -13,8 +13,6 @@ import (
 // meanwhile, or changed it so that it no longer matches. A held row is checked before it is
 // yielded. The rows of a Sort do not count as held: they are the documents as the sort has read
 // them.
-
-// heldRows looks again at rows that were held.
 type heldRows struct {
 	records recordReader
 	entry   []byte // buffer for the key of an index entry

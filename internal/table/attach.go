@@ -14,12 +14,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// Compiler compiles the specifications of a catalog entry. It lives above this package.
+// Compiler compiles the specifications in a catalog entry. Packages above this one implement it.
 type Compiler interface {
-	// Partial compiles a partialFilterExpression, which follows the collation of the index.
+	// Partial compiles a partialFilterExpression with the collation of the index.
 	Partial(filter bsonx.Doc, c *collation.Collator) (Predicate, error)
-	// Validator compiles the validator of a collection's options, which follows its collation; nil
-	// if there is none.
+	// Validator compiles the validator in a collection's options with the collection's collation.
+	// It returns nil if the options have no validator.
 	Validator(options bsonx.Doc, c *collation.Collator) (Validator, error)
 }
 
@@ -28,10 +28,11 @@ type attacher struct {
 	engine     storage.Engine
 	compiler   Compiler
 	activities *changelog.Activities
-	scans      *Scans // of all collections
+	scans      *Scans // scans of all collections together
 }
 
-// collection compiles an entry; it is the catalog's Attach hook.
+// collection compiles an entry. It is the catalog's Attach hook. old is the previous version of the
+// entry, or nil.
 func (a *attacher) collection(entry, old *Entry) (*Collection, error) {
 	c := &Collection{Collection: entry, namespace: entry.Namespace(), activity: a.activities.Of(entry.DB, entry.Name)}
 	var previous *Collection
@@ -39,7 +40,10 @@ func (a *attacher) collection(entry, old *Entry) (*Collection, error) {
 		previous = old.Attached
 		c.shared = previous.shared
 	} else {
-		c.shared = &shared{counter: keyspace.Prefix(keyspace.Counters, entry.ID), idUses: newUses(), scans: Scans{all: a.scans}}
+		c.shared = &shared{
+			counter: keyspace.Prefix(keyspace.Counters, entry.ID),
+			idUses:  newUses(), scans: Scans{all: a.scans},
+		}
 		if entry.IDIndex != nil {
 			c.shared.capped = &cappedState{}
 		}
@@ -82,8 +86,8 @@ func (a *attacher) collection(entry, old *Entry) (*Collection, error) {
 	return c, nil
 }
 
-// options compiles the collation and the validator. They are those of the previous version if
-// the options are the same.
+// options sets the collation and the validator of c. It takes them from the previous version if the
+// options are the same.
 func (a *attacher) options(c, previous *Collection) (err error) {
 	if previous != nil && previous.Options.Equal(c.Options) {
 		c.Collation, c.Validator = previous.Collation, previous.Validator
@@ -96,7 +100,7 @@ func (a *attacher) options(c, previous *Collection) (err error) {
 	return err
 }
 
-// idIndex compiles what only capped collections have.
+// idIndex compiles the properties that only capped collections have: the limits and the _id index.
 func (a *attacher) idIndex(c, previous *Collection) error {
 	entry := c.Collection.IDIndex
 	if isOplog(c.Collection) {
@@ -119,7 +123,8 @@ func (a *attacher) idIndex(c, previous *Collection) error {
 	return nil
 }
 
-// collationOf reads the collation of a collection's options or an index's specification.
+// collationOf returns the collation in a collection's options or in an index's specification. It
+// returns nil if they have no collation.
 func collationOf(spec bsonx.Doc) (*collation.Collator, error) {
 	v := spec.Lookup("collation")
 	if v.Type != bsonx.TypeDocument {
@@ -128,8 +133,9 @@ func collationOf(spec bsonx.Doc) (*collation.Collator, error) {
 	return collation.Parse(v.Doc())
 }
 
-// index compiles an index. What does not change is shared with the previous version of the
-// collection: history keeps old versions for a while, and a partial filter may have 16 MiB.
+// index compiles an index. If its specification has not changed, it shares the compiled parts with
+// the previous version: the history keeps old versions for a while, and a partial filter may be as
+// large as 16 MiB.
 func (a *attacher) index(e *catalog.Index, previous *Collection, co *collation.Collator) (*Index, error) {
 	p := previous.IndexByID(e.ID)
 	if p != nil && p.Spec.Equal(e.Spec) {

@@ -10,10 +10,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Records of a capped collection are clustered by an insertion sequence. Whoever inserts holds the
-// insert lock, the lock of the collection's record prefix, until the commit: records become visible
-// in the order of their sequence, so that a reader that has seen a record will never find another
-// one before it.
+// cappedOptions reads the limits of a capped collection. Its records are clustered by an insertion
+// sequence. An insert holds the insert lock, which is the lock of the collection's record prefix,
+// until the commit. Therefore records become visible in the order of their sequence: a reader that
+// has seen a record will never find a new one before it.
 
 func cappedOptions(options bsonx.Doc) *CappedOptions {
 	size, _ := options.Lookup("size").AsInt64()
@@ -21,17 +21,17 @@ func cappedOptions(options bsonx.Doc) *CappedOptions {
 	return &CappedOptions{Size: size, Max: limit}
 }
 
-// IsCapped reports whether options of a collection make it capped.
+// IsCapped reports whether the options of a collection make it capped.
 func IsCapped(options bsonx.Doc) bool { return options.Lookup("capped").Truthy() }
 
-// Exceeded reports whether a collection of that many documents and bytes is too large.
+// Exceeded reports whether a collection with c.Count documents of c.Bytes bytes exceeds the limits.
 func (o *CappedOptions) Exceeded(c storage.Counter) bool {
 	return c.Bytes > o.Size || o.Max > 0 && c.Count > o.Max
 }
 
 // Arrivals returns a channel that is closed after the next insert into a capped collection, or when
-// the collection is dropped or renamed. Asked for before a snapshot is taken, it tells of
-// everything that the snapshot does not have. count is for Rest.
+// the collection is dropped or renamed. A caller that calls Arrivals before it takes a snapshot is
+// told of every insert that the snapshot does not have. count is an argument for Rest.
 func (c *Collection) Arrivals() (next <-chan struct{}, count uint64) {
 	if c.Oplog {
 		return c.shared.order.Arrival(), 0
@@ -39,10 +39,10 @@ func (c *Collection) Arrivals() (next <-chan struct{}, count uint64) {
 	return c.shared.capped.arrivals.Wait()
 }
 
-// Rest is for a waiter that has come to the end of a snapshot for which Arrivals had told the
-// count. Where inserts come so fast that waking all waiters for each would leave little of the
-// processor, it returns a channel that is closed in a moment, when there is more at once; otherwise
-// nil.
+// Rest limits how often waiters are woken. A waiter calls it at the end of a snapshot, with the
+// count that Arrivals returned before the snapshot. If inserts come so fast that waking all waiters
+// for each of them would use most of the processor time, Rest returns a channel that is closed a
+// moment later. Otherwise it returns nil.
 func (c *Collection) Rest(count uint64) <-chan struct{} {
 	if c.Oplog {
 		return nil
@@ -50,7 +50,8 @@ func (c *Collection) Rest(count uint64) <-chan struct{} {
 	return c.shared.capped.arrivals.Rest(count)
 }
 
-// lockInserts takes the insert lock and makes sure that the sequence is known.
+// lockInserts takes the insert lock and reads the next sequence from storage if it is not known
+// yet.
 func (w *Writer) lockInserts(ctx context.Context) (*cappedState, error) {
 	prefix := w.coll.RecordPrefix()
 	if err := w.txn.Lock(ctx, prefix); err != nil {
@@ -78,7 +79,8 @@ func (w *Writer) lockInserts(ctx context.Context) (*cappedState, error) {
 	return st, nil
 }
 
-// insertCapped adds a document behind all others and evicts the oldest ones that are too many then.
+// insertCapped adds a document after all others. It then evicts the oldest documents that exceed
+// the limits.
 func (w *Writer) insertCapped(ctx context.Context, doc bsonx.Doc) error {
 	st, err := w.lockInserts(ctx)
 	if err != nil {
@@ -107,8 +109,9 @@ func (w *Writer) insertCapped(ctx context.Context, doc bsonx.Doc) error {
 	return err
 }
 
-// evict removes the oldest records below upper until the collection keeps its limits, or enough
-// reports that it has removed that many; enough may be nil. It returns how many it removed.
+// evict removes the oldest records with keys below upper until the collection is within its limits,
+// or until enough(n) is true for n removed records. enough may be nil. evict returns the number of
+// removed records.
 func (w *Writer) evict(ctx context.Context, st *cappedState, upper []byte, enough func(n int) bool) (n int, err error) {
 	for {
 		c, err := w.store.Count(w.coll)
@@ -124,7 +127,7 @@ func (w *Writer) evict(ctx context.Context, st *cappedState, upper []byte, enoug
 			return n, err
 		}
 		if old == nil {
-			continue // someone deleted it meanwhile
+			continue // another writer deleted it meanwhile
 		}
 		w.oldDoc = old
 		if err := w.remove(key, old); err != nil {
@@ -137,13 +140,14 @@ func (w *Writer) evict(ctx context.Context, st *cappedState, upper []byte, enoug
 	}
 }
 
-// oldest returns the key of the oldest record below upper that it has not returned before, or nil.
-// The iterator is kept for the transaction: one for each insert would cost more than the insert.
+// oldest returns the key of the oldest record below upper that it has not returned before, or nil
+// if no such record exists. The iterator is kept until the end of the transaction: opening one for
+// each insert would cost more than the insert.
 func (w *Writer) oldest(st *cappedState, upper []byte) ([]byte, error) {
 	ok := w.evictIter != nil && w.evictIter.Next()
 	if !ok {
-		// The transaction's own records are behind all others, and an iterator does not have those
-		// added after it.
+		// An iterator does not see records added after it was opened. The transaction's own records
+		// come after all others.
 		if err := w.openEvict(st); err != nil {
 			return nil, err
 		}
@@ -159,8 +163,8 @@ func (w *Writer) oldest(st *cappedState, upper []byte) ([]byte, error) {
 		return nil, err
 	}
 	if w.evictFrom == 0 {
-		// What the transaction sees before its own evictions is committed: the hint survives a
-		// rollback.
+		// The record was seen before the transaction evicted any, so it is committed: the hint
+		// stays valid after a rollback.
 		st.oldest = sequence
 	}
 	w.evictFrom = sequence + 1
@@ -186,14 +190,15 @@ func (w *Writer) closeEvict() error {
 	return it.Close()
 }
 
-// An insert evicts what is too much in its own transaction, up to these amounts; see Trim.
+// An insert evicts the excess in its own transaction, up to these amounts; see Trim.
 const (
 	trimRecords = 1024
 	trimBytes   = 16 << 20
 )
 
-// Trim evicts, in transactions of bounded size, what a capped collection has far beyond its limits:
-// they were made smaller. It is called before an insert, which evicts the rest.
+// Trim evicts the records of a capped collection that is far beyond its limits, because the limits
+// were lowered. It uses transactions of bounded size. It is called before an insert, which evicts
+// the rest.
 func (s *Store) Trim(ctx context.Context, c *Collection) error {
 	for {
 		counter, err := s.Count(c)
@@ -222,7 +227,7 @@ func trimOnce(ctx context.Context, s *Store, c *Collection) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The newest record stays, however large it is.
+	// The newest record is kept, however large it is.
 	newest := w.coll.sequenceKey(nil, st.next-1)
 	n, err := w.evict(ctx, st, newest, func(n int) bool { return n >= trimRecords || w.Bytes() >= trimBytes })
 	if err != nil {

@@ -27,14 +27,15 @@ import (
 
 func capped(t testing.TB, s *table.Store, name string, size, limit int) *table.Collection {
 	t.Helper()
-	c, err := schema.Create(s, "db", name, catalog.KindCollection, bsonx.NewDoc("capped", true, "size", size, "max", limit))
+	c, err := schema.Create(s, "db", name, catalog.KindCollection,
+		bsonx.NewDoc("capped", true, "size", size, "max", limit))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// record is a record as a scan meets it.
+// record is a record that a scan has returned.
 type record struct {
 	key []byte
 	doc bsonx.Doc
@@ -60,7 +61,7 @@ func records(t testing.TB, s *table.Store, c *table.Collection) []record {
 	return out
 }
 
-// ids prints the _ids in natural order.
+// ids returns the _ids in natural order.
 func ids(t testing.TB, s *table.Store, c *table.Collection) string {
 	t.Helper()
 	var out []string
@@ -128,12 +129,13 @@ func TestCappedEvictsByCountAndSize(t *testing.T) {
 	schematest.MustValid(t, s, c)
 }
 
-// TestCappedBatch evicts within one transaction what the transaction itself has inserted.
+// TestCappedBatch inserts so many documents in one transaction that it evicts its own.
 func TestCappedBatch(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
 	c := capped(t, s, "c", 1<<20, 3)
-	if err := schema.CreateIndexes(context.Background(), s, c, []bsonx.Doc{schematest.Spec("u_1", bsonx.NewDoc("u", 1), "unique", true)}); err != nil {
+	if err := schema.CreateIndexes(context.Background(), s, c,
+		[]bsonx.Doc{schematest.Spec("u_1", bsonx.NewDoc("u", 1), "unique", true)}); err != nil {
 		t.Fatal(err)
 	}
 	w, err := s.BeginWrite(c)
@@ -169,8 +171,8 @@ func TestCappedDuplicateID(t *testing.T) {
 	}
 }
 
-// TestCappedReopen goes on behind the last record, also after the newest ones were deleted and
-// after a transaction that was given up.
+// TestCappedReopen checks that sequences continue after the last record when the store is reopened,
+// also after the newest records were deleted and after a transaction was rolled back.
 func TestCappedReopen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -215,9 +217,9 @@ func TestCappedReopen(t *testing.T) {
 	}
 }
 
-// TestCappedConcurrency lets inserters, updaters and deleters work on one collection while a reader
-// follows: it never meets a record before the last one that it has seen, and each inserter's
-// documents in their order.
+// TestCappedConcurrency runs inserters, updaters and deleters on one collection while a reader
+// follows. The reader must never see a record before the last one that it has seen, and must see
+// each inserter's documents in their order.
 func TestCappedConcurrency(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -251,7 +253,7 @@ func TestCappedConcurrency(t *testing.T) {
 	}
 }
 
-// disturb updates and deletes the oldest record, which is also about to be evicted.
+// disturb updates and deletes the oldest record, which is also the next record to be evicted.
 func disturb(t *testing.T, s *table.Store, c *table.Collection, stop <-chan struct{}) {
 	for n := 0; ; n++ {
 		select {
@@ -276,7 +278,8 @@ func disturb(t *testing.T, s *table.Store, c *table.Collection, stop <-chan stru
 			if n%4 == 0 {
 				err = w.Delete(all[0].key, doc)
 			} else {
-				err = w.Update(context.Background(), all[0].key, doc, bsonx.NewDoc("_id", doc.Lookup("_id"), "n", -1, "i", n), table.Modification)
+				err = w.Update(context.Background(), all[0].key, doc,
+					bsonx.NewDoc("_id", doc.Lookup("_id"), "n", -1, "i", n), table.Modification)
 			}
 			if err != nil {
 				return err
@@ -348,7 +351,7 @@ func TestCappedArrivals(t *testing.T) {
 	if !heard(arrivals) {
 		t.Error("an insert was not announced")
 	}
-	// An insert that evicts leaves the number of records as it is.
+	// An insert that evicts does not change the number of records.
 	for i := range 3 {
 		arrivals, _ = c.Arrivals()
 		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 10+i)); err != nil {
@@ -375,8 +378,8 @@ func TestCappedArrivals(t *testing.T) {
 	}
 }
 
-// TestCappedTrim makes a collection much smaller: an insert does not evict everything in one
-// transaction.
+// TestCappedTrim makes a collection much smaller and checks that an insert does not evict
+// everything in one transaction.
 func TestCappedTrim(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -386,7 +389,8 @@ func TestCappedTrim(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := schema.Modify(s, c, &schema.CollMod{Options: bsonx.NewDoc("capped", true, "size", 1<<20, "max", 2)}); err != nil {
+	if err := schema.Modify(s, c,
+		&schema.CollMod{Options: bsonx.NewDoc("capped", true, "size", 1<<20, "max", 2)}); err != nil {
 		t.Fatal(err)
 	}
 	c = s.Current(c)
@@ -425,7 +429,8 @@ func TestConvert(t *testing.T) {
 	if err := schema.Clone(ctx, s, s.Current(c), "db", "copy", options); err != nil {
 		t.Fatal(err)
 	}
-	if err := schema.Clone(ctx, s, s.Current(c), "db", "copy", options); mongoerr.CodeOf(err) != mongoerr.NamespaceExists {
+	if err := schema.Clone(ctx, s, s.Current(c), "db", "copy",
+		options); mongoerr.CodeOf(err) != mongoerr.NamespaceExists {
 		t.Errorf("clone over a collection: %v", err)
 	}
 	c = s.Current(c)
@@ -456,7 +461,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestConvertFails leaves everything as it was where the copy cannot be made.
+// TestConvertFails checks that a conversion whose copy fails leaves everything unchanged.
 func TestConvertFails(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
@@ -485,14 +490,16 @@ func TestConvertFails(t *testing.T) {
 	}
 }
 
-// TestCappedRandom compares a capped collection with a slice.
+// TestCappedRandom applies random operations to a capped collection and to a slice, and compares
+// them.
 func TestCappedRandom(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := schematest.Open(t, mem.New())
 		limit := rapid.IntRange(0, 5).Draw(rt, "max")
 		size := rapid.IntRange(30, 300).Draw(rt, "size")
-		c, err := schema.Create(s, "db", "c", catalog.KindCollection, bsonx.NewDoc("capped", true, "size", size, "max", limit))
+		c, err := schema.Create(s, "db", "c", catalog.KindCollection,
+			bsonx.NewDoc("capped", true, "size", size, "max", limit))
 		if err != nil {
 			rt.Fatal(err)
 		}

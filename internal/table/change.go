@@ -13,11 +13,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Define runs a change of the catalog that concerns no existing collection. Its entry in the oplog
-// wakes the change streams of its databases.
+// Define runs a change of the catalog that does not affect an existing collection. It wakes the
+// change streams of the databases whose collections changed.
 func (s *Store) Define(fn func(*CatalogChange) error) error { return s.define(s.catalog.Update, fn) }
 
-// define is Define by update, which is Update or Join of the catalog.
+// define runs fn with update, which is either Update or Join of the catalog.
 func (s *Store) define(update func(func(*CatalogChange) error) error, fn func(*CatalogChange) error) error {
 	return s.activities.Change(func(dbs map[string]bool) error {
 		return update(func(ch *CatalogChange) error {
@@ -32,10 +32,10 @@ func (s *Store) define(update func(func(*CatalogChange) error) error, fn func(*C
 	})
 }
 
-// MarkReady makes an index a complete one.
+// MarkReady marks an index as complete.
 func MarkReady(ix *catalog.Index) { ix.Ready, ix.Enforced, ix.Filled = true, true, true }
 
-// NewEntry returns the entry of a collection or a view that is made now.
+// NewEntry returns the catalog entry of a new collection or view, with a new identifier and UUID.
 func NewEntry(newID func() uint32, db, name string, kind catalog.Kind, options bsonx.Doc) *Entry {
 	if options == nil {
 		options = bsonx.Empty
@@ -55,20 +55,21 @@ func NewUUID() (id [16]byte) {
 	return id
 }
 
-// CreateEntry returns what the oplog has of a collection that was made.
+// CreateEntry returns the oplog entry for a new collection.
 func CreateEntry(e *Entry) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.String("create", e.Name)
 	b.Fields(e.Options)
-	if e.Kind == catalog.KindCollection && !e.Options.Lookup("clusteredIndex").Truthy() && e.Options.Lookup("idIndex").IsMissing() {
+	if e.Kind == catalog.KindCollection && !e.Options.Lookup("clusteredIndex").
+		Truthy() && e.Options.Lookup("idIndex").IsMissing() {
 		b.Doc("idIndex", bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_"))
 	}
 	b.End()
 	return b.Bytes()
 }
 
-// CreateIndexEntry returns what the oplog has of an index that is complete.
+// CreateIndexEntry returns the oplog entry for an index that has become ready.
 func CreateIndexEntry(c *Entry, ix *catalog.Index) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -78,34 +79,35 @@ func CreateIndexEntry(c *Entry, ix *catalog.Index) bsonx.Doc {
 	return b.Bytes()
 }
 
-// ErrChanged means that a collection is not the version any more that the caller looked up and
-// judged: another client changed, renamed or dropped it. Nothing was done. The caller looks the
-// name up again.
+// ErrChanged means that the caller's version of a collection is outdated: another client changed,
+// renamed or dropped the collection. Nothing was done. The caller looks the name up again.
 var ErrChanged = errors.New("the collection was changed, renamed or dropped")
 
-// Unchanged fails with ErrChanged unless c is the newest version. A change asks under the
-// collection's gate, so that what its caller decided about c is true when the change commits.
+// Unchanged fails with ErrChanged unless c is the newest version. A change of the catalog calls it
+// while it holds the collection's gate, so that everything its caller decided about c still holds
+// when the change commits.
 func (c *Collection) Unchanged() error {
 	switch newest := c.shared.current.Load(); {
 	case newest == c:
 		return nil
 	case newest == nil || newest.Namespace() != c.Namespace():
-		return fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), ErrChanged)
+		return fmt.Errorf("%w: %w",
+			mongoerr.New(mongoerr.NamespaceNotFound, "ns does not exist: %s", c.Namespace()), ErrChanged)
 	default:
 		return ErrChanged
 	}
 }
 
-// RebuildPrefix begins the names of indexes that will take the place of others. No client can
-// choose such a name, because it has a NUL, and none sees one: Collection.Indexes does not have
-// them.
+// RebuildPrefix is the prefix of the names of indexes that will replace others. It has a NUL, so
+// clients cannot choose such a name. Collection.Indexes leaves these indexes out, so clients do not
+// see them.
 const RebuildPrefix = "\x00rebuild."
 
-// IsRebuild reports whether an index is to take the place of another.
+// IsRebuild reports whether an index with this name will replace another index.
 func IsRebuild(name string) bool { return strings.HasPrefix(name, RebuildPrefix) }
 
-// Change runs a change of the catalog that concerns existing collections: their writers are kept
-// out while the change is made durable and published.
+// Change runs a change of the catalog that affects existing collections. It blocks their writers
+// until the change is durable and published.
 func (s *Store) Change(colls []*Collection, fn func(*CatalogChange) error) error {
 	s.Interleaved()
 	for _, c := range ByID(colls) {
@@ -114,14 +116,14 @@ func (s *Store) Change(colls []*Collection, fn func(*CatalogChange) error) error
 	return s.ChangeHeld(fn)
 }
 
-// KeepOut waits until the writers of a collection have ended, and keeps others out until letIn is
-// called. Several collections are taken in the order of their identifiers.
+// KeepOut waits until the current writers of a collection have ended, and blocks new ones until
+// letIn is called. A caller that needs several collections takes them in the order of ByID.
 func (c *Collection) KeepOut() (letIn func()) {
 	c.shared.gate.Lock()
 	return c.shared.gate.Unlock
 }
 
-// ChangeHeld is Change for a caller that keeps the writers of the collections out.
+// ChangeHeld is like Change for a caller that has already blocked the writers of the collections.
 func (s *Store) ChangeHeld(fn func(*CatalogChange) error) error {
 	var done *CatalogChange
 	err := s.Define(func(ch *CatalogChange) error {
@@ -142,13 +144,13 @@ func (s *Store) ChangeHeld(fn func(*CatalogChange) error) error {
 	}
 	for _, e := range done.Removed() {
 		if c := e.Attached; c.Capped != nil {
-			c.shared.capped.arrivals.Announce() // waiters notice that it is gone
+			c.shared.capped.arrivals.Announce() // waiters notice that the collection is gone
 		}
 	}
 	return nil
 }
 
-// ByID returns collections in the order in which their gates are taken.
+// ByID returns the collections ordered by identifier, which is the order for taking their gates.
 func ByID(colls []*Collection) []*Collection {
 	return slices.SortedFunc(slices.Values(colls), func(a, b *Collection) int { return cmp.Compare(a.ID, b.ID) })
 }

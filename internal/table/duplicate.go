@@ -10,12 +10,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// decode returns the fields of an index key as a document with the pattern's names.
+// decode returns the fields of an index key as a document with the field names of the pattern.
 func (ix *Index) decode(key, typeBits []byte) (bsonx.Doc, error) {
 	return index.DecodeKey(ix.Pattern, key, typeBits)
 }
 
-// duplicateID is the error for a second document with one _id.
+// duplicateID returns the error for a second document with the same _id.
 func duplicateID(c *Collection, id bsonx.Value, r *interrupt.Running) error {
 	shown, err := c.Collation.Displayed(id, r)
 	if err != nil {
@@ -35,8 +35,8 @@ func duplicateError(c *Collection, name string, co *collation.Collator, pattern,
 		c.Namespace(), name, collated, bsonx.FormatShell(bsonx.Document(value))).WithInfo(info)
 }
 
-// DuplicateKey returns the error for a second document with the values of an entry of a unique
-// index.
+// DuplicateKey returns the error for a second document with the same values in a unique index. key
+// and typeBits are the fields of the existing entry.
 func DuplicateKey(c *Collection, ix *Index, key, typeBits []byte) error {
 	value, err := ix.decode(key, typeBits)
 	if err != nil {
@@ -48,11 +48,11 @@ func DuplicateKey(c *Collection, ix *Index, key, typeBits []byte) error {
 	return duplicateError(c, ix.Name, ix.Collation, ix.Key, value)
 }
 
-// RefusedRecord is the error of a stored record that an index cannot have.
+// RefusedRecord is the error for a stored record that an index cannot accept.
 type RefusedRecord struct{ Err error }
 
 // Error returns the message of the error.
 func (r *RefusedRecord) Error() string { return r.Err.Error() }
 
-// Unwrap returns the error.
+// Unwrap returns the wrapped error.
 func (r *RefusedRecord) Unwrap() error { return r.Err }

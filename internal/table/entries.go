@@ -7,11 +7,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// entryWork is the work of writing an entry, without its bytes: a look at what else the transaction
-// changes.
+// entryWork is the cost of writing an entry in units of bytes, without its key: searching the
+// transaction's other changes.
 const entryWork = 1 << 10
 
-// did counts the entries that are written, and fails where the operation has ended.
+// did counts the work for an entry with that key. It fails if the operation has ended.
 func (w *Writer) did(key []byte) error { return w.work.Did(entryWork+len(key), &w.running) }
 
 func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, recordID []byte) error {
@@ -26,7 +26,7 @@ func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, re
 	return w.putEntries(ix, recordID)
 }
 
-// putEntries writes the entries of w.keys.
+// putEntries writes the entries in w.keys.
 func (w *Writer) putEntries(ix *Index, recordID []byte) error {
 	if err := w.holdKeys(); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (w *Writer) putEntries(ix *Index, recordID []byte) error {
 	return nil
 }
 
-// growMultikey makes the multikey paths of an index cover w.keys.
+// growMultikey extends the multikey paths of an index so that they cover w.keys.
 func (w *Writer) growMultikey(ix *Index) error {
 	if ix.coversPaths(&w.keys) {
 		return nil
@@ -56,7 +56,7 @@ func (w *Writer) growMultikey(ix *Index) error {
 	return ix.growMultikey(w.store.engine, &w.keys)
 }
 
-// updateEntries deletes the entries that only old has and writes those that only doc has.
+// updateEntries deletes the entries that only old has and writes the entries that only doc has.
 func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, old, doc bsonx.Doc) error {
 	if err := ix.generate(old, &w.oldKeys); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (w *Writer) updateEntries(ctx context.Context, ix *Index, recordID []byte, 
 	return nil
 }
 
-// checkUnique locks the values of w.keys in a unique index and refuses them where another record
-// has them. With skipOld, those that w.oldKeys has too are known to be the record's own.
+// checkUnique locks the values of w.keys in a unique index, and fails if another record has one of
+// them. If skipOld is set, keys that are also in w.oldKeys are skipped: they belong to this record.
 func (w *Writer) checkUnique(ctx context.Context, ix *Index, recordID []byte, skipOld bool) error {
 	for i := range w.keys.Len() {
 		key := w.keys.Key(i)
@@ -135,7 +135,8 @@ func (w *Writer) checkUnique(ctx context.Context, ix *Index, recordID []byte, sk
 	return nil
 }
 
-// takenByOther reports whether a record other than recordID has an entry whose fields are w.bound.
+// takenByOther reports whether a record other than recordID has an entry with the field values in
+// w.bound.
 func (w *Writer) takenByOther(recordID []byte) (bool, error) {
 	n := len(w.bound)
 	w.bound = append(w.bound, w.bound...)
@@ -153,7 +154,7 @@ func (w *Writer) takenByOther(recordID []byte) (bool, error) {
 	return false, it.Err()
 }
 
-// entryKey builds an entry's key in a buffer that the next call uses again.
+// entryKey returns the key of an entry. It is valid until the next call.
 func (w *Writer) entryKey(ix *Index, fields, recordID []byte) []byte {
 	w.entry = ix.entryKey(w.entry[:0], fields, recordID)
 	return w.entry

@@ -11,18 +11,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// maxEntryBatch is how many bytes of entries are kept until they are written.
+// maxEntryBatch is the size of a full batch, in bytes of keys and values.
 const maxEntryBatch = 4 << 20
 
-// EntryBatch collects entries of an index that is built, to write them in order: the entries of a
-// text index or of a wildcard go to all parts of it, and a search from the front for each of them
-// is most of what a build would do.
+// EntryBatch collects entries of an index that is being built, to write them in key order. The
+// entries of a text or wildcard index are spread over the whole index. Without the order, searching
+// the place of each entry would take most of the time of the build.
 type EntryBatch struct {
 	buf     []byte
 	entries []builtEntry
 }
 
-// builtEntry is where an entry stands in the buffer.
+// builtEntry holds the offsets of an entry in the buffer: the start of its key, the start of its
+// value, and its end.
 type builtEntry struct{ key, value, end int }
 
 func (b *EntryBatch) add(key, value []byte) {
@@ -34,15 +35,15 @@ func (b *EntryBatch) add(key, value []byte) {
 	b.entries = append(b.entries, e)
 }
 
-// size returns what the entries take in memory.
+// size returns the memory that the batch takes, in bytes.
 func (b *EntryBatch) size() int { return cap(b.buf) + builtEntryBytes*cap(b.entries) }
 
-// builtEntryBytes is the size of a builtEntry.
+// builtEntryBytes is the size of a builtEntry in bytes.
 const builtEntryBytes = 24
 
 func (b *EntryBatch) isFull() bool { return len(b.buf) >= maxEntryBatch }
 
-// Write writes the entries and forgets them.
+// Write writes the entries to w's transaction in key order and empties the batch.
 func (b *EntryBatch) Write(w *Writer) error {
 	byKey := func(x, y builtEntry) int { return bytes.Compare(b.buf[x.key:x.value], b.buf[y.key:y.value]) }
 	if err := interrupt.SortUnstable(b.entries, interrupt.Step, byKey, &w.work, &w.running); err != nil {
@@ -60,14 +61,16 @@ func (b *EntryBatch) Write(w *Writer) error {
 	return nil
 }
 
-// buildBatch is how many records a step locks at once. A writer that wants one of them waits for
-// the step.
+// buildBatch is the number of records that a step of a build locks at once. A writer that needs one
+// of them waits for the step.
 const buildBatch = 256
 
-// buildBatchBytes is how large the records of a step are, at most, if they are several.
+// buildBatchBytes limits the size of the records of a step, in bytes. A step has at least one
+// record.
 const buildBatchBytes = 4 << 20
 
-// Add adds the entries of a record that the writer has locked; there may be no record any more.
+// Add adds the entries of a record, which w has locked, to the batch. It does nothing if the record
+// does not exist any more.
 func (b *EntryBatch) Add(w *Writer, indexes []*Index, recordKey []byte) error {
 	doc, closer, err := w.txn.Get(recordKey)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -106,10 +109,10 @@ func (b *EntryBatch) Add(w *Writer, indexes []*Index, recordKey []byte) error {
 	return b.Write(w)
 }
 
-// LockRecords locks the next records from a key on. It returns their keys and the key of the first
-// that it did not lock, or nil. A record that appears between them later was written by someone who
-// maintains the index, and is left alone: without its lock it could be deleted before its entries
-// are written.
+// LockRecords locks the next records, beginning at the key from. It returns their keys, and the key
+// of the first record that it did not lock, or nil at the end. It ignores records that appear in
+// this range later: their writers maintain the index. Without its lock, such a record could be
+// deleted before the build writes its entries.
 func (w *Writer) LockRecords(ctx context.Context, from []byte) (locked [][]byte, next []byte, err error) {
 	w.running.Set(ctx)
 	snap := w.store.engine.NewSnapshot()

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
-// idBits makes the values of a record's index entries: the type bits of the fields, joined with
-// those of _id, so that the entry alone gives back both exactly.
+// idBits builds the values of a record's index entries. A value joins the type bits of the fields
+// with the type bits of the _id, so that both can be decoded exactly from the entry alone.
 type idBits struct {
 	bits  keystring.TypeBits
 	key   []byte
@@ -19,8 +19,9 @@ func (b *idBits) set(id bsonx.Value) {
 	b.key = keystring.AppendTyped(b.key[:0], &b.bits, id, false)
 }
 
-// setID prepares the values of the index entries of doc. In a capped collection the record is known
-// by its sequence, which has one type. It fails where the operation ends.
+// setID prepares the values of the index entries of doc. In a capped collection the record id is
+// the sequence, which always has the same type and needs no bits. setID fails if the operation has
+// ended.
 func (c *Collection) setID(b *idBits, doc bsonx.Doc, r *interrupt.Running) error {
 	if c.Capped != nil {
 		b.bits.Reset()
@@ -31,7 +32,7 @@ func (c *Collection) setID(b *idBits, doc bsonx.Doc, r *interrupt.Running) error
 
 func (c *Collection) setIDValue(b *idBits, id bsonx.Value, r *interrupt.Running) error {
 	if c.Collation != nil && (id.Type == bsonx.TypeString || id.Type == bsonx.TypeSymbol) {
-		b.set(bsonx.String("")) // whatever the key of a string is, its type is the same
+		b.set(bsonx.String("")) // the key of any string has the same type bits
 		return nil
 	}
 	id, err := c.Collation.Fold(id, r)
@@ -41,7 +42,8 @@ func (c *Collection) setIDValue(b *idBits, id bsonx.Value, r *interrupt.Running)
 	return err
 }
 
-// join returns the value of an entry; it is good until the next call.
+// join returns the value of an entry with the type bits of its fields. It is valid until the next
+// call.
 func (b *idBits) join(fields []byte) []byte {
 	b.value = keystring.JoinTypeBits(b.value[:0], fields, b.bits.Bytes())
 	return b.value

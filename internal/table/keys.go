@@ -12,17 +12,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Keys begin as package keyspace says. A record's key goes on with its record id: keystring(_id),
-// or keystring(insertion sequence) in a capped collection, or keystring(ts) in the oplog. An index
-// entry's key goes on with keystring(fields) and the record id. docs/keys.md draws all keys.
-
 // sequenceKey appends the key of the record of a capped collection with that sequence.
+//
+// All keys begin with a prefix of package keyspace. In the key of a record the record id follows:
+// keystring(_id), or keystring(insertion sequence) in a capped collection, or keystring(ts) in the
+// oplog. In the key of an index entry keystring(fields) and the record id follow. docs/keys.md
+// draws all keys.
 func (c *Collection) sequenceKey(dst []byte, sequence int64) []byte {
 	dst = keyspace.AppendPrefix(dst, keyspace.Records, c.ID)
 	return keystring.Append(dst, bsonx.Int64(sequence), false)
 }
 
-// Sequence returns the insertion sequence in the key of a record of a capped collection.
+// Sequence decodes the insertion sequence from the key of a record of a capped collection.
 func Sequence(recordKey []byte) (int64, error) {
 	v, _, _, err := keystring.Decode(nil, recordKey[keyspace.PrefixLen:], false, nil)
 	if err != nil {
@@ -41,7 +42,7 @@ func (ix *Index) Prefix() []byte { return keyspace.Prefix(keyspace.Entries, ix.I
 // RecordPrefix returns the key prefix of the collection's records.
 func (c *Collection) RecordPrefix() []byte { return keyspace.Prefix(c.space(), c.ID) }
 
-// space is the first byte of the keys of the collection's records.
+// space returns the first byte of the keys of the collection's records.
 func (c *Collection) space() byte {
 	if c.Oplog {
 		return keyspace.Oplog
@@ -49,17 +50,17 @@ func (c *Collection) space() byte {
 	return keyspace.Records
 }
 
-// RecordKey appends the key of the record with that _id, where records are clustered by _id.
+// RecordKey appends the key of the record with that _id. The records must be clustered by _id.
 func (c *Collection) RecordKey(dst []byte, id bsonx.Value) []byte {
 	dst, err := c.RecordKeyFor(dst, id, nil)
 	if err != nil {
-		panic(err) // without an operation nothing can end
+		panic(err) // only the end of an operation causes an error, and there is no operation
 	}
 	return dst
 }
 
-// RecordKeyFor is RecordKey for an operation. It fails where the operation ends, or has too little
-// memory, before the key of a large _id is made.
+// RecordKeyFor is like RecordKey for an operation, which r watches. It fails before it builds the
+// key of a large _id if the operation has ended or lacks memory.
 func (c *Collection) RecordKeyFor(dst []byte, id bsonx.Value, r *interrupt.Running) ([]byte, error) {
 	id, err := c.Collation.Fold(id, r)
 	if err != nil {
@@ -80,7 +81,7 @@ func (c *Collection) RecordKeyOfEntry(dst []byte, ix *Index, entryKey []byte) ([
 	return append(dst, entryKey[n:]...), nil
 }
 
-// FieldsLen returns the length of an entry key up to the record id.
+// FieldsLen returns the length of the part of an entry's key before the record id.
 func (ix *Index) FieldsLen(entryKey []byte) (int, error) {
 	n := keyspace.PrefixLen
 	for _, f := range ix.Pattern {
@@ -93,13 +94,13 @@ func (ix *Index) FieldsLen(entryKey []byte) (int, error) {
 	return n, nil
 }
 
-// entryKey appends the key of an entry.
+// entryKey appends the key of the entry with these fields for a record.
 func (ix *Index) entryKey(dst, fields, recordID []byte) []byte {
 	dst = append(keyspace.AppendPrefix(dst, keyspace.Entries, ix.ID), fields...)
 	return append(dst, recordID...)
 }
 
-// Ranges returns everything that a collection has in storage.
+// Ranges returns the key ranges of everything that a collection has in storage.
 func (c *Collection) Ranges() []catalog.Range {
 	out := []catalog.Range{rangeOf(c.RecordPrefix()), rangeOf(keyspace.Prefix(keyspace.Counters, c.ID))}
 	for _, ix := range c.maintained {
@@ -108,14 +109,14 @@ func (c *Collection) Ranges() []catalog.Range {
 	return out
 }
 
-// Ranges returns everything that an index has in storage.
+// Ranges returns the key ranges of everything that an index has in storage.
 func (ix *Index) Ranges() []catalog.Range {
 	return []catalog.Range{rangeOf(ix.Prefix()), rangeOf(keyspace.Prefix(keyspace.Multikey, ix.ID))}
 }
 
 func rangeOf(p []byte) catalog.Range { return catalog.Range{Start: p, End: keyspace.PrefixEnd(p)} }
 
-// StampKey appends the key of the record of the log with that stamp.
+// StampKey appends the key of the oplog entry with that stamp.
 func (c *Collection) StampKey(dst []byte, stamp storage.Stamp) []byte {
 	return changelog.AppendKey(dst, c.RecordPrefix(), stamp)
 }

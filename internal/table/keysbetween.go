@@ -9,12 +9,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// KeysBetween returns the keys of at most limit records for which the first field of an index has a
-// value from low to high; a nil index stands for the _id by which the records are clustered. It
-// goes on from the place that the call before returned as next, which is nil at first, and again at
-// the end. A record may be returned several times. What it returns was true at one moment: who acts
-// on a record locks it and looks. It fails with ErrDropped where c is not the newest form any more.
-func (s *Store) KeysBetween(c *Collection, ix *Index, low, high bsonx.Value, next []byte, limit int) (keys [][]byte, after []byte, err error) {
+// KeysBetween returns the keys of at most limit records whose first field of the index ix has a
+// value from low to high. A nil ix means the _id by which the records are clustered. next is nil
+// for the first call, and the result after of the previous call for each following one; after is
+// nil at the end. A record may be returned several times.
+//
+// The keys come from a snapshot: before the caller changes a record, it must lock the record and
+// check it again. KeysBetween fails with ErrDropped if c is not the newest version of the
+// collection.
+func (s *Store) KeysBetween(c *Collection, ix *Index, low, high bsonx.Value, next []byte,
+	limit int,
+) (keys [][]byte, after []byte, err error) {
 	lower, upper := c.bounds(ix, low, high)
 	if next != nil {
 		lower = next
@@ -42,7 +47,7 @@ func (s *Store) KeysBetween(c *Collection, ix *Index, low, high bsonx.Value, nex
 	return keys, nil, it.Err()
 }
 
-// bounds returns the range of the entries, or records, with a value from low to high.
+// bounds returns the key range of the entries, or of the records, with a value from low to high.
 func (c *Collection) bounds(ix *Index, low, high bsonx.Value) (lower, upper []byte) {
 	if ix == nil {
 		return c.RecordKey(nil, low), keyspace.PrefixEnd(c.RecordKey(nil, high))
@@ -54,7 +59,7 @@ func (c *Collection) bounds(ix *Index, low, high bsonx.Value) (lower, upper []by
 	return keystring.Append(ix.Prefix(), low, desc), keyspace.PrefixEnd(keystring.Append(ix.Prefix(), high, desc))
 }
 
-// recordOf returns the key of the record to which the entry belongs that an iterator is at.
+// recordOf returns the key of the record that the iterator's current entry belongs to.
 func (c *Collection) recordOf(ix *Index, it storage.Iterator) ([]byte, error) {
 	if ix == nil {
 		return bytes.Clone(it.Key()), nil

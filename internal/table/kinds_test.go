@@ -17,8 +17,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// TestUnfilledIndexIsBuilt opens a store in which an index is complete and has no entries, as
-// builds made it that did not maintain its type: opening builds it.
+// TestUnfilledIndexIsBuilt opens a store with an index that is marked complete but has no entries.
+// Earlier versions of the server created such indexes if they did not support the type. Opening the
+// store must build the index.
 func TestUnfilledIndexIsBuilt(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
@@ -42,7 +43,7 @@ func TestUnfilledIndexIsBuilt(t *testing.T) {
 	}
 }
 
-// reopen opens a store that the test closes.
+// reopen opens the store of an engine again. The test closes it.
 func reopen(t *testing.T, engine storage.Engine) *table.Store {
 	t.Helper()
 	s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
@@ -66,7 +67,7 @@ func hashedStore(t *testing.T, engine storage.Engine) (*table.Store, *table.Coll
 	return s, s.Current(c)
 }
 
-// forget makes an index what an older build left: without entries, and without the mark of them.
+// forget removes an index's entries and its mark Filled, as an earlier version left it.
 func forget(t *testing.T, engine storage.Engine, c *table.Collection, ix *table.Index) {
 	t.Helper()
 	txn := engine.Begin()
@@ -112,7 +113,8 @@ func forget(t *testing.T, engine storage.Engine, c *table.Collection, ix *table.
 	}
 }
 
-// TestHashedRefusesArrays: no document of an index with a hashed field has an array on its paths.
+// TestHashedRefusesArrays checks that a document with an array on the path of a hashed field is
+// refused.
 func TestHashedRefusesArrays(t *testing.T) {
 	t.Parallel()
 	s, c := hashedStore(t, mem.New())
@@ -127,8 +129,8 @@ func TestHashedRefusesArrays(t *testing.T) {
 	schematest.MustValid(t, s, c)
 }
 
-// TestWildcardPaths: the paths of arrays are there for who reads after the commit, and after the
-// store was opened again.
+// TestWildcardPaths checks that a reader knows the array paths of a wildcard index after the
+// commit, and after the store was opened again.
 func TestWildcardPaths(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
@@ -161,14 +163,16 @@ func TestWildcardPaths(t *testing.T) {
 	}
 	c = s.Lookup("db", "c")
 	for i := range 1100 {
-		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", 2+i, fmt.Sprint("f", i%(i/1000*90+10)), bsonx.NewDoc("a", array))); err != nil {
+		if err := schematest.Insert(s, c,
+			bsonx.NewDoc("_id", 2+i, fmt.Sprint("f", i%(i/1000*90+10)), bsonx.NewDoc("a", array))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 2 {
 		schematest.MustValid(t, s, c)
 		arrays := c.Indexes[0].ArrayPaths()
-		if arrays.Components("f7.a.b") != 0b10 || arrays.Components("") != 0b1 || arrays.Components(".") != 0b1 || arrays.Components("f.a") != 0 {
+		if arrays.Components("f7.a.b") != 0b10 || arrays.Components("") != 0b1 || arrays.Components(".") != 0b1 ||
+			arrays.Components("f.a") != 0 {
 			t.Fatal("array paths", arrays)
 		}
 		s.Close()

@@ -9,20 +9,20 @@ import (
 // LatencyKind is a kind of operation whose durations are counted for each collection.
 type LatencyKind int
 
-// The kinds, as $collStats shows them.
+// The kinds that $collStats shows.
 const (
 	LatencyReads LatencyKind = iota
 	LatencyWrites
 	LatencyCommands
-	LatencyTransactions // whole ones, from their first command to their end
+	LatencyTransactions // whole transactions, from their first command to their end
 	latencyKinds
 )
 
-// latencyBuckets is how many classes of durations there are.
+// latencyBuckets is the number of duration classes.
 const latencyBuckets = 51
 
-// latencyBound returns the shortest duration of a class in microseconds: powers of two, and from
-// 2048 up to 2097152 what is half way between them too.
+// latencyBound returns the shortest duration of a class in microseconds. The bounds are the powers
+// of two, and from 2048 to 2097152 also the values halfway between them.
 func latencyBound(class int) uint64 {
 	switch {
 	case class == 0:
@@ -38,7 +38,7 @@ func latencyBound(class int) uint64 {
 
 // latencyClass returns the class of a duration in microseconds.
 func latencyClass(micros uint64) int {
-	n := bits.Len64(micros) - 1 // 2^n is not more
+	n := bits.Len64(micros) - 1 // 2^n <= micros
 	switch {
 	case n < 1:
 		return 0
@@ -51,8 +51,8 @@ func latencyClass(micros uint64) int {
 	}
 }
 
-// Latencies counts the operations on a collection and how long they took. It is safe for concurrent
-// use; what is counted lives as long as the server runs.
+// Latencies counts the operations on a collection by kind and duration. It is safe for concurrent
+// use. The counters start at 0 when the server starts.
 type Latencies struct {
 	kinds [latencyKinds]atomic.Pointer[latencies]
 }
@@ -62,7 +62,7 @@ type latencies struct {
 	classes     [latencyBuckets]atomic.Uint64
 }
 
-// Add counts an operation.
+// Add counts an operation and its duration.
 func (l *Latencies) Add(kind LatencyKind, took time.Duration) {
 	k := l.kinds[kind].Load()
 	if k == nil {
@@ -75,7 +75,7 @@ func (l *Latencies) Add(kind LatencyKind, took time.Duration) {
 	k.classes[latencyClass(micros)].Add(1)
 }
 
-// Merge adds what another one has counted.
+// Merge adds the counts of other to l.
 func (l *Latencies) Merge(other *Latencies) {
 	for kind := range other.kinds {
 		from := other.kinds[kind].Load()
@@ -92,7 +92,7 @@ func (l *Latencies) Merge(other *Latencies) {
 	}
 }
 
-// Sum returns how many operations there were, and how many microseconds they took together.
+// Sum returns the number of operations of a kind and their total duration in microseconds.
 func (l *Latencies) Sum(kind LatencyKind) (ops, micros uint64) {
 	if k := l.kinds[kind].Load(); k != nil {
 		return k.ops.Load(), k.micros.Load()
@@ -100,8 +100,8 @@ func (l *Latencies) Sum(kind LatencyKind) (ops, micros uint64) {
 	return 0, 0
 }
 
-// Each calls f for the classes of durations that operations fell into: the shortest duration in
-// microseconds, and how many operations there were.
+// Each calls f for each duration class that has operations, with the shortest duration of the class
+// in microseconds and the number of operations.
 func (l *Latencies) Each(kind LatencyKind, f func(micros, count uint64)) {
 	k := l.kinds[kind].Load()
 	if k == nil {

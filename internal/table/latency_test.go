@@ -21,7 +21,10 @@ func TestLatencyClasses(t *testing.T) {
 			t.Errorf("%d microseconds are of class %d, not %d", low-1, latencyClass(low-1), class-1)
 		}
 	}
-	for class, low := range map[int]uint64{1: 2, 10: 1024, 11: 2048, 12: 3072, 13: 4096, 29: 1048576, 30: 1572864, 31: 2097152, 50: 1 << 40} {
+	for class, low := range map[int]uint64{
+		1: 2, 10: 1024, 11: 2048, 12: 3072, 13: 4096, 29: 1048576,
+		30: 1572864, 31: 2097152, 50: 1 << 40,
+	} {
 		if got := latencyBound(class); got != low {
 			t.Errorf("class %d begins with %d, not %d", class, got, low)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 )
 
-// TestIndexesLook inserts a large document that has no key in any of many indexes: each is a search
-// through all of it.
+// TestIndexesLook inserts a large document into a collection with many indexes whose fields the
+// document does not have. Generating the keys of each index searches the whole document.
 func TestIndexesLook(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())

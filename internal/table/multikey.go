@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// grownPaths are array paths that have grown; nil for what has not.
+// grownPaths holds the array paths of an index that have grown. A nil field has not grown.
 type grownPaths struct {
 	paths  *index.MultikeyPaths
 	arrays *index.PathSet
@@ -25,8 +25,8 @@ func (st *multikeyState) publish(grown grownPaths) {
 	}
 }
 
-// growMultikey makes an index's multikey paths cover those of keys, durably and before any record
-// needs it.
+// growMultikey extends an index's multikey paths so that they cover the paths of keys. The new
+// paths are stored before any record that needs them.
 func (ix *Index) growMultikey(engine storage.Engine, keys *index.Keys) error {
 	st := ix.multikey
 	st.mu.Lock()
@@ -37,7 +37,7 @@ func (ix *Index) growMultikey(engine storage.Engine, keys *index.Keys) error {
 	if err != nil {
 		return err
 	}
-	// Buffered is enough: a record that needs the paths is in the log after them.
+	// Buffered is enough: a record that needs the paths comes after them in the write-ahead log.
 	if err := txn.Commit(storage.Buffered); err != nil {
 		return fmt.Errorf("store multikey paths of %s: %w", ix.Name, err)
 	}
@@ -45,13 +45,15 @@ func (ix *Index) growMultikey(engine storage.Engine, keys *index.Keys) error {
 	return nil
 }
 
-// What stands behind an index's identifier before the path of an array, or in place of all paths.
+// The byte after the index's identifier in a key: a path follows arrayPath, and allPaths stands for
+// all paths.
 const (
 	arrayPath = 0x01
 	allPaths  = 0xFF
 )
 
-// putGrown writes what the paths lack of those of keys.
+// putGrown writes the array paths of keys that the index does not have yet, and returns the grown
+// paths.
 func (ix *Index) putGrown(txn storage.Txn, keys *index.Keys) (grown grownPaths, err error) {
 	key := keyspace.Prefix(keyspace.Multikey, ix.ID)
 	if more := keys.Multikey(); !ix.Multikey().Covers(more) {
@@ -96,11 +98,12 @@ func (ix *Index) loadArrayPaths(engine storage.Engine) error {
 	from := append(keyspace.Prefix(keyspace.Multikey, ix.ID), arrayPath)
 	var arrays []string
 	all := false
-	err := storage.Scan(snap, from, keyspace.PrefixEnd(keyspace.Prefix(keyspace.Multikey, ix.ID)), func(key, _ []byte) error {
-		all = key[keyspace.PrefixLen] == allPaths // the last key there can be
-		arrays = append(arrays, string(key[len(from):]))
-		return nil
-	})
+	err := storage.Scan(snap, from,
+		keyspace.PrefixEnd(keyspace.Prefix(keyspace.Multikey, ix.ID)), func(key, _ []byte) error {
+			all = key[keyspace.PrefixLen] == allPaths // allPaths sorts after every other key
+			arrays = append(arrays, string(key[len(from):]))
+			return nil
+		})
 	switch {
 	case all:
 		ix.multikey.arrays.Store(index.AllPaths())

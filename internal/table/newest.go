@@ -5,10 +5,10 @@ import "io"
 // Newest is the View of the newest committed state. It is safe for concurrent use.
 type Newest struct{ store *Store }
 
-// Newest returns the newest committed state.
+// Newest returns the View of the newest committed state.
 func (s *Store) Newest() Newest { return Newest{s} }
 
-// Lookup implements View. It does not fail.
+// Lookup implements View. It never fails.
 func (n Newest) Lookup(db, name string) (*Collection, error) { return n.store.Lookup(db, name), nil }
 
 // Current implements View.
@@ -30,7 +30,8 @@ func (n Newest) Get(key []byte) (value []byte, closer io.Closer, err error) {
 	return n.store.engine.Get(key)
 }
 
-// Pin implements View. The stamp is asked for first, so that the snapshot has everything up to it.
+// Pin implements View. It reads the stamp before it takes the snapshot, so that the snapshot has
+// all records up to the stamp.
 func (n Newest) Pin() Pinned {
 	visible := n.store.engine.Order().Visible()
 	snap := n.store.engine.NewSnapshot()

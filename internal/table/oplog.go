@@ -12,23 +12,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// The log of changes, local.oplog.rs, is a collection whose records are clustered by their stamp,
-// the field ts. Storage gives the stamp with the commit, and entries come from Writers and from
-// changes of the catalog only.
-
-// DefaultOplogSize is how many bytes of entries are kept where nothing else is said.
+// DefaultOplogSize is the default size of the oplog, in bytes of entries.
+//
+// The oplog, local.oplog.rs, is a collection whose records are clustered by their stamp, the field
+// ts. The storage engine assigns the stamp at the commit. Only Writers and changes of the catalog
+// add entries.
 const DefaultOplogSize = 512 << 20
 
-// OplogOptions configure the log.
+// OplogOptions configure the oplog.
 type OplogOptions struct {
-	// Size is how many bytes of entries are kept in a log that is made now, DefaultOplogSize if
-	// zero. One that is there has its own size; see ResizeOplog.
+	// Size is the size of a new oplog in bytes of entries; 0 means DefaultOplogSize. An existing
+	// oplog keeps its size; see ResizeOplog.
 	Size int64
-	// Clock tells the time of entries; the computer's if nil.
+	// Clock tells the time of entries; nil means the computer's clock.
 	Clock clock.Clock
 }
 
-// OpenOplog finds or makes the log, and begins to trim it and to keep its history.
+// OpenOplog opens or creates the oplog. It starts the background work that trims the oplog and
+// records its history.
 func (s *Store) OpenOplog(o *OplogOptions) (err error) {
 	c := s.Lookup(oplog.DB, oplog.Collection)
 	if c == nil {
@@ -46,7 +47,7 @@ func (s *Store) OpenOplog(o *OplogOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	s.activities.Reset() // of what was before, nothing is known
+	s.activities.Reset() // earlier activity is unknown
 	s.Background(func() { s.log.Trim(s.stop, s.logger) })
 	s.history, err = changelog.NewHistory(s.log, func() changelog.Point[CatalogView] { return newPoint(s) })
 	if err != nil {
@@ -66,7 +67,8 @@ func newPoint(s *Store) changelog.Point[CatalogView] {
 	return p
 }
 
-// oplogSize returns how many bytes of entries are kept; ok is false where the collection is gone.
+// oplogSize returns the size limit of the oplog in bytes. ok is false if the collection was
+// dropped.
 func (s *Store) oplogSize() (size int64, ok bool) {
 	c := s.Current(s.oplog)
 	if c == nil {
@@ -91,7 +93,7 @@ func createOplog(c *catalog.Catalog[*Collection], size int64) (*Collection, erro
 	return entry.Attached, nil
 }
 
-// minRetention is the option that keeps the retention of the log, in hours.
+// minRetention is the collection option that stores the minimum retention of the oplog, in hours.
 const minRetention = "minRetentionHours"
 
 func oplogOptions(size int64, retention time.Duration) bsonx.Doc {
@@ -106,13 +108,13 @@ func retentionOf(options bsonx.Doc) time.Duration {
 	return time.Duration(hours * float64(time.Hour))
 }
 
-// isOplog reports whether an entry is the log of changes: the one capped collection that has no _id
+// isOplog reports whether an entry is the oplog. It is the only capped collection without an _id
 // index.
 func isOplog(e *Entry) bool {
 	return e.DB == oplog.DB && e.Name == oplog.Collection && e.IDIndex == nil && IsCapped(e.Options)
 }
 
-// Oplog returns the collection of the oplog, nil for a store that has none.
+// Oplog returns the collection of the oplog, or nil if the store does not have an oplog.
 func (s *Store) Oplog() *Collection {
 	if s.oplog == nil {
 		return nil
@@ -120,16 +122,17 @@ func (s *Store) Oplog() *Collection {
 	return s.Current(s.oplog)
 }
 
-// Log returns the oplog, nil for a store that logs nothing.
+// Log returns the oplog, or nil if the store does not log its changes.
 func (s *Store) Log() *changelog.Log { return s.log }
 
-// History returns the snapshots of late, nil for a store that logs nothing.
+// History returns the recent snapshots, or nil if the store does not log its changes.
 func (s *Store) History() *changelog.History[CatalogView] { return s.history }
 
-// Activities returns what tells change streams where something has happened.
+// Activities returns the object through which change streams learn where something has changed.
 func (s *Store) Activities() *changelog.Activities { return s.activities }
 
-// OplogLimits returns the limits of the log; zeros for a store that has none.
+// OplogLimits returns the size limit of the oplog in bytes and its minimum retention. Both are 0 if
+// the store does not have an oplog.
 func (s *Store) OplogLimits() (size int64, retention time.Duration) {
 	if c := s.Oplog(); c != nil {
 		return c.Capped.Size, s.log.Retention()
@@ -137,8 +140,8 @@ func (s *Store) OplogLimits() (size int64, retention time.Duration) {
 	return 0, 0
 }
 
-// ResizeOplog changes the limits of the log, for good: how many bytes of entries are kept, and for
-// how long entries are kept although there are more than that.
+// ResizeOplog changes the limits of the oplog durably: size is the size limit in bytes. Entries
+// newer than retention are kept even beyond the size limit.
 func (s *Store) ResizeOplog(size int64, retention time.Duration) error {
 	c := s.oplog
 	if c == nil {

@@ -34,12 +34,14 @@ func TestOplog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := schema.Create(s, "d", "c", catalog.KindCollection, bsonx.NewDoc("changeStreamPreAndPostImages", bsonx.NewDoc("enabled", true)))
+	c, err := schema.Create(s, "d", "c", catalog.KindCollection,
+		bsonx.NewDoc("changeStreamPreAndPostImages", bsonx.NewDoc("enabled", true)))
 	must(err)
 	must(schema.CreateIndexes(ctx, s, c, []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a_1")}))
 	w, err := s.BeginWrite(s.Current(c))
 	must(err)
-	first, second := bsonx.NewDoc("_id", 1, "a", 1, "text", "some text"), bsonx.NewDoc("_id", 1, "a", 2, "text", "some text")
+	first, second := bsonx.NewDoc("_id", 1, "a", 1, "text", "some text"),
+		bsonx.NewDoc("_id", 1, "a", 2, "text", "some text")
 	must(w.Insert(ctx, first))
 	must(w.Insert(ctx, bsonx.NewDoc("_id", 2)))
 	key := w.Collection().RecordKey(nil, bsonx.Int32(1))
@@ -52,7 +54,7 @@ func TestOplog(t *testing.T) {
 	w, err = s.BeginWrite(s.Current(c))
 	must(err)
 	must(w.Insert(ctx, bsonx.NewDoc("_id", 3)))
-	w.Close() // not committed, and not logged
+	w.Close() // not committed, so not logged
 	must(schema.Modify(s, s.Current(c), &schema.CollMod{Options: bsonx.NewDoc("validationLevel", "off")}))
 	must(schema.DropIndexes(s, s.Current(c), "a_1"))
 	must(rename(s, s.Current(c), "d", "e", false))
@@ -94,7 +96,7 @@ func wantEntries(t *testing.T, s *table.Store, want []string) {
 	}
 }
 
-// TestOplogOfCopies requires that the log has what a conversion, a copy and evictions do.
+// TestOplogOfCopies checks the oplog entries of a conversion, of a copy and of evictions.
 func TestOplogOfCopies(t *testing.T) {
 	ctx := context.Background()
 	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
@@ -132,7 +134,7 @@ func TestOplogOfCopies(t *testing.T) {
 	}
 	want := []string{
 		`{"op": "c","ns": "d.$cmd","o": {"create": "tmp","capped": true,"size": {"$numberInt":"4096"},"max": {"$numberInt":"2"},` + index + `}}`,
-		insertion("tmp", 2), insertion("tmp", 3), // those before would be evicted again
+		insertion("tmp", 2), insertion("tmp", 3), // earlier documents would be evicted again
 		`{"op": "c","ns": "d.$cmd","o": {"renameCollection": "d.tmp","to": "d.c","stayTemp": false,"dropTarget": …}}`,
 		`{"op": "c","ns": "d.$cmd","o": {"create": "tmp",` + index + `}}`,
 		insertion("tmp", 2), insertion("tmp", 3),
@@ -151,7 +153,7 @@ func TestOplogGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	// The clock of the second time is behind: stamps go on all the same.
+	// The clock now shows a time before the last entry: stamps must still increase.
 	s = schematest.OpenLogged(t, engine, table.OplogOptions{Clock: clock.Fixed(time.Unix(500, 0))})
 	if err := s.Log().Noop(bsonx.NewDoc("n", 2)); err != nil {
 		t.Fatal(err)
@@ -160,7 +162,7 @@ func TestOplogGoesOn(t *testing.T) {
 		t.Errorf("the log has %q", got)
 	}
 	s.Close()
-	// A store that does not log drops the log, which would have a hole.
+	// A store that does not log drops the oplog, which would have a gap.
 	s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -177,8 +179,10 @@ func TestOplogIsProtected(t *testing.T) {
 	c := s.Oplog()
 	_, err := s.BeginWrite(c)
 	for name, err := range map[string]error{
-		"write": err, "drop": schema.Drop(s, c), "rename": rename(s, c, "d", "c", false), "convert": schema.Convert(context.Background(), s, c, nil),
-		"index": schema.CreateIndexes(context.Background(), s, c, []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}),
+		"write": err, "drop": schema.Drop(s, c), "rename": rename(s, c, "d", "c", false),
+		"convert": schema.Convert(context.Background(), s, c, nil),
+		"index": schema.CreateIndexes(context.Background(), s, c,
+			[]bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}),
 	} {
 		if code := mongoerr.CodeOf(err); code != mongoerr.IllegalOperation && code != mongoerr.InvalidNamespace {
 			t.Errorf("%s: %v", name, err)
@@ -201,7 +205,7 @@ func TestOplogKeepsItsLimits(t *testing.T) {
 	}
 	limits(s, 2<<20, 90*time.Minute)
 	s.Close()
-	// The size that is given is that of a log which is made.
+	// The size option applies only to a new oplog.
 	s = schematest.OpenLogged(t, engine, table.OplogOptions{Size: 1 << 20})
 	defer s.Close()
 	limits(s, 2<<20, 90*time.Minute)
@@ -221,7 +225,8 @@ func TestOplogIsTrimmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 1000 {
-		if err := schematest.Insert(s, c, bsonx.NewDoc("_id", i, "x", string(bytes.Repeat([]byte("x"), 1000)))); err != nil {
+		if err := schematest.Insert(s, c,
+			bsonx.NewDoc("_id", i, "x", string(bytes.Repeat([]byte("x"), 1000)))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,25 +14,26 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Past is the View of the commits up to a stamp. It is a snapshot of the history, and above it, in
-// a scratch transaction, the changes that the oplog has between the snapshot and the stamp.
-// It refuses to write. It is used by one goroutine at a time.
+// Past is the View of the commits up to a stamp. It consists of a snapshot from the history, and of
+// a scratch transaction on top with the changes that the oplog has between the snapshot and the
+// stamp. It refuses to write. Only one goroutine at a time may use it.
 type Past struct {
 	fixed
 	store *Store
-	// scratch has the changes that replay makes; its other methods see the snapshot's catalog.
+	// scratch holds the changes that replay makes. It looks names up in the snapshot's catalog.
 	scratch *Txn
 	point   *changelog.Point[CatalogView] // nil after Abort
-	// changed are the collections that were made in between, by namespace; nil for those whose
-	// state then is not known, as they were dropped, renamed or converted, or are capped. gone are
+	// changed has the collections that changed between the snapshot and the stamp, by namespace.
+	// The value is the collection if it was created then. It is nil if the state at the stamp is
+	// unknown: the collection is capped, or was dropped, renamed or converted. gone has the
 	// databases that were dropped.
 	changed map[string]*Collection
 	gone    map[string]bool
 }
 
-// BeginPast returns what was committed up to a stamp, and nothing later. Everything up to the stamp
-// must be visible. It fails with ErrPastGone where that is before the history, and with
-// SnapshotUnavailable where more than limit bytes would have to be applied. Abort must follow.
+// BeginPast returns a View of the commits up to the stamp at. All commits up to at must be visible.
+// It fails with ErrPastGone if at is before the history, and with SnapshotUnavailable if more than
+// limit bytes of changes would have to be applied. The caller must call Abort.
 func (s *Store) BeginPast(ctx context.Context, at storage.Stamp, limit int) (*Past, error) {
 	point, err := s.history.Acquire(at)
 	if err != nil {
@@ -50,7 +51,7 @@ func (s *Store) BeginPast(ctx context.Context, at storage.Stamp, limit int) (*Pa
 	return p, nil
 }
 
-// Lookup implements View. It fails too if the state of the collection at the time is not known.
+// Lookup implements View. It also fails if the state of the collection at that time is unknown.
 func (p *Past) Lookup(db, name string) (*Collection, error) {
 	c, found := p.changed[db+"."+name]
 	switch {
@@ -67,10 +68,10 @@ func (p *Past) Get(key []byte) (value []byte, closer io.Closer, err error) {
 	return p.scratch.Get(key)
 }
 
-// Pin implements View. Only one goroutine at a time may read from it.
+// Pin implements View. Only one goroutine at a time may use the result.
 func (p *Past) Pin() Pinned { return p.scratch.Pin() }
 
-// Ensure implements Transaction. It fails if there is no such collection.
+// Ensure implements Transaction. It fails if the collection does not exist.
 func (p *Past) Ensure(db, name string) (*Collection, error) {
 	c, err := p.Lookup(db, name)
 	if err == nil && c == nil {
@@ -88,7 +89,7 @@ func (p *Past) CreateIndexes(c *Collection, _ []bsonx.Doc) error { return errInd
 // BeginWrite implements Writable. It always fails.
 func (p *Past) BeginWrite(*Collection) (*Writer, error) { return nil, errReadsPast() }
 
-// Remember implements Transaction. There is nothing to remember.
+// Remember implements Transaction. It does nothing, because a Past does not change anything.
 func (p *Past) Remember([]byte, []byte) error { return nil }
 
 // Commit implements Transaction.
@@ -100,7 +101,7 @@ func (p *Past) Commit(storage.Durability) error {
 // Stamp implements Transaction.
 func (p *Past) Stamp() storage.Stamp { return 0 }
 
-// Abort gives the snapshot back.
+// Abort releases the snapshot.
 func (p *Past) Abort() {
 	p.scratch.Abort()
 	if p.point != nil {
@@ -109,16 +110,16 @@ func (p *Past) Abort() {
 	}
 }
 
-// IsNewest reports false: a Past was asked for because no snapshot of its time was at hand.
+// IsNewest returns false: a Past is only used if no existing snapshot has its time.
 func (p *Past) IsNewest() bool { return false }
 
-// Close is Abort.
+// Close is the same as Abort.
 func (p *Past) Close() error {
 	p.Abort()
 	return nil
 }
 
-// errReadsPast refuses to write.
+// errReadsPast is the error for a write in a transaction that reads at an earlier time.
 func errReadsPast() error {
 	return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
 		"Cannot write in a transaction that reads at a time of the past (atClusterTime)")
@@ -129,7 +130,7 @@ func errUnknownThen(db, name string) error {
 		"please retry the operation. The collection %s.%s was changed too close to the time", db, name)
 }
 
-// replay applies the entries of the log up to a stamp that the snapshot does not have.
+// replay applies the oplog entries after the snapshot, up to the stamp at.
 func (p *Past) replay(ctx context.Context, at storage.Stamp) error {
 	return p.store.history.Replay(ctx, p.point, at, func(entries []bsonx.Doc) error {
 		for _, e := range entries {
@@ -145,7 +146,7 @@ func (p *Past) replay(ctx context.Context, at storage.Stamp) error {
 	})
 }
 
-// apply applies an entry of the log, or an element of applyOps.
+// apply applies an oplog entry, or an element of an applyOps entry.
 func (p *Past) apply(ctx context.Context, entry bsonx.Doc) error {
 	kind, o := oplog.Kind(entry.Lookup("op").StrBytes()), entry.Lookup("o").Doc()
 	if kind == oplog.Noop {
@@ -158,7 +159,7 @@ func (p *Past) apply(ctx context.Context, entry bsonx.Doc) error {
 	c, err := p.Lookup(db, name)
 	switch {
 	case mongoerr.CodeOf(err) == mongoerr.SnapshotUnavailable:
-		return nil // so is a read of it
+		return nil // the state of the collection is unknown, and reading it fails
 	case err != nil:
 		return err
 	case c == nil || c.Capped != nil || !c.hasUUID(entry.Lookup("ui")):
@@ -167,14 +168,14 @@ func (p *Past) apply(ctx context.Context, entry bsonx.Doc) error {
 	}
 	err = p.repeat(ctx, c, kind, entry, o)
 	if err != nil && ctx.Err() == nil {
-		// An index that was made or dropped meanwhile has no place for the document.
+		// The snapshot's indexes may refuse the document, if an index was created or dropped since.
 		p.changed[db+"."+name] = nil
 		return nil
 	}
 	return err
 }
 
-// repeat makes a change of a document once more.
+// repeat applies the change of a document to the scratch transaction.
 func (p *Past) repeat(ctx context.Context, c *Collection, kind oplog.Kind, entry, o bsonx.Doc) error {
 	w := newWriter(p.store, c, p.scratch.txn, p.scratch)
 	w.log.on, w.replays = false, true
@@ -212,9 +213,9 @@ func (c *Collection) hasUUID(v bsonx.Value) bool {
 	return bytes.Equal(uuid, c.UUID[:])
 }
 
-// applyCommand applies a command: a transaction, or a change of the catalog. An index that is made
-// or dropped makes no difference, nor do other options: the snapshot's form of the collection is
-// good for what is above it.
+// applyCommand applies a command entry: a transaction, or a change of the catalog. Changes of
+// indexes and of options are ignored: the snapshot's version of the collection can still be used to
+// read the records.
 func (p *Past) applyCommand(ctx context.Context, db string, entry, o bsonx.Doc) error {
 	first := o.First()
 	switch string(first.Key) {
@@ -226,7 +227,7 @@ func (p *Past) applyCommand(ctx context.Context, db string, entry, o bsonx.Doc) 
 		}
 	case "createIndexes", "dropIndexes", "collMod":
 	case "create":
-		// It was empty then, so that today's form of it is good, if it is still there.
+		// The collection was empty then, so its newest version can be used, if it still exists.
 		name := first.Value.Str()
 		c := p.store.Lookup(db, name)
 		if c != nil && (c.Capped != nil || !c.hasUUID(entry.Lookup("ui"))) {

@@ -31,8 +31,8 @@ import (
 
 const pastLimit = 1 << 20
 
-// contents returns the documents of a collection as a transaction sees them, by _id, and checks
-// that its indexes have the entries of these and no others.
+// contents returns the documents of a collection that a View sees, by _id. It also checks that the
+// indexes have exactly the entries of these documents.
 func contents(t testing.TB, txn table.View, db, name string) map[string]string {
 	t.Helper()
 	c, err := txn.Lookup(db, name)
@@ -70,8 +70,8 @@ func contents(t testing.TB, txn table.View, db, name string) map[string]string {
 	return out
 }
 
-// TestPast changes collections at random, in single writes and in transactions, and reads them as
-// they were at random times.
+// TestPast changes collections at random, in single writes and in transactions, and reads their
+// state at random earlier times.
 func TestPast(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { testPast(t, rand.New(rand.NewPCG(seed, 7))) })
@@ -95,7 +95,8 @@ func testPast(t *testing.T, r *rand.Rand) {
 			schematest.NoError(t, s.History().Take())
 		case 1:
 			if c := s.Lookup("d", names[0]); c != nil && len(c.Indexes) == 0 {
-				schematest.NoError(t, schema.CreateIndexes(ctx, s, c, []bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}))
+				schematest.NoError(t, schema.CreateIndexes(ctx, s, c,
+					[]bsonx.Doc{bsonx.NewDoc("key", bsonx.NewDoc("a", 1), "name", "a_1")}))
 			}
 			continue
 		}
@@ -109,7 +110,8 @@ func testPast(t *testing.T, r *rand.Rand) {
 			continue
 		}
 		now.at = txn.Stamp()
-		moments = append(moments, moment{at: now.at, docs: [2]map[string]string{maps.Clone(now.docs[0]), maps.Clone(now.docs[1])}})
+		moments = append(moments,
+			moment{at: now.at, docs: [2]map[string]string{maps.Clone(now.docs[0]), maps.Clone(now.docs[1])}})
 	}
 	for _, m := range moments {
 		txn, err := s.BeginPast(ctx, m.at, pastLimit)
@@ -123,7 +125,7 @@ func testPast(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// randomWrite inserts, updates, replaces or deletes a document, and notes it in docs.
+// randomWrite inserts, updates, replaces or deletes a document, and makes the same change in docs.
 func randomWrite(t *testing.T, r *rand.Rand, txn *table.Txn, name string, docs map[string]string) {
 	t.Helper()
 	ctx := t.Context()
@@ -134,7 +136,8 @@ func randomWrite(t *testing.T, r *rand.Rand, txn *table.Txn, name string, docs m
 	defer w.Close()
 	id := r.IntN(8)
 	key := c.RecordKey(nil, bsonx.Int32(int32(id)))
-	doc := bsonx.NewDoc("_id", id, "a", r.IntN(1000), "b", bsonx.NewDoc("x", r.IntN(3), "y", strings.Repeat("y", r.IntN(9))))
+	doc := bsonx.NewDoc("_id", id, "a", r.IntN(1000), "b",
+		bsonx.NewDoc("x", r.IntN(3), "y", strings.Repeat("y", r.IntN(9))))
 	old, err := w.Lock(ctx, key, nil)
 	schematest.NoError(t, err)
 	text := bsonx.FormatShell(doc.Lookup("_id"))
@@ -147,14 +150,15 @@ func randomWrite(t *testing.T, r *rand.Rand, txn *table.Txn, name string, docs m
 		schematest.NoError(t, w.Commit(storage.Buffered))
 		return
 	default:
-		schematest.NoError(t, w.Update(ctx, key, old, doc, []table.Change{table.Modification, table.Replacement}[r.IntN(2)]))
+		schematest.NoError(t, w.Update(ctx, key, old, doc,
+			[]table.Change{table.Modification, table.Replacement}[r.IntN(2)]))
 	}
 	docs[text] = bson.Raw(doc).String()
 	schematest.NoError(t, w.Commit(storage.Buffered))
 }
 
-// TestPastBesideWriters moves amounts between documents while others read what was: at no time is
-// there more or less.
+// TestPastBesideWriters moves amounts between documents while others read earlier states. The sum
+// of the amounts must be the same at all times.
 func TestPastBesideWriters(t *testing.T) {
 	engine, err := pebble.Open(t.TempDir(), pebble.Options{})
 	schematest.NoError(t, err)
@@ -175,7 +179,8 @@ func TestPastBesideWriters(t *testing.T) {
 		all.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(g), 1))
 			for ctx.Err() == nil {
-				if err := transfer(ctx, s, r.IntN(accounts), r.IntN(accounts)); err != nil && !errors.Is(err, storage.ErrConflict) {
+				if err := transfer(ctx, s, r.IntN(accounts), r.IntN(accounts)); err != nil &&
+					!errors.Is(err, storage.ErrConflict) {
 					t.Error(err)
 				}
 			}
@@ -241,7 +246,7 @@ func transfer(ctx context.Context, s *table.Store, from, to int) error {
 	return txn.Commit(storage.Buffered)
 }
 
-// TestPastCatalog reads at times around changes of the catalog.
+// TestPastCatalog reads at times shortly before and after changes of the catalog.
 func TestPastCatalog(t *testing.T) {
 	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
@@ -285,8 +290,8 @@ func TestPastCatalog(t *testing.T) {
 	}
 }
 
-// TestPastBesideIndexes reads at times between which a unique index was dropped and made: what was
-// right then is.
+// TestPastBesideIndexes reads at times between which a unique index was dropped and created.
+// Documents that were valid at the time must not be refused.
 func TestPastBesideIndexes(t *testing.T) {
 	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
@@ -326,8 +331,8 @@ func TestPastBesideIndexes(t *testing.T) {
 	}
 }
 
-// TestHistoryEnds keeps of what is older than the window the newest snapshot only, as long as it is
-// read.
+// TestHistoryEnds checks that the history drops snapshots older than its window, except the newest
+// of them, and except snapshots that are being read.
 func TestHistoryEnds(t *testing.T) {
 	clock := clocktest.New(time.Unix(1000, 0))
 	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{Clock: clock})
@@ -341,7 +346,7 @@ func TestHistoryEnds(t *testing.T) {
 		schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", i)))
 		stamps = append(stamps, s.Engine().Order().Visible())
 		schematest.NoError(t, s.History().Take())
-		if i == 0 { // later the history may have dropped it, by its own timer
+		if i == 0 { // later the history may drop the snapshot by its own timer
 			reading, err = s.BeginPast(t.Context(), stamps[0], pastLimit)
 			schematest.NoError(t, err)
 		}
@@ -358,7 +363,8 @@ func TestHistoryEnds(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// They are 16, 12, 8, 4 and 0 seconds old; that of 12 is what the times since then need.
+	// The snapshots are 16, 12, 8, 4 and 0 seconds old. The times after the one of 12 seconds need
+	// it.
 	if !slices.Equal(readable, []int{1, 2, 3, 4}) {
 		t.Errorf("readable: %v", readable)
 	}
@@ -372,7 +378,7 @@ func TestHistoryEnds(t *testing.T) {
 	}
 }
 
-// watched is an engine that notes where the iterators of its snapshots begin.
+// watched is an engine that records the lower bounds of the iterators of its snapshots.
 type watched struct {
 	storage.Engine
 	mu     sync.Mutex
@@ -395,8 +401,8 @@ func (s watchedSnapshot) NewIter(lower, upper []byte) (storage.Iterator, error) 
 	return s.Snapshot.NewIter(lower, upper)
 }
 
-// TestPointReadsNoEntries takes a snapshot for the history: no entry of the log that was visible
-// before is read for it.
+// TestPointReadsNoEntries checks that taking a snapshot for the history reads no oplog entry that
+// was visible before.
 func TestPointReadsNoEntries(t *testing.T) {
 	engine := &watched{Engine: mem.New()}
 	s := schematest.OpenLogged(t, engine, table.OplogOptions{})

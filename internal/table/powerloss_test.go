@@ -24,8 +24,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// history does random changes and remembers what the store looked like after each since the last
-// durable one: a loss of power may leave any of these, and nothing else.
+// history makes random changes. It remembers the state of the store after each change since the
+// last durable one: after a power loss the store must be in one of these states.
 type history struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -55,7 +55,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	return h
 }
 
-// describe prints everything that a store has, after checking that its parts agree.
+// describe returns the contents of a store as text, after checking that its parts agree.
 func describe(t *testing.T, s *table.Store) string {
 	t.Helper()
 	var b strings.Builder
@@ -90,7 +90,7 @@ func describe(t *testing.T, s *table.Store) string {
 	return b.String()
 }
 
-// did remembers the state after a change; what is durable makes everything before it durable.
+// did records the state after a change. A durable change makes all earlier changes durable.
 func (h *history) did(durable bool) {
 	state := describe(h.t, h.store)
 	if durable {
@@ -99,7 +99,7 @@ func (h *history) did(durable bool) {
 	h.states = append(h.states, state)
 }
 
-// loseEverythingUnsynced checks copies of the disk as a loss of power would leave it.
+// loseEverythingUnsynced checks copies of the disk in states that a power loss may leave.
 func (h *history) loseEverythingUnsynced() {
 	h.t.Helper()
 	for _, percent := range []int{0, 50} {
@@ -132,7 +132,7 @@ func (h *history) checkClone(disk *crashdisk.Disk, allowed []string) {
 	}
 }
 
-// write changes one document, durably or not.
+// write changes one document, at random with a durable commit.
 func (h *history) write(c *table.Collection, seq int) {
 	h.t.Helper()
 	durability := storage.Buffered
@@ -173,7 +173,7 @@ func (h *history) change(c *table.Collection, seq int, durability storage.Durabi
 	return w.Commit(durability)
 }
 
-// define changes the catalog, which is always durable.
+// define makes a random change of the catalog, which is always durable.
 func (h *history) define(seq int) {
 	h.t.Helper()
 	name := string(rune('a' + h.rng.IntN(3)))
@@ -187,7 +187,7 @@ func (h *history) define(seq int) {
 	case h.rng.IntN(4) == 0:
 		err = rename(h.store, c, "db", string(rune('a'+h.rng.IntN(3))), true)
 		if mongoerr.CodeOf(err) == mongoerr.IllegalOperation {
-			return // onto itself, which changes nothing
+			return // renaming to the same name changes nothing
 		}
 	case len(c.Indexes) > 1:
 		err = schema.DropIndexes(h.store, c, c.Indexes[h.rng.IntN(len(c.Indexes))].Name)
@@ -200,8 +200,8 @@ func (h *history) define(seq int) {
 	h.did(true)
 }
 
-// build builds an index and loses power between two of its steps: the build is completed after
-// that.
+// build builds an index and copies the disk between two of its steps. Opening the copy must
+// complete the build.
 func (h *history) build(c *table.Collection, name string) error {
 	var interrupted *crashdisk.Disk
 	ctx := &schematest.StepContext{Context: context.Background(), Step: func(n int) {
@@ -211,14 +211,15 @@ func (h *history) build(c *table.Collection, name string) error {
 	}}
 	err := schema.CreateIndexes(ctx, h.store, c, []bsonx.Doc{schematest.Spec(name, bsonx.NewDoc("n", 1, "seq", -1))})
 	if err == nil {
-		// The change that began the build was durable, and so is everything before it.
+		// The change that began the build was durable, so everything before it is durable too.
 		h.checkClone(interrupted, []string{describe(h.t, h.store)})
 	}
 	return err
 }
 
-// TestPowerLoss loses what was not synced after random changes of records and of the catalog:
-// durable ones are there, the others are there in order, and indexes and counters agree.
+// TestPowerLoss drops unsynced data after random changes of records and of the catalog. Durable
+// changes must survive, the surviving other changes must be a prefix, and indexes and counters must
+// agree.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	run := torture.Begin(t)

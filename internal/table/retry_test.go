@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// TestRetryOn: a step runs again for the one error only, also if it is wrapped.
+// TestRetryOn checks that a step runs again only for the given error, also if the error is wrapped.
 func TestRetryOn(t *testing.T) {
 	steps := 0
 	err := table.RetryOn(table.ErrDropped, func() error {

@@ -6,20 +6,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Snapshot is the View of the collections of a Store, and the catalog, at one time. It is safe for
-// concurrent use. Close must follow, soon: it keeps old versions from being removed.
+// Snapshot is the View of the collections of a Store, and of the catalog, at one time. It is safe
+// for concurrent use. The caller must close it soon: it keeps the engine from removing old
+// versions.
 type Snapshot struct {
 	fixed
 	store *Store
 	snap  storage.Snapshot
 	view  CatalogView
 	stamp storage.Stamp
-	// visible is the stamp up to which there are no holes.
+	// visible is the stamp up to which the snapshot has all commits.
 	visible storage.Stamp
 }
 
-// exactTries is how often a snapshot between two commits is looked for before it gets a stamp of
-// its own.
+// exactTries is the number of attempts to take a snapshot between two commits. After them the
+// snapshot gets a stamp of its own.
 const exactTries = 3
 
 // Snapshot takes a snapshot of the newest committed state.
@@ -37,8 +38,8 @@ func (s *Store) Snapshot() *Snapshot {
 	}
 }
 
-// trySnapshot takes a snapshot, and reports whether it is between two commits: then it has all
-// commits up to its stamp, and none after.
+// trySnapshot takes a snapshot. exact reports that no commit was in progress: then the snapshot has
+// all commits up to its stamp, and no later ones.
 func trySnapshot(s *Store) (snap *Snapshot, exact bool) {
 	order := s.engine.Order()
 	snap, view := steady(s, func() *Snapshot {
@@ -50,9 +51,10 @@ func trySnapshot(s *Store) (snap *Snapshot, exact bool) {
 	return snap, exact && order.Last() == snap.stamp
 }
 
-// Stamp returns the snapshot's time. Snapshots of the same time have the same contents: it has all
-// commits up to then, and none after, or it is a time that no commit and no other snapshot has.
-// Then commits that were under way may be missing in it although their stamps are below.
+// Stamp returns the time of the snapshot. Two snapshots with the same stamp have the same contents.
+// A snapshot either has exactly the commits up to its stamp, or has a stamp that belongs to no
+// commit and to no other snapshot. In the second case it may lack commits with lower stamps that
+// were in progress.
 func (s *Snapshot) Stamp() storage.Stamp { return s.stamp }
 
 // Lookup implements View.
@@ -68,10 +70,10 @@ func (s *Snapshot) Get(key []byte) (value []byte, closer io.Closer, err error) {
 // Pin implements View.
 func (s *Snapshot) Pin() Pinned { return Pinned{Reader: s.snap, Visible: s.visible} }
 
-// IsNewest reports whether nothing has been changed since the snapshot was taken.
+// IsNewest reports whether nothing has changed since the snapshot was taken.
 func (s *Snapshot) IsNewest() bool {
 	return s.store.engine.Order().Last() == s.stamp && s.store.catalog.View() == s.view
 }
 
-// Close gives the snapshot back.
+// Close releases the snapshot.
 func (s *Snapshot) Close() error { return s.snap.Close() }

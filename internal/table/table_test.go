@@ -26,7 +26,8 @@ func TestDuplicates(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	if err := schema.CreateIndexes(ctx, s, c, []bsonx.Doc{schematest.Spec("a_1", bsonx.NewDoc("a", 1), "unique", true)}); err != nil {
+	if err := schema.CreateIndexes(ctx, s, c,
+		[]bsonx.Doc{schematest.Spec("a_1", bsonx.NewDoc("a", 1), "unique", true)}); err != nil {
 		t.Fatal(err)
 	}
 	c = s.Current(c)
@@ -47,8 +48,9 @@ func TestDuplicates(t *testing.T) {
 	if err.Error() != want {
 		t.Errorf("got  %s\nwant %s", err, want)
 	}
-	// A record does not collide with itself.
-	err = schematest.Change(s, c, bsonx.Int32(1), func(bsonx.Doc) bsonx.Doc { return bsonx.NewDoc("_id", 1, "a", bsonx.NewArray(5, 5, 7)) })
+	// A record does not conflict with itself.
+	err = schematest.Change(s, c, bsonx.Int32(1),
+		func(bsonx.Doc) bsonx.Doc { return bsonx.NewDoc("_id", 1, "a", bsonx.NewArray(5, 5, 7)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,8 @@ func TestUniqueBuildFails(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	err := schema.CreateIndexes(context.Background(), s, c, []bsonx.Doc{schematest.Spec("a_1", bsonx.NewDoc("a", 1), "unique", true)})
+	err := schema.CreateIndexes(context.Background(), s, c,
+		[]bsonx.Doc{schematest.Spec("a_1", bsonx.NewDoc("a", 1), "unique", true)})
 	if mongoerr.CodeOf(err) != mongoerr.DuplicateKey {
 		t.Fatalf("got %v", err)
 	}
@@ -76,8 +79,8 @@ func TestUniqueBuildFails(t *testing.T) {
 	schematest.MustValid(t, s, c)
 }
 
-// TestOpenDropsUnfinished requires that a collection that was to take another's place is gone after
-// a crash.
+// TestOpenDropsUnfinished checks that opening a store drops a collection that a crash left before
+// it could replace another.
 func TestOpenDropsUnfinished(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
@@ -155,8 +158,8 @@ func TestCreateTwice(t *testing.T) {
 	}
 }
 
-// TestBuildBesideWriters builds indexes while writers insert, update and delete, and checks that
-// nothing was lost.
+// TestBuildBesideWriters builds indexes while writers insert, update and delete. The indexes must
+// be complete afterwards.
 func TestBuildBesideWriters(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -200,7 +203,8 @@ func TestBuildBesideWriters(t *testing.T) {
 	for i := range 5 {
 		specs := []bsonx.Doc{
 			schematest.Spec(fmt.Sprint("n_", i), bsonx.NewDoc("n", 1)),
-			schematest.Spec(fmt.Sprint("even_", i), bsonx.NewDoc("n", -1, "_id", 1), "partialFilterExpression", bsonx.NewDoc("even", true)),
+			schematest.Spec(fmt.Sprint("even_", i), bsonx.NewDoc("n", -1, "_id", 1),
+				"partialFilterExpression", bsonx.NewDoc("even", true)),
 		}
 		if err := schema.CreateIndexes(context.Background(), s, s.Current(c), specs); err != nil {
 			t.Fatal(err)
@@ -211,8 +215,8 @@ func TestBuildBesideWriters(t *testing.T) {
 	schematest.MustValid(t, s, c)
 }
 
-// TestRandomChanges applies random changes to a collection with many kinds of indexes; Validate
-// holds after each.
+// TestRandomChanges applies random changes to a collection with many kinds of indexes, and calls
+// Validate after each.
 func TestRandomChanges(t *testing.T) {
 	t.Parallel()
 	value := rapid.OneOf(
@@ -228,7 +232,8 @@ func TestRandomChanges(t *testing.T) {
 		c, _ := schema.Ensure(s, "db", "c")
 		specs := []bsonx.Doc{
 			schematest.Spec("a", bsonx.NewDoc("a", 1)), schematest.Spec("a.b", bsonx.NewDoc("a.b", -1), "sparse", true),
-			schematest.Spec("even", bsonx.NewDoc("a", 1, "n", 1), "partialFilterExpression", bsonx.NewDoc("even", true)),
+			schematest.Spec("even", bsonx.NewDoc("a", 1, "n", 1),
+				"partialFilterExpression", bsonx.NewDoc("even", true)),
 			schematest.Spec("u", bsonx.NewDoc("u", 1), "unique", true, "sparse", true),
 		}
 		if err := schema.CreateIndexes(context.Background(), s, s.Current(c), specs); err != nil {
@@ -257,7 +262,7 @@ func TestRandomChanges(t *testing.T) {
 	})
 }
 
-// rename gives c another name, over a collection that has the name if drop is true.
+// rename gives c another name. If drop is true, it may replace an existing collection.
 func rename(s *table.Store, c *table.Collection, db, name string, drop bool) error {
 	return schema.RenameOver(s, c, db, name, false, schema.Droppable(drop))
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// TrafficKind is a kind of operation that the command top tells apart.
+// TrafficKind is a kind of operation that the command top distinguishes.
 type TrafficKind int
 
-// The kinds, as top shows them.
+// The kinds that top shows.
 const (
 	TrafficQueries TrafficKind = iota
 	TrafficGetMore
@@ -19,8 +19,8 @@ const (
 	TrafficKinds
 )
 
-// Traffic counts the operations on a collection by what they do, and by whether they may write. It
-// is safe for concurrent use; what is counted lives as long as the server runs.
+// Traffic counts the operations on a collection by kind, and by whether they may write. It is safe
+// for concurrent use. The counters start at 0 when the server starts.
 type Traffic struct {
 	kinds           [TrafficKinds]timedCount
 	readers, writes timedCount
@@ -35,7 +35,7 @@ func (c *timedCount) add(micros int64) {
 
 func (c *timedCount) load() (ops, micros int64) { return c.ops.Load(), c.micros.Load() }
 
-// Add counts an operation.
+// Add counts an operation and its duration.
 func (t *Traffic) Add(kind TrafficKind, writes bool, took time.Duration) {
 	micros := max(took.Microseconds(), 0)
 	t.kinds[kind].add(micros)
@@ -46,11 +46,11 @@ func (t *Traffic) Add(kind TrafficKind, writes bool, took time.Duration) {
 	}
 }
 
-// Sum returns how many operations of a kind there were, and how many microseconds they took
-// together.
+// Sum returns the number of operations of a kind and their total duration in microseconds.
 func (t *Traffic) Sum(kind TrafficKind) (ops, micros int64) { return t.kinds[kind].load() }
 
-// Locks is Sum for the operations that only read, or for those that may write.
+// Locks returns the number and the total duration in microseconds of the operations that may write,
+// if writes is true, or of the operations that only read.
 func (t *Traffic) Locks(writes bool) (ops, micros int64) {
 	if writes {
 		return t.writes.load()

@@ -21,14 +21,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Txn is a multi-document transaction over the collections of a Store. It reads the collections,
-// and the catalog, as they were when it began, with its own changes. It waits for no one: what
-// another transaction has changed since, or holds, is storage.ErrConflict. It is used by one
-// goroutine at a time, and ends with Commit or Abort. After an error it can only be aborted.
+// Txn is a multi-document transaction over the collections of a Store. It reads the collections and
+// the catalog in the state of its beginning, with its own changes. It never waits for another
+// transaction: if another one has changed a key since, or holds its lock, it fails with
+// storage.ErrConflict. Only one goroutine at a time may use a Txn. It ends with Commit or Abort.
+// After an error it can only be aborted.
 //
-// It holds no gates: others may change the catalog beside it. A commit takes the gates of the
-// collections that it has written and fails with storage.ErrConflict where one of them is not in
-// the form any more that was maintained.
+// A Txn holds no gates, so others may change the catalog meanwhile. Commit takes the gates of the
+// collections that the transaction has written. It fails with storage.ErrConflict if one of them
+// has changed so that the writes are not valid any more; see writesAs.
 type Txn struct {
 	fixed
 	store *Store
@@ -37,8 +38,8 @@ type Txn struct {
 	limit int
 	log   changelog.Transaction
 
-	// written are the forms of collections that have been written; created are those that this
-	// transaction makes, by namespace.
+	// written are the versions of the collections that were written, by identifier. created are the
+	// collections that this transaction has created, by namespace.
 	written map[uint32]*Collection
 	created map[string]*Collection
 
@@ -47,9 +48,9 @@ type Txn struct {
 
 // TxnOptions configure a transaction.
 type TxnOptions struct {
-	// Limit bounds what the transaction changes, in bytes; 0 is no limit.
+	// Limit is the largest total size of the changes, in bytes; 0 means no limit.
 	Limit int
-	// By names the transaction in the log of changes; nil for nobody.
+	// By identifies the transaction in the oplog; it may be nil.
 	By *oplog.Writer
 }
 
@@ -65,7 +66,7 @@ func (s *Store) BeginTxn(opts TxnOptions) *Txn {
 // Get implements View.
 func (t *Txn) Get(key []byte) (value []byte, closer io.Closer, err error) { return t.txn.Get(key) }
 
-// Pin implements View. Only the transaction's goroutine may read from it.
+// Pin implements View. Only the transaction's goroutine may use the result.
 func (t *Txn) Pin() Pinned { return Pinned{Reader: t.txn} }
 
 // Lookup implements View.
@@ -78,7 +79,7 @@ func (t *Txn) Lookup(db, name string) (*Collection, error) {
 	return lookupIn(t.store, t.view, db, name)
 }
 
-// Ensure returns a collection and makes it if there is none.
+// Ensure returns a collection. It creates the collection if it does not exist.
 func (t *Txn) Ensure(db, name string) (*Collection, error) {
 	c, err := t.Lookup(db, name)
 	if err != nil || c != nil {
@@ -87,8 +88,8 @@ func (t *Txn) Ensure(db, name string) (*Collection, error) {
 	return t.Create(db, name, bsonx.Empty)
 }
 
-// Create makes a collection, which others see after the commit. It fails with NamespaceExists where
-// the name is taken, and with storage.ErrConflict where someone else took it meanwhile.
+// Create creates a collection, which others see after the commit. It fails with NamespaceExists if
+// the name is taken, and with storage.ErrConflict if another client took it meanwhile.
 func (t *Txn) Create(db, name string, options bsonx.Doc) (*Collection, error) {
 	if err := t.store.CheckNew(db, name); err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (t *Txn) Create(db, name string, options bsonx.Doc) (*Collection, error) {
 	return c, err
 }
 
-// attach makes an entry the newest form of a collection of this transaction.
+// attach compiles an entry as the newest version of a collection that this transaction has created.
 func (t *Txn) attach(entry, old *Entry) (*Collection, error) {
 	c, err := t.store.attach.collection(entry, old)
 	if err != nil {
@@ -129,10 +130,11 @@ func (t *Txn) attach(entry, old *Entry) (*Collection, error) {
 	return c, nil
 }
 
-// isOwn reports whether a collection was made by this transaction.
+// isOwn reports whether this transaction has created the collection.
 func (t *Txn) isOwn(c *Collection) bool { return len(t.created) > 0 && t.created[c.Namespace()] == c }
 
-// CreateIndexes makes indexes on an empty collection that this transaction has made.
+// CreateIndexes creates indexes on an empty collection that this transaction has created. It fails
+// for any other collection.
 func (t *Txn) CreateIndexes(c *Collection, specs []bsonx.Doc) error {
 	if !t.isOwn(c) {
 		return errIndexesOnExisting(c)
@@ -175,8 +177,8 @@ func (t *Txn) isEmpty(c *Collection) (bool, error) {
 	return empty, errors.Join(it.Err(), it.Close())
 }
 
-// BeginWrite returns a writer of a collection that Lookup or Create has returned. Its Commit only
-// checks what the transaction has become.
+// BeginWrite returns a writer of a collection that Lookup or Create has returned. The writer's
+// Commit only adds its changes to the transaction and checks the transaction's size.
 func (t *Txn) BeginWrite(c *Collection) (*Writer, error) {
 	if c.Capped != nil {
 		return nil, mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
@@ -190,7 +192,7 @@ func (t *Txn) BeginWrite(c *Collection) (*Writer, error) {
 	return w, nil
 }
 
-// keep takes over what a writer has changed.
+// keep adds the changes of a writer to the transaction. It fails if the transaction is too large.
 func (t *Txn) keep(w *Writer) error {
 	if w.delta != (storage.Counter{}) {
 		if err := t.txn.Add(w.coll.shared.counter, w.delta); err != nil {
@@ -208,18 +210,19 @@ func (t *Txn) keep(w *Writer) error {
 	return nil
 }
 
-// hold takes the share of the server's memory that the transaction needs with more bytes. It fails
-// where there is no room.
+// hold reserves server memory for the transaction and for more bytes in addition. It fails if the
+// server's memory budget is exhausted.
 func (t *Txn) hold(more int) error { return t.held.Hold(t.memory() + int64(more)) }
 
-// memory returns what the transaction takes: its changes, and the operations for the log.
+// memory returns the memory that the transaction takes in bytes: its changes and its operations for
+// the oplog.
 func (t *Txn) memory() int64 { return t.txn.Memory() + t.log.Memory() }
 
-// Bytes returns the size of what the transaction has changed.
+// Bytes returns the size of the transaction's changes, including their oplog entries.
 func (t *Txn) Bytes() int { return t.txn.Bytes() + t.log.Size() }
 
-// Remember is Writer.Remember for the transaction as a whole. A transaction that has changed
-// nothing has nothing to remember.
+// Remember is like Writer.Remember for the transaction as a whole. It does nothing if the
+// transaction has not changed anything.
 func (t *Txn) Remember(key, value []byte) error {
 	if t.txn.Len() == 0 {
 		return nil
@@ -227,10 +230,11 @@ func (t *Txn) Remember(key, value []byte) error {
 	return t.txn.Put(key, value)
 }
 
-// Stamp returns the last stamp that Commit gave, 0 for none.
+// Stamp returns the last stamp that Commit has assigned, or 0.
 func (t *Txn) Stamp() storage.Stamp { return t.txn.Stamp() }
 
-// growMultikey is Index.growMultikey for an index of a collection that this transaction has made.
+// growMultikey is like Index.growMultikey for an index of a collection that this transaction has
+// created. The paths become durable with the transaction.
 func (t *Txn) growMultikey(ix *Index, keys *index.Keys) error {
 	ix.multikey.mu.Lock()
 	defer ix.multikey.mu.Unlock()
@@ -241,14 +245,15 @@ func (t *Txn) growMultikey(ix *Index, keys *index.Keys) error {
 	return err
 }
 
-// Abort ends the transaction without its changes. After a Commit it does nothing.
+// Abort ends the transaction and undoes its changes. After a Commit it does nothing.
 func (t *Txn) Abort() {
 	t.txn.Rollback()
 	t.held.Release()
 }
 
 // Commit makes the changes visible together, and ends the transaction. On an error nothing was
-// changed, but for storage.ErrFailed, which leaves that open.
+// changed, except that after storage.ErrFailed only reopening the store shows whether the commit
+// took effect.
 func (t *Txn) Commit(durability storage.Durability) error {
 	defer t.held.Release()
 	defer t.txn.Rollback()
@@ -261,8 +266,8 @@ func (t *Txn) Commit(durability storage.Durability) error {
 		return err
 	}
 	defer unlock()
-	// A commit is not refused for want of memory: it is how memory becomes free. Its entries are
-	// the operations once more.
+	// A commit is never refused for lack of memory, because it frees memory. Its oplog entries take
+	// the memory of the operations once more.
 	t.held.Force(t.memory() + 2*int64(t.log.Size()))
 	if err := t.log.Put(t.store.log, t.txn); err != nil {
 		return err
@@ -286,7 +291,7 @@ func (t *Txn) Commit(durability storage.Durability) error {
 	return err
 }
 
-// publish adds the collections that the transaction has made to the catalog.
+// publish adds the collections that the transaction has created to the catalog.
 func (t *Txn) publish(ch *CatalogChange) error {
 	for _, c := range t.created {
 		if ch.Lookup(c.DB, c.Name) != nil {
@@ -300,14 +305,17 @@ func (t *Txn) publish(ch *CatalogChange) error {
 	return nil
 }
 
-// A commit tries so often, with such a pause between, to get a gate. Changes of the catalog hold it
-// for a moment only, but they may wait for a writer that waits for a lock of this transaction.
+// A commit tries to take a gate gateTries times, with a pause of gatePause between the attempts. A
+// change of the catalog holds the gate only briefly. But it may wait for a writer that waits for a
+// lock of this transaction.
 const (
 	gateTries = 50
 	gatePause = time.Millisecond
 )
 
-// lockGates keeps changes of the catalog away from the collections that were written.
+// lockGates takes the gates of the written collections, which blocks changes of the catalog. It
+// fails with storage.ErrConflict if a gate cannot be taken, or if writes to a collection are not
+// valid any more.
 func (t *Txn) lockGates() (unlock func(), err error) {
 	var held []*Collection
 	unlock = func() {
@@ -333,8 +341,8 @@ func (t *Txn) lockGates() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// writesAs reports whether what is written in the form c of a collection is as it must be in the
-// form d: between them no more was changed than the state of indexes that are being built.
+// writesAs reports whether a write prepared for version c is valid for version d. It is valid if
+// the versions differ at most in the state of indexes that are being built.
 func (c *Collection) writesAs(d *Collection) bool {
 	if c == d {
 		return true
@@ -345,13 +353,14 @@ func (c *Collection) writesAs(d *Collection) bool {
 		})
 }
 
-// lockShared takes the gate shared, unless a change of the catalog has or wants it for long.
+// lockShared takes the gate shared. It returns false if a change of the catalog holds or requests
+// the gate for too long.
 func (s *shared) lockShared() bool {
 	for range gateTries {
 		if s.gate.TryRLock() {
 			return true
 		}
-		_ = clock.Sleep(context.Background(), clock.System{}, gatePause) // nothing ends it
+		_ = clock.Sleep(context.Background(), clock.System{}, gatePause) // the pause cannot be interrupted
 	}
 	return false
 }

@@ -5,20 +5,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// DiskUsage measures the space of a collection's records.
+// DiskUsage measures the disk space of a collection's records.
 func (c *Collection) DiskUsage(engine storage.Engine) (storage.Usage, error) {
 	p := c.RecordPrefix()
 	return engine.DiskUsage(p, keyspace.PrefixEnd(p))
 }
 
-// DiskUsage measures the space of an index.
+// DiskUsage measures the disk space of an index.
 func (ix *Index) DiskUsage(engine storage.Engine) (storage.Usage, error) {
 	p := ix.Prefix()
 	return engine.DiskUsage(p, keyspace.PrefixEnd(p))
 }
 
-// FreeSpace estimates the part of a collection's space that deleted and replaced documents still
-// take: the values that the engine has, less those that the collection counts.
+// FreeSpace estimates the disk space in bytes that deleted and replaced documents of a collection
+// still take. It compares the values in the engine with the collection's counter.
 func (c *Collection) FreeSpace(engine storage.Engine) (int64, error) {
 	live, err := engine.Counter(c.shared.counter)
 	if err != nil {
@@ -36,8 +36,8 @@ func (c *Collection) FreeSpace(engine storage.Engine) (int64, error) {
 	return int64(float64(all.Usage.Total()) * float64(dead) / float64(all.ValueBytes)), nil
 }
 
-// FreeSpace estimates the part of an index's space that removed entries still take. An entry is put
-// once and deleted once, so a deletion in the tables stands beside an entry that is dead.
+// FreeSpace estimates the disk space in bytes that removed entries of an index still take. An entry
+// is put once and deleted once, so each tombstone in the tables corresponds to one dead entry.
 func (ix *Index) FreeSpace(engine storage.Engine) (int64, error) {
 	p := ix.Prefix()
 	all, err := engine.Contents(p, keyspace.PrefixEnd(p))

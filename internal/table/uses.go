@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// Uses counts how often plans used an index since the store was opened or the index made. All
-// versions of the index share it.
+// Uses counts how often plans have used an index since the store was opened or the index was
+// created. All versions of the index share it.
 type Uses struct {
 	count atomic.Int64
 	since time.Time
@@ -16,19 +16,21 @@ type Uses struct {
 
 func newUses() *Uses { return &Uses{since: clock.System{}.Now()} }
 
-// Add counts one more operation.
+// Add counts one operation.
 func (u *Uses) Add() { u.count.Add(1) }
 
-// Count returns how many operations used the index, and since when they are counted.
+// Count returns the number of operations that used the index, and the time since which they are
+// counted.
 func (u *Uses) Count() (n int64, since time.Time) { return u.count.Load(), u.since }
 
 // Scans counts how often plans read a whole collection.
 type Scans struct {
 	total, tailable atomic.Int64
-	all             *Scans // of the store, nil for none
+	all             *Scans // counter of the whole store; nil for the store's own counter
 }
 
-// Add counts one more scan, of the collection and of its store.
+// Add counts a scan, for the collection and for its store. tailable says that the scan belongs to a
+// tailable cursor.
 func (s *Scans) Add(tailable bool) {
 	s.total.Add(1)
 	if tailable {
@@ -39,5 +41,5 @@ func (s *Scans) Add(tailable bool) {
 	}
 }
 
-// Count returns how many scans there were, and how many of them were of tailable cursors.
+// Count returns the number of scans, and the number of them that belong to tailable cursors.
 func (s *Scans) Count() (total, tailable int64) { return s.total.Load(), s.tailable.Load() }

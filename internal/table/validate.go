@@ -13,50 +13,50 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Validation is what Validate found.
+// Validation is the result of Validate.
 type Validation struct {
 	Records        int64
 	InvalidRecords int64
 	KeysPerIndex   map[string]int64
-	// NonCompliant counts the records that the collection's validator does not accept, and those
-	// with a field name that stands twice. Refused are the former, Repeating the latter, which full
-	// looks for; a record may be both.
+	// NonCompliant counts the records that are Refused or Repeating. Refused counts records that
+	// the collection's validator rejects. Repeating counts records with a repeated field name; only
+	// a full validation looks for them. A record may be both.
 	NonCompliant, Refused, Repeating int64
-	// Corrupt names records that are not BSON by their keys, Missing the entries that records
-	// should have: at most maxValidationErrors of each. Extra counts, for each index, the entries
-	// that belong to no record.
+	// Corrupt lists the keys of records that are not BSON. Missing lists the entries that records
+	// should have. Both have at most maxValidationErrors elements. Extra counts, for each index,
+	// the entries that belong to no record.
 	Corrupt []string
 	Missing []MissingEntry
 	Extra   map[string]int64
-	// Broken are the indexes that an error is about.
+	// Broken has the names of the indexes with errors.
 	Broken map[string]bool
-	// Errors describes the damage; empty means valid. It has at most maxValidationErrors errors of
-	// single records and entries.
+	// Errors describes the damage; it is empty if there is no damage. It has at most
+	// maxValidationErrors errors about single records and entries.
 	Errors []string
 
-	found    int64 // errors of single records and entries
+	found    int64 // number of errors about single records and entries
 	expected map[uint32]*entryCounts
 }
 
-// entryCounts counts the entries that an index should have for the records, and those of them that
-// it has.
+// entryCounts counts the entries that an index should have for the records (given), and how many of
+// these exist (present).
 type entryCounts struct{ given, present int64 }
 
 // MissingEntry is an entry that an index lacks.
 type MissingEntry struct {
 	Index string
-	ID    bsonx.Value // of the record
+	ID    bsonx.Value // _id of the record
 }
 
 const maxValidationErrors = 20
 
-// failIndex is fail for an error of an index.
+// failIndex adds an error about an index.
 func (v *Validation) failIndex(name, format string, args ...any) {
 	v.Broken[name] = true
 	v.fail("index "+name+": "+format, args...)
 }
 
-// fail adds an error of a record or an entry.
+// fail adds an error about a record or an entry.
 func (v *Validation) fail(format string, args ...any) {
 	if v.found++; v.found <= maxValidationErrors {
 		v.Errors = append(v.Errors, fmt.Sprintf(format, args...))
@@ -64,10 +64,10 @@ func (v *Validation) fail(format string, args ...any) {
 }
 
 // Validate compares a collection's records, indexes and counter in one snapshot. With full, it also
-// looks for names that stand twice in a document. Damage that cannot be read past is returned as an
-// error.
+// looks for repeated field names in documents. Damage that does not prevent reading is reported in
+// the Validation. Damage that prevents further reading is returned as an error.
 func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Validation, error) {
-	// The gate keeps writers from committing between the snapshot and the look at the counter.
+	// The gate keeps writers from committing between taking the snapshot and reading the counter.
 	c.shared.gate.Lock()
 	current := c.shared.current.Load()
 	if current == nil {
@@ -105,8 +105,8 @@ func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Valida
 		v.Errors = append(v.Errors,
 			fmt.Sprintf("there are %d errors more of records and index entries", v.found-maxValidationErrors))
 	}
-	// The oplog is trimmed before its counter is lowered. A crash between the two leaves the
-	// counter too large.
+	// The oplog is trimmed before its counter is lowered. A crash in between leaves the counter too
+	// large.
 	if !current.Oplog && (counter.Count != v.Records || counter.Bytes != size) {
 		v.Errors = append(v.Errors,
 			fmt.Sprintf("counter says %d records of %d bytes, found %d of %d", counter.Count,
@@ -115,8 +115,8 @@ func (s *Store) Validate(ctx context.Context, c *Collection, full bool) (*Valida
 	return v, nil
 }
 
-// compliance counts a record that is not what the collection's validator or, with full, the format
-// wants.
+// compliance counts a record that the collection's validator rejects or, with full, that repeats a
+// field name.
 func (v *Validation) compliance(c *Collection, doc bsonx.Doc, full bool) {
 	refused := c.Validator != nil && !c.Validator.Accepts(doc)
 	repeats := full && repeatsName(doc)
@@ -131,8 +131,8 @@ func (v *Validation) compliance(c *Collection, doc bsonx.Doc, full bool) {
 	}
 }
 
-// records checks that each record is BSON, is where its _id belongs and has its entries. It returns
-// the records' size.
+// records checks that each record is BSON, is stored under the right key, and has its index
+// entries. It returns the total size of the records in bytes.
 func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Snapshot,
 	full bool,
 ) (size int64, err error) {
@@ -181,7 +181,8 @@ func (v *Validation) records(ctx context.Context, c *Collection, snap storage.Sn
 	return size, it.Err()
 }
 
-// recordKey checks that a record is where it belongs. It returns a buffer for the following call.
+// recordKey checks that a record is stored under the key that its document determines. It returns
+// buf, which may have grown, for the next call.
 func (v *Validation) recordKey(c *Collection, key []byte, doc bsonx.Doc, buf []byte,
 	r *interrupt.Running,
 ) ([]byte, error) {
@@ -250,8 +251,8 @@ func (v *Validation) entriesOf(c *Collection, ix *Index, doc bsonx.Doc, recordID
 	return nil
 }
 
-// entries counts the entries of an index and reports those that belong to no record. A unique index
-// has each key once.
+// entries counts the entries of an index. It reports entries that belong to no record, and keys
+// that occur twice in a unique index.
 func (v *Validation) entries(ctx context.Context, ix *Index, snap storage.Snapshot) error {
 	it, err := snap.NewIter(ix.Prefix(), keyspace.PrefixEnd(ix.Prefix()))
 	if err != nil {
@@ -288,7 +289,7 @@ func (v *Validation) entries(ctx context.Context, ix *Index, snap storage.Snapsh
 	return it.Err()
 }
 
-// count adds an error of an index for n of its entries.
+// count adds an error about n entries of an index.
 func (v *Validation) count(index, what string, n int64) {
 	if n > 0 {
 		v.Broken[index] = true
@@ -296,7 +297,7 @@ func (v *Validation) count(index, what string, n int64) {
 	}
 }
 
-// repeatsName reports whether a name stands twice in a document or in one inside it.
+// repeatsName reports whether a field name occurs twice in a document or in an embedded document.
 func repeatsName(doc bsonx.Doc) bool {
 	seen := map[string]bool{}
 	for it := doc.Iter(); it.Next(); {

@@ -19,8 +19,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// damaged is a collection whose records and index entries a test changes below package table. It
-// has 30 documents {_id: i, n: i, tags: [i, i + 100]}, the index n_1, the unique index u_1 over n,
+// damaged is a collection whose records and index entries a test changes directly in the engine. It
+// has 30 documents {_id: i, n: i, tags: [i, i + 100]}, the index n_1, the unique index u_1 on n,
 // and the multikey index tags_1.
 type damaged struct {
 	t      *testing.T
@@ -36,7 +36,8 @@ func newDamaged(t *testing.T) *damaged {
 	c, err := schema.Ensure(d.store, "db", "c")
 	d.must(err)
 	d.must(schema.CreateIndexes(context.Background(), d.store, c, []bsonx.Doc{
-		schematest.Spec("n_1", bsonx.NewDoc("n", 1)), schematest.Spec("u_1", bsonx.NewDoc("n", 1), "unique", true), schematest.Spec("tags_1", bsonx.NewDoc("tags", 1)),
+		schematest.Spec("n_1", bsonx.NewDoc("n", 1)), schematest.Spec("u_1", bsonx.NewDoc("n", 1), "unique", true),
+		schematest.Spec("tags_1", bsonx.NewDoc("tags", 1)),
 	}))
 	d.coll = d.store.Current(c)
 	for i := range 30 {
@@ -64,7 +65,7 @@ func (d *damaged) index(name string) *table.Index {
 	return nil
 }
 
-// entries returns the keys and values of an index in order.
+// entries returns the keys and values of an index, in key order.
 func (d *damaged) entries(name string) (keys, values [][]byte) {
 	d.t.Helper()
 	snap := d.engine.NewSnapshot()
@@ -111,13 +112,14 @@ func (d *damaged) remove(keys ...[]byte) {
 	d.must(txn.Commit(storage.Buffered))
 }
 
-// ofOther returns the key of an entry, changed to belong to the record with another _id.
+// ofOther returns the key of an entry, changed so that it belongs to the record with another _id.
 func (d *damaged) ofOther(entry []byte, id int) []byte {
-	return keystring.Append(entry[:len(entry)-len(keystring.Append(nil, bsonx.Int32(1), false)):len(entry)-2], bsonx.Int32(int32(id)), false)
+	return keystring.Append(entry[:len(entry)-len(keystring.Append(nil, bsonx.Int32(1), false)):len(entry)-2],
+		bsonx.Int32(int32(id)), false)
 }
 
-// damages has changes below package table, each with the report of validate. Errors has parts of
-// its messages, in order.
+// damages returns changes that tests make directly in the engine, each with the expected report of
+// Validate. In Errors each element is a part of one of the messages, in order.
 func damages() map[string]struct {
 	damage func(d *damaged)
 	want   table.Validation
@@ -144,7 +146,8 @@ func damages() map[string]struct {
 		first20 = append(first20, i)
 	}
 	unreadable := table.Validation{ // the record 3 is not BSON
-		Records: 30, InvalidRecords: 1, Corrupt: []string{"2b06"}, Extra: map[string]int64{"n_1": 1, "u_1": 1, "tags_1": 2},
+		Records: 30, InvalidRecords: 1, Corrupt: []string{"2b06"},
+		Extra:  map[string]int64{"n_1": 1, "u_1": 1, "tags_1": 2},
 		Broken: broken("n_1", "u_1", "tags_1"),
 		Errors: []string{
 			"is not valid BSON", "index n_1: 1 entries belong to no record", "index u_1: 1 entries belong to no record",
@@ -154,22 +157,32 @@ func damages() map[string]struct {
 	return map[string]damage{
 		"an entry is missing": {
 			func(d *damaged) { keys, _ := d.entries("n_1"); d.remove(keys[3]) },
-			table.Validation{Records: 30, Missing: missing("n_1", 3), Broken: broken("n_1"), Errors: []string{"entry of record", "index n_1: 1 entries are missing"}},
+			table.Validation{
+				Records: 30, Missing: missing("n_1", 3), Broken: broken("n_1"),
+				Errors: []string{"entry of record", "index n_1: 1 entries are missing"},
+			},
 		},
 		"one of two entries of a record is missing": {
 			func(d *damaged) { keys, _ := d.entries("tags_1"); d.remove(keys[33]) },
-			table.Validation{Records: 30, Missing: missing("tags_1", 3), Broken: broken("tags_1"), Errors: []string{"entry of record", "index tags_1: 1 entries are missing"}},
+			table.Validation{
+				Records: 30, Missing: missing("tags_1", 3), Broken: broken("tags_1"),
+				Errors: []string{"entry of record", "index tags_1: 1 entries are missing"},
+			},
 		},
 		"all entries are missing": {
 			func(d *damaged) { keys, _ := d.entries("n_1"); d.remove(keys...) },
 			table.Validation{
 				Records: 30, Missing: missing("n_1", first20...), Broken: broken("n_1"),
-				Errors: append(slices.Repeat([]string{"entry of record"}, 20), "index n_1: 30 entries are missing", "10 errors more"),
+				Errors: append(slices.Repeat([]string{"entry of record"}, 20),
+					"index n_1: 30 entries are missing", "10 errors more"),
 			},
 		},
 		"an entry belongs to no record": {
 			func(d *damaged) { keys, values := d.entries("n_1"); d.put(d.ofOther(keys[3], 99), values[3]) },
-			table.Validation{Records: 30, Extra: map[string]int64{"n_1": 1}, Broken: broken("n_1"), Errors: []string{"index n_1: 1 entries belong to no record"}},
+			table.Validation{
+				Records: 30, Extra: map[string]int64{"n_1": 1}, Broken: broken("n_1"),
+				Errors: []string{"index n_1: 1 entries belong to no record"},
+			},
 		},
 		"an entry belongs to another record": {
 			func(d *damaged) {
@@ -179,7 +192,10 @@ func damages() map[string]struct {
 			},
 			table.Validation{
 				Records: 30, Missing: missing("n_1", 3), Extra: map[string]int64{"n_1": 1}, Broken: broken("n_1"),
-				Errors: []string{"entry of record", "index n_1: 1 entries are missing", "index n_1: 1 entries belong to no record"},
+				Errors: []string{
+					"entry of record", "index n_1: 1 entries are missing",
+					"index n_1: 1 entries belong to no record",
+				},
 			},
 		},
 		"a unique index has a key twice": {
@@ -201,9 +217,11 @@ func damages() map[string]struct {
 		"a record is missing": {
 			func(d *damaged) { key, _ := d.record(3); d.remove(key) },
 			table.Validation{
-				Records: 29, Extra: map[string]int64{"n_1": 1, "u_1": 1, "tags_1": 2}, Broken: broken("n_1", "u_1", "tags_1"),
+				Records: 29, Extra: map[string]int64{"n_1": 1, "u_1": 1, "tags_1": 2},
+				Broken: broken("n_1", "u_1", "tags_1"),
 				Errors: []string{
-					"index n_1: 1 entries belong to no record", "index u_1: 1 entries belong to no record", "index tags_1: 2 entries belong to no record",
+					"index n_1: 1 entries belong to no record", "index u_1: 1 entries belong to no record",
+					"index tags_1: 2 entries belong to no record",
 					"counter says 30 records",
 				},
 			},
@@ -214,9 +232,11 @@ func damages() map[string]struct {
 				d.put(key, bsonx.NewDoc("_id", 3, "n", 77, "tags", bsonx.NewArray(3, 103)))
 			},
 			table.Validation{
-				Records: 30, Missing: append(missing("n_1", 3), missing("u_1", 3)...), Extra: map[string]int64{"n_1": 1, "u_1": 1}, Broken: broken("n_1", "u_1"),
+				Records: 30, Missing: append(missing("n_1", 3), missing("u_1", 3)...),
+				Extra: map[string]int64{"n_1": 1, "u_1": 1}, Broken: broken("n_1", "u_1"),
 				Errors: []string{
-					"entry of record", "entry of record", "index n_1: 1 entries are missing", "index n_1: 1 entries belong to no record",
+					"entry of record", "entry of record", "index n_1: 1 entries are missing",
+					"index n_1: 1 entries belong to no record",
 					"index u_1: 1 entries are missing", "index u_1: 1 entries belong to no record",
 				},
 			},
@@ -232,14 +252,17 @@ func damages() map[string]struct {
 			func(d *damaged) {
 				key, doc := d.record(3)
 				changed := bytes.Clone(doc)
-				changed[6] = 'd' // of _id
+				changed[6] = 'd' // changes the name of the field _id
 				d.put(key, changed)
 				keys, _ := d.entries("n_1")
 				d.remove(keys[3])
 			},
 			table.Validation{
 				Records: 30, Missing: []table.MissingEntry{{Index: "n_1"}}, Broken: broken("n_1"),
-				Errors: []string{"is not where its document belongs", "entry of record", "index n_1: 1 entries are missing"},
+				Errors: []string{
+					"is not where its document belongs", "entry of record",
+					"index n_1: 1 entries are missing",
+				},
 			},
 		},
 		"a record is cut": {
@@ -251,8 +274,8 @@ func damages() map[string]struct {
 	}
 }
 
-// TestValidateFindsDamage compares what validate reports about a damaged collection with the
-// damage, each number included.
+// TestValidateFindsDamage compares the complete report of Validate about a damaged collection with
+// the damage.
 func TestValidateFindsDamage(t *testing.T) {
 	t.Parallel()
 	for name, c := range damages() {
@@ -264,13 +287,15 @@ func TestValidateFindsDamage(t *testing.T) {
 				got, err := d.store.Validate(context.Background(), d.coll, full)
 				d.must(err)
 				if got.Records != c.want.Records || got.InvalidRecords != c.want.InvalidRecords {
-					t.Errorf("%d records, %d are invalid; want %d and %d", got.Records, got.InvalidRecords, c.want.Records, c.want.InvalidRecords)
+					t.Errorf("%d records, %d are invalid; want %d and %d", got.Records, got.InvalidRecords,
+						c.want.Records, c.want.InvalidRecords)
 				}
 				if !slices.Equal(got.Corrupt, c.want.Corrupt) {
 					t.Errorf("corrupt records are %v, want %v", got.Corrupt, c.want.Corrupt)
 				}
 				if !maps.Equal(got.Extra, c.want.Extra) || !maps.Equal(got.Broken, c.want.Broken) {
-					t.Errorf("extra entries %v in %v, want %v in %v", got.Extra, got.Broken, c.want.Extra, c.want.Broken)
+					t.Errorf("extra entries %v in %v, want %v in %v", got.Extra,
+						got.Broken, c.want.Extra, c.want.Broken)
 				}
 				if got, want := fmt.Sprint(got.Missing), fmt.Sprint(c.want.Missing); got != want {
 					t.Errorf("missing entries are %s, want %s", got, want)
@@ -290,7 +315,8 @@ func TestValidateFindsDamage(t *testing.T) {
 					matches = strings.Contains(got.Errors[i], c.want.Errors[i])
 				}
 				if !matches {
-					t.Errorf("errors are\n%s\nwant\n%s", strings.Join(got.Errors, "\n"), strings.Join(c.want.Errors, "\n"))
+					t.Errorf("errors are\n%s\nwant\n%s", strings.Join(got.Errors, "\n"),
+						strings.Join(c.want.Errors, "\n"))
 				}
 			})
 		}

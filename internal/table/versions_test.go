@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// counting is a compiler that counts what it compiles.
+// counting is a compiler that counts its calls.
 type counting struct {
 	schematest.Compiler
 	partials, validators int
@@ -31,8 +31,8 @@ func (c *counting) Validator(doc bsonx.Doc, co *collation.Collator) (table.Valid
 	return c.Compiler.Validator(doc, co)
 }
 
-// TestVersionsShare adds indexes to a collection one by one: each version compiles what is new and
-// takes the rest from the version before.
+// TestVersionsShare adds indexes to a collection one by one. Each version must compile only the new
+// index and share the rest with the previous version.
 func TestVersionsShare(t *testing.T) {
 	t.Parallel()
 	counts := &counting{}
@@ -56,8 +56,8 @@ func TestVersionsShare(t *testing.T) {
 	}
 }
 
-// TestHistoryEndsIdle has nothing written any more: what is older than the window is given back all
-// the same, with the versions of collections that it keeps in memory.
+// TestHistoryEndsIdle checks that snapshots older than the window are released although nothing is
+// written any more, together with the versions of collections that they keep in memory.
 func TestHistoryEndsIdle(t *testing.T) {
 	t.Parallel()
 	clock := clocktest.New(time.Unix(1000, 0))

@@ -9,31 +9,31 @@ import (
 )
 
 // View is a state of the collections that reads see. Newest changes with every commit. Txn, Past
-// and Snapshot are fixed: what others commit does not change them.
+// and Snapshot are fixed: commits of others do not change them.
 type View interface {
-	// Lookup returns a collection or view by name, or nil. A fixed View fails if the collection was
-	// dropped or renamed since.
+	// Lookup returns a collection or view by name, or nil if it does not exist. A fixed View fails
+	// if the collection was dropped or renamed since.
 	Lookup(db, name string) (*Collection, error)
-	// Current returns the version that a collection from Lookup has now, under whatever name, or
-	// nil after a drop. A fixed View returns the collection itself.
+	// Current returns the newest version of a collection from Lookup, whatever its name is now. It
+	// returns nil after a drop. A fixed View returns the collection itself.
 	Current(c *Collection) *Collection
 	// IsFixed reports whether the View is fixed.
 	IsFixed() bool
-	// Counter returns a function that counts the records of a collection without a scan. It returns
-	// nil for a fixed View, because the counters belong to the newest state.
+	// Counter returns a function that returns the number of records of a collection without a scan.
+	// A fixed View returns nil, because the counters belong to the newest state.
 	Counter(c *Collection) func() (int64, error)
-	// Get reads one key, as storage.Reader.Get does. It takes no snapshot.
+	// Get reads one key, as storage.Reader.Get does, without taking a snapshot.
 	Get(key []byte) (value []byte, closer io.Closer, err error)
-	// Pin returns the state of this moment to read from. Newest takes a snapshot for it.
+	// Pin returns the current state for reading. Newest takes a snapshot.
 	Pin() Pinned
 }
 
-// Pinned is the state of a View at one moment. Close must follow.
+// Pinned is the state of a View at one moment. The caller must close it.
 type Pinned struct {
 	storage.Reader
 	// Visible is the stamp up to which the state has all stamped records.
 	Visible storage.Stamp
-	// Own is the snapshot that Pin took, nil for a fixed View.
+	// Own is the snapshot that Pin took, or nil for a fixed View.
 	Own storage.Snapshot
 }
 
@@ -52,8 +52,8 @@ type Writable interface {
 	BeginWrite(c *Collection) (*Writer, error)
 }
 
-// Transaction is a View that a multi-document transaction reads and writes: a Txn, or a Past, which
-// refuses to write. It is used by one goroutine at a time, and ends with Commit or Abort.
+// Transaction is the View of a multi-document transaction: a Txn, or a Past, which refuses to
+// write. Only one goroutine at a time may use it. It ends with Commit or Abort.
 type Transaction interface {
 	Writable
 	// Ensure returns a collection and creates it if it does not exist.
@@ -62,17 +62,18 @@ type Transaction interface {
 	Create(db, name string, options bsonx.Doc) (*Collection, error)
 	// CreateIndexes creates indexes on an empty collection that the transaction has created.
 	CreateIndexes(c *Collection, specs []bsonx.Doc) error
-	// Remember is Writer.Remember for the transaction as a whole, if it has changed anything.
+	// Remember is like Writer.Remember for the transaction as a whole. It does nothing if the
+	// transaction has not changed anything.
 	Remember(key, value []byte) error
 	// Commit makes the changes visible together, and ends the transaction.
 	Commit(durability storage.Durability) error
-	// Abort ends the transaction without its changes.
+	// Abort ends the transaction and undoes its changes.
 	Abort()
-	// Stamp returns the stamp that Commit gave, 0 for none.
+	// Stamp returns the stamp that Commit has assigned, or 0.
 	Stamp() storage.Stamp
 }
 
-// fixed has the methods that are the same for all fixed Views.
+// fixed implements the methods that are the same for all fixed Views.
 type fixed struct{}
 
 // Current implements View.
@@ -84,7 +85,8 @@ func (fixed) IsFixed() bool { return true }
 // Counter implements View.
 func (fixed) Counter(*Collection) func() (int64, error) { return nil }
 
-// lookupIn returns a collection of an older state of the catalog, or a virtual collection.
+// lookupIn returns a collection from an older state of the catalog, or a virtual collection. It
+// fails if the collection was dropped or renamed since.
 func lookupIn(s *Store, view CatalogView, db, name string) (*Collection, error) {
 	entry := view.Lookup(db, name)
 	if entry == nil {

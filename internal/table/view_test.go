@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// TestViews inserts a document and drops the collection: the newest state shows both, and the fixed
-// Views show neither.
+// TestViews inserts a document and drops the collection. The newest state must show both changes,
+// and the fixed Views must show neither.
 func TestViews(t *testing.T) {
 	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
@@ -22,7 +22,7 @@ func TestViews(t *testing.T) {
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	schematest.NoError(t, err)
 	schematest.NoError(t, schematest.Insert(s, c, bsonx.NewDoc("_id", 1)))
-	schematest.NoError(t, s.History().Take()) // else the past would make the collection anew
+	schematest.NoError(t, s.History().Take()) // otherwise the Past would have to recreate the collection
 
 	txn, snap := s.BeginTxn(table.TxnOptions{}), s.Snapshot()
 	defer txn.Abort()
@@ -79,7 +79,7 @@ func has(view table.View, c *table.Collection, id int32) bool {
 	return err == nil && closer.Close() == nil
 }
 
-// TestPastRefusesWrites: a Past has the methods of a Transaction, and those that write fail.
+// TestPastRefusesWrites checks that the writing methods of a Past fail.
 func TestPastRefusesWrites(t *testing.T) {
 	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
 	defer s.Close()
@@ -101,7 +101,7 @@ func TestPastRefusesWrites(t *testing.T) {
 	}
 	schematest.NoError(t, txn.Remember([]byte("k"), nil))
 	schematest.NoError(t, txn.Commit(storage.Buffered))
-	txn.Abort() // as after every commit
+	txn.Abort() // as callers do after every commit
 	if txn.Stamp() != 0 {
 		t.Errorf("the commit has the stamp %v", txn.Stamp())
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// AddVirtual adds a collection that is not stored; the caller makes its documents. Lookup finds it
-// where the catalog has nothing of that name, and nothing can be made under the name. It is called
-// before the first request.
+// AddVirtual adds a collection that is not stored: the caller produces its documents. Lookup finds
+// it if the catalog has no collection of that name, and the name cannot be used for a new
+// collection. AddVirtual must be called before the first request.
 func (s *Store) AddVirtual(db, name string, options bsonx.Doc) error {
 	entry := &Entry{DB: db, Name: name, UUID: NewUUID(), Kind: catalog.KindVirtual, Options: options}
 	attached, err := s.attach.collection(entry, nil)
@@ -25,7 +25,7 @@ func (s *Store) AddVirtual(db, name string, options bsonx.Doc) error {
 	return nil
 }
 
-// CheckNew refuses names that a new collection cannot have.
+// CheckNew fails if a new collection cannot have the name.
 func (s *Store) CheckNew(db, name string) error {
 	if err := catalog.CheckDatabaseName(db); err != nil {
 		return err

@@ -15,22 +15,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// Writer changes records of one collection, and their index entries, in one storage transaction. It
-// is used by one goroutine and ends with Close, after Commit or without. After an error nothing but
-// Close may be called.
+// Writer changes records of one collection, and their index entries, in one storage transaction.
+// Only one goroutine may use it. Commit is optional; Close must be called in any case. After an
+// error only Close may be called.
 type Writer struct {
 	store *Store
 	coll  *Collection
 	txn   storage.Txn
 	delta storage.Counter
-	// multi is the transaction that the changes belong to; nil where they are one of their own.
+	// multi is the multi-document transaction that the changes belong to. It is nil if the Writer
+	// has a storage transaction of its own.
 	multi *Txn
-	// replays says that the changes have been made already, and are only made once more: whatever
-	// indexes there are, they were right.
+	// replays says that the Writer repeats changes that were committed before. Unique indexes are
+	// not checked then.
 	replays bool
 
-	// arrived is true once a record was added to a capped collection; evictFrom is the sequence
-	// from which the transaction looks for records to evict, 0 before it did.
+	// arrived is true after a record was added to a capped collection. evictFrom is the sequence at
+	// which the search for records to evict begins; it is 0 before the first search.
 	arrived   bool
 	evictFrom int64
 	evictIter storage.Iterator
@@ -40,21 +41,24 @@ type Writer struct {
 	log writerLog
 
 	keys, oldKeys index.Keys
-	// Buffers of keys.
+	// Buffers for keys.
 	record, entry, bound []byte
 	id                   idBits
 
-	// running is the operation at hand, work what it did since the last look at it.
+	// running is the current operation. work counts the work since the last check whether the
+	// operation has ended.
 	running interrupt.Running
 	work    interrupt.Meter
 
-	held memory.Holding // of a transaction of its own; that of multi has its own
+	held memory.Holding // memory of the Writer's own transaction; multi accounts for its own
 }
 
-// maxKeptDoc is the largest buffer of a document that a Writer keeps for the following transaction.
+// maxKeptDoc is the size in bytes of the largest document buffer that a Writer keeps for its next
+// use.
 const maxKeptDoc = 64 << 10
 
-// maxKeptKeys is the largest list of index keys that it keeps.
+// maxKeptKeys is the size in bytes of the largest list of index keys that a Writer keeps for its
+// next use.
 const maxKeptKeys = 1 << 20
 
 var writers = sync.Pool{New: func() any { return new(Writer) }}
@@ -62,10 +66,10 @@ var writers = sync.Pool{New: func() any { return new(Writer) }}
 // ErrDropped means that a collection was dropped or renamed since it was looked up.
 var ErrDropped = errors.New("collection was dropped or renamed")
 
-// BeginWrite starts a transaction on a collection. Where the collection has changed since it was
-// looked up, the writer works on its newest form; see Writer.Collection. It fails with ErrDropped
-// if there is none or it was renamed: a write that was meant for the old name must not appear
-// under the new one.
+// BeginWrite starts a transaction on a collection. If the collection has changed since it was
+// looked up, the writer works on its newest version; see Writer.Collection. BeginWrite fails with
+// ErrDropped if the collection was dropped or renamed: a write to the old name must not appear
+// under the new name.
 func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
 	c.shared.gate.RLock()
 	current := c.shared.current.Load()
@@ -82,8 +86,8 @@ func (s *Store) BeginWrite(c *Collection) (*Writer, error) {
 	return w, nil
 }
 
-// newWriter returns a writer that logs nothing yet; Close must follow. multi is nil where the
-// storage transaction is its own.
+// newWriter returns a writer that does not log yet. The caller must close it. multi is nil if the
+// writer has a storage transaction of its own.
 func newWriter(s *Store, c *Collection, txn storage.Txn, multi *Txn) *Writer {
 	w := writers.Get().(*Writer)
 	w.store, w.coll, w.txn, w.multi, w.delta = s, c, txn, multi, storage.Counter{}
@@ -94,12 +98,12 @@ func newWriter(s *Store, c *Collection, txn storage.Txn, multi *Txn) *Writer {
 	return w
 }
 
-// Collection returns the form of the collection that the writer maintains.
+// Collection returns the version of the collection that the writer maintains.
 func (w *Writer) Collection() *Collection { return w.coll }
 
-// Close ends the writer. What was not committed is undone.
+// Close ends the writer and undoes all changes that were not committed.
 func (w *Writer) Close() {
-	_ = w.closeEvict() // its error, if any, was reported by Commit
+	_ = w.closeEvict() // Commit has already reported the error
 	if w.multi == nil {
 		w.txn.Rollback()
 		w.coll.shared.gate.RUnlock()
@@ -123,8 +127,8 @@ func dropLarge(keys *index.Keys) {
 	}
 }
 
-// hold takes the share of the server's memory that the transaction needs with more bytes. It fails
-// where there is no room.
+// hold reserves server memory for the transaction and for more bytes in addition. It fails if the
+// server's memory budget is exhausted.
 func (w *Writer) hold(more int) error {
 	if w.multi != nil {
 		return w.multi.hold(more)
@@ -132,10 +136,10 @@ func (w *Writer) hold(more int) error {
 	return w.held.Hold(w.txn.Memory() + int64(more))
 }
 
-// entryBytes is about what an entry takes in a transaction beside its keys.
+// entryBytes estimates the memory of an entry in a transaction without its key, in bytes.
 const entryBytes = 128
 
-// holdKeys takes the share of index keys and of the entries that are made of them.
+// holdKeys reserves memory for the index keys, and for the entries that will be made of them.
 func (w *Writer) holdKeys() error {
 	n := w.keys.Size() + w.oldKeys.Size()
 	if n < memory.Step {
@@ -144,7 +148,7 @@ func (w *Writer) holdKeys() error {
 	return w.hold(2*n + entryBytes*(w.keys.Len()+w.oldKeys.Len()))
 }
 
-// Commit makes the changes visible; those that belong to a Txn become so with its commit.
+// Commit makes the changes visible. The changes of a Txn become visible with the commit of the Txn.
 func (w *Writer) Commit(d storage.Durability) error {
 	if w.multi != nil {
 		return w.multi.keep(w)
@@ -183,20 +187,20 @@ func (w *Writer) commit(d storage.Durability) error {
 	return err
 }
 
-// Stamp returns the place that Commit gave the changes in the log, 0 for none.
+// Stamp returns the stamp that Commit has assigned to the changes in the oplog, or 0.
 func (w *Writer) Stamp() storage.Stamp { return w.txn.Stamp() }
 
-// Remember puts a pair that is the caller's own, outside of the collection. It becomes visible with
-// the changes.
+// Remember writes a key and a value of the caller, outside of the collection. They become visible
+// together with the changes.
 func (w *Writer) Remember(key, value []byte) error { return w.txn.Put(key, value) }
 
-// Len returns how many storage keys the transaction changes, Bytes how large they are.
+// Len returns the number of storage keys that the transaction changes.
 func (w *Writer) Len() int { return w.txn.Len() }
 
-// Bytes returns the size of the transaction.
+// Bytes returns the size of the transaction's changes.
 func (w *Writer) Bytes() int { return w.txn.Bytes() }
 
-// Insert adds a document, which must have an _id. A duplicate key gives error 11000.
+// Insert adds a document, which must have an _id. It fails with error 11000 for a duplicate key.
 func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 	w.running.Set(ctx)
 	if w.coll.Capped != nil {
@@ -229,7 +233,7 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 	}
 	w.delta.Count++
 	w.delta.Bytes += int64(len(doc))
-	if err := w.hold(2 * len(doc)); err != nil { // the document and its entry in the log
+	if err := w.hold(2 * len(doc)); err != nil { // the document and its oplog entry
 		return err
 	}
 	if err := w.txn.Put(key, doc); err != nil {
@@ -238,8 +242,8 @@ func (w *Writer) Insert(ctx context.Context, doc bsonx.Doc) error {
 	return w.logInsert(id, doc)
 }
 
-// Lock takes the lock of a record and returns its newest version in dst, or nil if there is none
-// any more.
+// Lock takes the lock of a record and returns its newest version in dst. It returns nil if the
+// record does not exist any more.
 func (w *Writer) Lock(ctx context.Context, recordKey, dst []byte) (bsonx.Doc, error) {
 	w.running.Set(ctx)
 	if err := w.txn.Lock(ctx, recordKey); err != nil {
@@ -256,8 +260,8 @@ func (w *Writer) Lock(ctx context.Context, recordKey, dst []byte) (bsonx.Doc, er
 	return dst, closer.Close()
 }
 
-// LastBefore returns a copy of the last record whose key is in [lower, upper), nil where there is
-// none.
+// LastBefore returns a copy of the last record whose key is in [lower, upper), or nil if there is
+// no such record.
 func (w *Writer) LastBefore(lower, upper []byte) (bsonx.Doc, error) {
 	it, err := w.txn.NewIter(lower, upper)
 	if err != nil {
@@ -271,15 +275,16 @@ func (w *Writer) LastBefore(lower, upper []byte) (bsonx.Doc, error) {
 	return bsonx.Doc(value).Clone(), err
 }
 
-// Change is how an update makes the new version of a document; it decides how the change is logged.
+// Change tells how an update computes the new version of a document, which decides how the change
+// is logged.
 type Change int
 
 const (
-	// Modification changes fields by operators.
+	// Modification is an update by operators, such as $set.
 	Modification Change = iota
-	// Rewriting computes the new version from the old one.
+	// Rewriting is an update by a pipeline, which computes the new version from the old one.
 	Rewriting
-	// Replacement puts a new version in the old one's place.
+	// Replacement replaces the whole document.
 	Replacement
 )
 
@@ -288,8 +293,8 @@ func (w *Writer) Update(ctx context.Context, recordKey []byte, old, doc bsonx.Do
 	return w.UpdateWithin(ctx, recordKey, old, doc, how, nil)
 }
 
-// UpdateWithin is Update where the versions differ in scope only; nil is all of the document.
-// Indexes of other paths are left alone without a look.
+// UpdateWithin is like Update if the versions differ only within scope. A nil scope means the whole
+// document. Indexes that do not depend on scope are skipped.
 func (w *Writer) UpdateWithin(ctx context.Context, recordKey []byte, old, doc bsonx.Doc,
 	how Change, scope Scope,
 ) error {
@@ -313,13 +318,13 @@ func (w *Writer) UpdateWithin(ctx context.Context, recordKey []byte, old, doc bs
 	if err := w.txn.Put(recordKey, doc); err != nil {
 		return err
 	}
-	if err := w.work.Did(len(doc), &w.running); err != nil { // the difference of large documents takes long
+	if err := w.work.Did(len(doc), &w.running); err != nil { // comparing large documents takes long
 		return err
 	}
 	return w.logUpdate(old, doc, how)
 }
 
-// Delete removes a record that the writer has locked.
+// Delete removes a record that the writer has locked. old is its document.
 func (w *Writer) Delete(recordKey []byte, old bsonx.Doc) error {
 	if err := w.remove(recordKey, old); err != nil {
 		return err
@@ -327,7 +332,7 @@ func (w *Writer) Delete(recordKey []byte, old bsonx.Doc) error {
 	return w.logDelete(old)
 }
 
-// remove is Delete without an entry in the log.
+// remove is like Delete, but does not log the deletion.
 func (w *Writer) remove(recordKey []byte, old bsonx.Doc) error {
 	recordID := recordKey[keyspace.PrefixLen:]
 	for _, ix := range w.coll.maintained {
@@ -348,10 +353,10 @@ func (w *Writer) remove(recordKey []byte, old bsonx.Doc) error {
 	return w.txn.Delete(recordKey)
 }
 
-// setID prepares the index entries of a document's record.
+// setID prepares the values of the index entries of a document's record.
 func (w *Writer) setID(doc bsonx.Doc) error { return w.coll.setID(&w.id, doc, &w.running) }
 
-// generate fills keys with the entries that doc has in ix.
+// generate sets keys to the keys that doc has in the index.
 func (ix *Index) generate(doc bsonx.Doc, keys *index.Keys) error {
 	keys.Reset()
 	if err := keys.Read(len(doc)); err != nil {

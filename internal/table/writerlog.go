@@ -6,20 +6,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// writerLog is what a Writer needs to log its changes.
+// writerLog holds the state that a Writer needs to log its changes.
 type writerLog struct {
-	// on says that the collection's changes are logged; images, that versions before changes go
-	// with them.
+	// on says that the collection's changes are logged. images says that the document before each
+	// change is logged too.
 	on, images bool
 	by         *oplog.Writer
 	grown      storage.Counter
 	differ     oplog.Differ
 	op         oplog.Operation
-	// Buffers of an entry, its o and its o2.
+	// Buffers for an entry and for its fields o and o2.
 	entry, o, o2 []byte
 }
 
-// Attribute names who makes the following changes, nil for nobody.
+// Attribute sets the client that makes the following changes, for the oplog; nil means no client.
 func (w *Writer) Attribute(by *oplog.Writer) { w.log.by = by }
 
 // beginLog prepares the log for the Writer's collection.
@@ -29,7 +29,7 @@ func (w *Writer) beginLog() {
 	l.images = l.on && w.coll.PreImages
 }
 
-// endLog forgets what the transaction logged, and large buffers.
+// endLog clears the state of the transaction and drops large buffers.
 func (w *Writer) endLog() {
 	l := &w.log
 	l.by, l.op = nil, oplog.Operation{}
@@ -48,8 +48,9 @@ func (w *Writer) logInsert(id bsonx.Value, doc bsonx.Doc) error {
 	return w.logChange(oplog.Insert, id, doc, nil)
 }
 
-// logUpdate logs a new version of a document. A replacement is logged whole, and so is an update by
-// a pipeline that changes more than it leaves, as MongoDB does.
+// logUpdate logs a new version of a document. As in MongoDB, it logs the whole document for a
+// replacement, and for a pipeline update whose difference is not smaller than the document.
+// Otherwise it logs the difference.
 func (w *Writer) logUpdate(old, doc bsonx.Doc, how Change) error {
 	l := &w.log
 	if !l.on {
@@ -84,7 +85,7 @@ func (w *Writer) logDelete(old bsonx.Doc) error {
 	return w.logChange(oplog.Delete, old.Lookup("_id"), nil, old)
 }
 
-// logChange logs one change; o is nil for a deletion, old for an insertion.
+// logChange logs one change. o is nil for a deletion, old is nil for an insertion.
 func (w *Writer) logChange(kind oplog.Kind, id bsonx.Value, o, old bsonx.Doc) error {
 	l := &w.log
 	key := bsonx.NewBuilder(l.o2[:0])

@@ -49,7 +49,6 @@ var notClean = []string{
 	"internal/read",
 	"internal/schema",
 	"internal/spill",
-	"internal/table",
 	"internal/window",
 	"internal/write",
 }
