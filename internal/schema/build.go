@@ -20,24 +20,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// An index is built in steps, each durable, while writers go on:
+// An index is built in steps, each of which is durable, while writers continue:
 //
 //  1. The catalog gets the index, not ready. From now on every writer maintains its entries, so
-//     that only records written before are missing. Duplicates of a unique index are not refused
-//     yet.
-//  2. The records are walked in batches. A batch locks its records, reads their newest versions and
-//     writes their entries: an entry that a writer has just written is written again, to the same
-//     effect.
-//  3. The entries of a unique index are walked in order, and two of different records with the same
-//     fields fail the build. Then the index becomes enforced: writers refuse duplicates. The second
-//     walk finds those that came since the first. Without the first, writers would be refused
-//     because of an index whose build is about to fail.
+//     that only the entries of earlier records are missing. Duplicates in a unique index are not
+//     refused yet.
+//  2. The records are read in batches. A batch locks its records, reads their newest versions and
+//     writes their entries. An entry that a writer has just written is written again, which changes
+//     nothing.
+//  3. The entries of a unique index are read in order. If two records have the same fields, the
+//     build fails. Otherwise the index becomes enforced: writers refuse duplicates. A second pass
+//     finds duplicates that were written since the first pass. Without the first pass, writers
+//     would be refused because of an index whose build is about to fail.
 //  4. The index becomes ready.
 //
-// A crash leaves an index that is not ready; resumeBuilds begins it again.
+// A crash leaves an index that is not ready; resumeBuilds starts its build again.
 
-// build completes indexes that the catalog has as not ready. They are named by their identifiers:
-// one that was dropped meanwhile may have been followed by another of its name.
+// build completes indexes that are not ready in the catalog. It names them by identifier, because
+// an index may have been dropped meanwhile and another created with its name.
 func build(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32) error {
 	if err := fillIndexes(ctx, s, c, ids); err != nil {
 		return err
@@ -47,7 +47,8 @@ func build(ctx context.Context, s *table.Store, c *table.Collection, ids []uint3
 	})
 }
 
-// fillIndexes makes indexes complete that the catalog has as not ready, all but that mark.
+// fillIndexes completes indexes that are not ready in the catalog, except that it does not mark
+// them as ready.
 func fillIndexes(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32) error {
 	if err := addExisting(ctx, s, c, ids); err != nil {
 		return err
@@ -61,7 +62,7 @@ func fillIndexes(ctx context.Context, s *table.Store, c *table.Collection, ids [
 	return verifyUnique(ctx, s, c, ids)
 }
 
-// verifyUnique fails at the first two records that share a key of a unique index.
+// verifyUnique fails if two records have the same key of a unique index.
 func verifyUnique(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32) error {
 	for _, id := range ids {
 		if err := verifyIndex(ctx, s, c, id); err != nil {
@@ -71,9 +72,9 @@ func verifyUnique(ctx context.Context, s *table.Store, c *table.Collection, ids 
 	return nil
 }
 
-// reopenUnfilled marks the indexes as not ready that are complete without entries, because their
-// type was not maintained when they were made. They are built with those whose build was
-// interrupted.
+// reopenUnfilled marks indexes as not ready that are ready but have no entries, because an earlier
+// version of the server did not maintain their type. They are then built together with the indexes
+// whose build was interrupted.
 func reopenUnfilled(s *table.Store) error {
 	for _, e := range s.Catalog().All() {
 		var ids []uint32
@@ -93,7 +94,7 @@ func reopenUnfilled(s *table.Store) error {
 	return nil
 }
 
-// setState changes indexes, and logs that with log, which may be nil.
+// setState applies set to indexes in the catalog, and logs the change with log, which may be nil.
 func setState(s *table.Store,
 	c *table.Collection, ids []uint32, set func(*catalog.Index), log func(*table.CatalogChange, *table.Entry) error,
 ) error {
@@ -125,7 +126,8 @@ func abortedByDrop(c *table.Collection) error {
 	return mongoerr.New(mongoerr.IndexBuildAborted, "Index build aborted: collection %s was dropped", c.Namespace())
 }
 
-// WaitIndexes waits until none of the named indexes of a collection is being built.
+// WaitIndexes waits until no named index of the collection is being built. It returns nil if the
+// collection was dropped.
 func WaitIndexes(ctx context.Context, s *table.Store, c *table.Collection, names ...string) error {
 	building := func(ix *table.Index) bool { return !ix.Ready && slices.Contains(names, ix.Name) }
 	for {
@@ -144,14 +146,14 @@ func WaitIndexes(ctx context.Context, s *table.Store, c *table.Collection, names
 	}
 }
 
-// addExisting writes the entries of all records. While the entries of some are made the next ones
-// are locked, so that all processors have a part: the keys of a text or of a place are more work
-// than what is written.
+// addExisting writes the entries of all existing records. While it generates the entries of some
+// batches, it locks the next ones, so that all processors are used: generating the keys of a text
+// or geo index takes more time than writing them.
 func addExisting(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32) error {
 	group, failed := errgroup.WithContext(context.WithoutCancel(ctx))
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	var mu sync.Mutex
-	var again []*buildStep // those that waited for a writer that waited for them
+	var again []*buildStep // batches that had a conflict with a writer
 	err := eachBatch(ctx, s, c, ids, c.RecordPrefix(), nil, func(b *buildStep) error {
 		group.Go(func() error {
 			err := b.fill()
@@ -176,8 +178,8 @@ func addExisting(ctx context.Context, s *table.Store, c *table.Collection, ids [
 	return nil
 }
 
-// eachBatch locks the records between two keys, a batch after the other, and calls fn with each,
-// again where there is a conflict. An upper bound of nil is that of the collection.
+// eachBatch locks the records between two keys, one batch after another, and calls fn with each
+// batch. It repeats a batch after a conflict. A nil until means the end of the collection.
 func eachBatch(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32, from, until []byte,
 	fn func(*buildStep) error,
 ) error {
@@ -190,7 +192,7 @@ func eachBatch(ctx context.Context, s *table.Store, c *table.Collection, ids []u
 			err = fn(b)
 		}
 		switch {
-		// renamed just now, or dropped, which the next step sees
+		// The collection was renamed just now, or dropped, which the next step notices.
 		case errors.Is(err, storage.ErrConflict), errors.Is(err, table.ErrDropped):
 		case err != nil:
 			return err
@@ -214,21 +216,21 @@ func interrupted(ctx context.Context, s *table.Store) error {
 
 var errShutdown = mongoerr.New(mongoerr.InterruptedAtShutdown, "index build interrupted at shutdown")
 
-// buildStep is a batch of records that are locked.
+// buildStep is a batch of locked records.
 type buildStep struct {
 	w       *table.Writer
 	indexes []*table.Index
 	locked  [][]byte
-	// from and next are the keys that the batch begins with, and that the next one begins with, nil
-	// at the end.
+	// from is the key at which the batch begins. next is the key at which the next batch begins, or
+	// nil at the end.
 	from, next []byte
 }
 
-// lockBatch locks the records from a key on.
+// lockBatch locks a batch of records that begins at the key from.
 func lockBatch(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32,
 	from []byte,
 ) (_ *buildStep, err error) {
-	current := s.Current(c) // under the name that it has by now
+	current := s.Current(c) // the name may have changed
 	if current == nil {
 		return nil, abortedByDrop(c)
 	}
@@ -269,13 +271,13 @@ func (b *buildStep) fill() error {
 	return b.w.Commit(storage.Buffered)
 }
 
-// resumeBuilds begins the builds again that a crash or a shutdown interrupted.
+// resumeBuilds starts the builds again that a crash or a shutdown interrupted.
 func resumeBuilds(s *table.Store) {
 	for _, e := range s.Catalog().All() {
 		var ids []uint32
 		var names []string
 		for _, ix := range e.Indexes {
-			if !ix.Ready && !table.IsRebuild(ix.Name) { // dropRebuilds may have had no space
+			if !ix.Ready && !table.IsRebuild(ix.Name) { // dropRebuilds may have failed on a full disk
 				ids = append(ids, ix.ID)
 				names = append(names, ix.Name)
 			}
@@ -288,8 +290,8 @@ func resumeBuilds(s *table.Store) {
 	}
 }
 
-// dropRebuilds removes the indexes of rebuilds that were interrupted: those that they were to
-// replace are complete.
+// dropRebuilds removes the unfinished indexes of interrupted rebuilds. The indexes that they were
+// to replace are complete.
 func dropRebuilds(s *table.Store) error {
 	for _, e := range s.Catalog().All() {
 		c := e.Attached
@@ -303,19 +305,19 @@ func dropRebuilds(s *table.Store) error {
 	return nil
 }
 
-// pauseForMemory is how long a build that was resumed waits for memory that requests hold, at
-// first. A disk may be full for days: up to pauseForSpace the wait doubles.
+// pauseForMemory is the first pause of a resumed build that lacks memory or disk space. A disk may
+// be full for days, so the pause doubles up to pauseForSpace.
 const (
 	pauseForMemory = time.Second
 	pauseForSpace  = time.Minute
 )
 
-// hasToWait reports whether a build failed by what will pass.
+// hasToWait reports whether a build failed for a temporary reason.
 func hasToWait(err error) bool {
 	return mongoerr.CodeOf(err) == mongoerr.ExceededMemoryLimit || errors.Is(err, storage.ErrNoSpace)
 }
 
-// pause waits a little. It reports false at the end of the store.
+// pause waits for d. It returns false if the store is closed meanwhile.
 func pause(s *table.Store, d time.Duration) bool {
 	over, timer := clock.NewTimer(clock.System{}, d)
 	defer timer.Stop()

@@ -20,7 +20,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// hookEngine calls a hook, once, around the opening of a transaction's iterator over a range.
+// hookEngine calls hooks once, before and after a transaction opens an iterator over a range.
 type hookEngine struct {
 	storage.Engine
 	mu     sync.Mutex
@@ -61,9 +61,9 @@ func (t hookTxn) NewIter(lower, upper []byte) (storage.Iterator, error) {
 	return it, err
 }
 
-// TestBuildLeavesUnlockedRecordsAlone inserts a record between those that a step of a build has
-// locked, and deletes it after the step has opened its iterator: the step must not write entries
-// for it.
+// TestBuildLeavesUnlockedRecordsAlone inserts a record between the records that a step of a build
+// has locked, and deletes it after the step has opened its iterator. The step must not write
+// entries for it.
 func TestBuildLeavesUnlockedRecordsAlone(t *testing.T) {
 	t.Parallel()
 	e := &hookEngine{Engine: mem.New()}
@@ -83,14 +83,16 @@ func TestBuildLeavesUnlockedRecordsAlone(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := schema.CreateIndexes(context.Background(), s, c, []bsonx.Doc{schematest.Spec("n_1", bsonx.NewDoc("n", 1))}); err != nil {
+	if err := schema.CreateIndexes(context.Background(), s, c,
+		[]bsonx.Doc{schematest.Spec("n_1", bsonx.NewDoc("n", 1))}); err != nil {
 		t.Fatal(err)
 	}
 	schematest.MustValid(t, s, c)
 }
 
-// TestBuildOfAnotherIndexOfTheSameName drops an index while it is built and builds another one of
-// its name: the first build must end without a trace, and must not make the second one ready.
+// TestBuildOfAnotherIndexOfTheSameName drops an index while it is built and builds another one with
+// the same name. The first build must end without a trace, and must not make the second index
+// ready.
 func TestBuildOfAnotherIndexOfTheSameName(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -116,7 +118,8 @@ func TestBuildOfAnotherIndexOfTheSameName(t *testing.T) {
 			}
 		}}
 		go func() {
-			second <- schema.CreateIndexes(ctx, s, s.Current(c), []bsonx.Doc{schematest.Spec("x", bsonx.NewDoc("b", 1))})
+			second <- schema.CreateIndexes(ctx, s, s.Current(c),
+				[]bsonx.Doc{schematest.Spec("x", bsonx.NewDoc("b", 1))})
 		}()
 		<-started
 	}}
@@ -138,7 +141,8 @@ func TestBuildOfAnotherIndexOfTheSameName(t *testing.T) {
 	}
 }
 
-// TestWaitForBuild asks for an index that is being built: the answer comes when it is complete.
+// TestWaitForBuild creates an index that is already being built. The call must return only when the
+// index is complete.
 func TestWaitForBuild(t *testing.T) {
 	t.Parallel()
 	for _, fails := range []bool{false, true} {
@@ -164,7 +168,8 @@ func TestWaitForBuild(t *testing.T) {
 				}
 			}}
 			go func() {
-				built <- schema.CreateIndexes(ctx, s, c, []bsonx.Doc{schematest.Spec("a_1", bsonx.NewDoc("a", 1), "unique", true)})
+				built <- schema.CreateIndexes(ctx, s, c,
+					[]bsonx.Doc{schematest.Spec("a_1", bsonx.NewDoc("a", 1), "unique", true)})
 			}()
 			<-started
 			ended, cancel := context.WithCancel(context.Background())
@@ -196,7 +201,7 @@ func TestWaitForBuild(t *testing.T) {
 	}
 }
 
-// TestBuildOfADroppedCollection drops a collection while an index of it is built.
+// TestBuildOfADroppedCollection drops a collection while one of its indexes is built.
 func TestBuildOfADroppedCollection(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -222,8 +227,8 @@ func TestBuildOfADroppedCollection(t *testing.T) {
 	}
 }
 
-// during is a compiler whose partial indexes call a function, once, with the first document that
-// they are asked about.
+// during is a compiler whose partial filters call a function once, with the first document that
+// they are evaluated on.
 type during struct {
 	schematest.Compiler
 	call func()
@@ -239,7 +244,7 @@ func (d *during) Match(bsonx.Doc) (bool, error) {
 	return true, nil
 }
 
-// TestTransactionsBesideABuild writes in transactions that begin before and within the build of an
+// TestTransactionsBesideABuild writes in transactions that begin before and during the build of an
 // index.
 func TestTransactionsBesideABuild(t *testing.T) {
 	hook := &during{}
@@ -266,13 +271,16 @@ func TestTransactionsBesideABuild(t *testing.T) {
 		var within *table.Txn
 		hook.call = func() { within = begin(200 + i) }
 		schematest.NoError(t, schema.CreateIndexes(t.Context(), s, s.Current(c), []bsonx.Doc{bsonx.NewDoc(
-			"key", bsonx.NewDoc("a", 1), "name", name, "unique", unique, "partialFilterExpression", bsonx.NewDoc("n", 1),
+			"key", bsonx.NewDoc("a", 1), "name", name, "unique", unique,
+			"partialFilterExpression", bsonx.NewDoc("n", 1),
 		)}))
 		if err := before.Commit(storage.Buffered); !errors.Is(err, storage.ErrConflict) {
 			t.Errorf("the commit of who does not know the index: %v", err)
 		}
-		// Who began before a unique index refused duplicates has not looked for them.
-		if err := within.Commit(storage.Buffered); unique != errors.Is(err, storage.ErrConflict) || !unique && err != nil {
+		// A transaction that began before the unique index refused duplicates has not checked for
+		// them.
+		if err := within.Commit(storage.Buffered); unique != errors.Is(err,
+			storage.ErrConflict) || !unique && err != nil {
 			t.Errorf("unique %v: the commit of who maintains the index: %v", unique, err)
 		}
 		if got := s.Current(c); len(got.Indexes) != i+1 || !got.Indexes[i].Ready {
@@ -285,9 +293,9 @@ func TestTransactionsBesideABuild(t *testing.T) {
 	}
 }
 
-// TestFailedBuildRefusesNobody inserts duplicates at every step of the build of a unique index that
-// fails because of the duplicates from before. The index never exists, so that it must refuse none
-// of them.
+// TestFailedBuildRefusesNobody inserts duplicates at every step of the build of a unique index,
+// which fails because of earlier duplicates. The index never exists, so none of the inserts may be
+// refused.
 func TestFailedBuildRefusesNobody(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -310,7 +318,8 @@ func TestFailedBuildRefusesNobody(t *testing.T) {
 		}
 	})
 	building = true
-	err := schema.CreateIndexes(t.Context(), s, c, []bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a", "unique", true)})
+	err := schema.CreateIndexes(t.Context(), s, c,
+		[]bsonx.Doc{bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a", 1), "name", "a", "unique", true)})
 	building = false
 	if code := mongoerr.CodeOf(err); code != mongoerr.DuplicateKey || id < 4 {
 		t.Errorf("the build beside %d inserts: %v", id, err)

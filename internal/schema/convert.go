@@ -15,19 +15,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// A copy of a collection is filled under a name of its own, as any collection is, so that the log
-// has all of it. Then it takes its place, in one change of the catalog. What a crash leaves of it
-// is dropped when the store opens.
+// A copy of a collection is filled under a temporary name like any collection, so the oplog has all
+// of it. Then it replaces the original in one change of the catalog. If a crash leaves a copy
+// behind, the store drops it when it opens.
 
-// copyBatch bounds a transaction of a copy.
+// copyBatchRecords and copyBatchBytes limit the size of one transaction of a copy.
 const (
 	copyBatchRecords = 512
 	copyBatchBytes   = 4 << 20
 )
 
-// Convert replaces a collection by one with other options, without its indexes. Writers wait
-// meanwhile. Where the options are those of a capped collection, the newest documents stay. It
-// fails with ErrChanged where c is not the newest version: the options were made from older ones.
+// Convert replaces a collection by a copy with other options and without its indexes. Writers wait
+// meanwhile. If the new options make the collection capped, the newest documents are kept. Convert
+// fails with ErrChanged if c is not the newest version, because the options were derived from an
+// older one.
 func Convert(ctx context.Context, s *table.Store, c *table.Collection, options bsonx.Doc) error {
 	if s.IsLive(c) {
 		return errLiveOplog("convert the")
@@ -51,14 +52,15 @@ func Convert(ctx context.Context, s *table.Store, c *table.Collection, options b
 	return copied(s, to, err)
 }
 
-// copied drops a copy that could not be completed, and returns why. Where another client dropped
-// it, as a dropDatabase does, the error is ErrChanged.
+// copied drops a copy that failed with err, and returns the error. If another client dropped the
+// copy, as dropDatabase does, the error is ErrChanged.
 func copied(s *table.Store, to *table.Collection, err error) error {
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, table.ErrDropped) {
-		err = fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "the copy %s was dropped", to.Namespace()), table.ErrChanged)
+		err = fmt.Errorf("%w: %w",
+			mongoerr.New(mongoerr.NamespaceNotFound, "the copy %s was dropped", to.Namespace()), table.ErrChanged)
 	}
 	if dropErr := Drop(s, to); mongoerr.CodeOf(dropErr) != mongoerr.NamespaceNotFound {
 		err = errors.Join(err, dropErr)
@@ -66,7 +68,8 @@ func copied(s *table.Store, to *table.Collection, err error) error {
 	return err
 }
 
-// replace drops a collection, whose writers are kept out, and gives its name to another one.
+// replace drops the collection c and gives its name to another collection. The caller blocks the
+// writers of c.
 func replace(s *table.Store, c, by *table.Collection) error {
 	defer by.KeepOut()()
 	newest := s.Current(by)
@@ -92,9 +95,9 @@ func replace(s *table.Store, c, by *table.Collection) error {
 	return nil
 }
 
-// Clone makes a collection with a copy of the documents of another one, without its indexes. Others
-// see the copy when it is complete. It fails with NamespaceExists where the name is taken, and with
-// ErrChanged where c is not the newest version.
+// Clone creates a collection with a copy of the documents of c, without its indexes. Others see the
+// copy when it is complete. Clone fails with NamespaceExists if the name is taken, and with
+// ErrChanged if c is not the newest version.
 func Clone(ctx context.Context, s *table.Store, c *table.Collection, db, name string, options bsonx.Doc) error {
 	if s.Lookup(db, name) != nil {
 		if err := c.Unchanged(); err != nil {
@@ -116,12 +119,12 @@ func Clone(ctx context.Context, s *table.Store, c *table.Collection, db, name st
 	return copied(s, to, err)
 }
 
-// fill copies the records of a snapshot of from, but for the oldest that a capped collection would
-// evict again; total is what from has, zero where that is not known.
+// fill copies the records of a snapshot of from. It skips the oldest records if a capped collection
+// would evict them again. total is the size of from, or zero if it is not known.
 func fill(ctx context.Context, s *table.Store, to, from *table.Collection, total storage.Counter) error {
 	snap := s.Engine().NewSnapshot()
 	defer snap.Close()
-	if err := from.Unchanged(); err != nil { // else the snapshot may be of a collection that was dropped
+	if err := from.Unchanged(); err != nil { // otherwise the snapshot may be newer than a drop of the collection
 		return err
 	}
 	it, err := snap.NewIter(from.RecordPrefix(), keyspace.PrefixEnd(from.RecordPrefix()))
@@ -152,7 +155,8 @@ func fill(ctx context.Context, s *table.Store, to, from *table.Collection, total
 	return it.Err()
 }
 
-// fillBatch copies some records from an iterator on and reports whether it stands at another one.
+// fillBatch copies some records, beginning at the iterator's position. It reports whether there are
+// more.
 func fillBatch(ctx context.Context, s *table.Store, to *table.Collection, it storage.Iterator) (more bool, err error) {
 	if err := interrupted(ctx, s); err != nil {
 		return false, err

@@ -7,25 +7,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Create makes a collection or a view. It fails with NamespaceExists where the name is taken.
+// Create creates a collection or a view. It fails with NamespaceExists if the name is taken.
 func Create(s *table.Store, db, name string, kind catalog.Kind, options bsonx.Doc) (*table.Collection, error) {
 	return CreateNew(s, &NewCollection{DB: db, Name: name, Kind: kind, Options: options})
 }
 
-// NewCollection is what CreateNew makes.
+// NewCollection describes the collection or view that CreateNew creates.
 type NewCollection struct {
 	DB, Name string
 	Kind     catalog.Kind
 	Options  bsonx.Doc
 	// Indexes are the specifications of the collection's first indexes.
 	Indexes []bsonx.Doc
-	// Check, which may be nil, refuses the collection. No other change of the catalog happens
-	// between the check and this one.
+	// Check, which may be nil, may refuse the collection. No other change of the catalog happens
+	// between the check and the creation.
 	Check func() error
 }
 
-// CreateNew makes a collection or a view, with its first indexes, in one change. It fails with
-// NamespaceExists where the name is taken.
+// CreateNew creates a collection or a view with its first indexes, in one change of the catalog. It
+// fails with NamespaceExists if the name is taken.
 func CreateNew(s *table.Store, n *NewCollection) (*table.Collection, error) {
 	if err := s.CheckNew(n.DB, n.Name); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func CreateNew(s *table.Store, n *NewCollection) (*table.Collection, error) {
 	return entry.Attached, nil
 }
 
-// Ensure returns a collection and makes it if there is none.
+// Ensure returns a collection. It creates the collection if it does not exist.
 func Ensure(s *table.Store, db, name string) (*table.Collection, error) {
 	var c *table.Collection
 	err := table.RetryOn(errTargetChanged, func() (err error) {
@@ -71,7 +71,7 @@ func Ensure(s *table.Store, db, name string) (*table.Collection, error) {
 		}
 		c, err = Create(s, db, name, catalog.KindCollection, bsonx.Empty)
 		if mongoerr.CodeOf(err) == mongoerr.NamespaceExists {
-			return errTargetChanged // another client made it just now
+			return errTargetChanged // another client has just created the collection
 		}
 		return err
 	})

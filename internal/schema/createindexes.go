@@ -12,8 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// buildFailed names the build and the collection in the error of a record that a new index cannot
-// have, as MongoDB does. The log has the build under the same name. Other errors stay as they are.
+// buildFailed adds the build and the collection to the error of a record that a new index cannot
+// accept, as MongoDB does. It logs the build with the same UUID. Other errors are returned
+// unchanged.
 func buildFailed(s *table.Store, c *table.Collection, err error) error {
 	var refused *table.RefusedRecord
 	if !errors.As(err, &refused) {
@@ -25,11 +26,12 @@ func buildFailed(s *table.Store, c *table.Collection, err error) error {
 }
 
 func failedBuild(build string, c *table.Collection, err error) error {
-	return mongoerr.Within(fmt.Sprintf("Index build failed: %s: Collection %s ( %s )", build, c.Namespace(), uuidText(c.UUID)), err)
+	return mongoerr.Within(fmt.Sprintf("Index build failed: %s: Collection %s ( %s )", build,
+		c.Namespace(), uuidText(c.UUID)), err)
 }
 
-// RefuseBuild names a build and the collection in the error of an index that cannot be built, as
-// MongoDB does. It returns the error of an index on a collection that does not exist as it is.
+// RefuseBuild adds a build and the collection to the error of an index that cannot be built, as
+// MongoDB does. If the collection does not exist, it returns err unchanged.
 func RefuseBuild(c *table.Collection, err error) error {
 	if c.UUID == [16]byte{} {
 		return err
@@ -37,14 +39,15 @@ func RefuseBuild(c *table.Collection, err error) error {
 	return failedBuild(uuidText(table.NewUUID()), c, err)
 }
 
-// uuidText writes a UUID in its usual form.
+// uuidText returns a UUID in its usual text form.
 func uuidText(id [16]byte) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// CreateIndexes builds indexes from specifications that were checked against c: it fails with
-// ErrChanged where c is not the newest version. Writers go on during the build; readers use the
-// indexes when all are complete. Where one cannot be built, none is left.
+// CreateIndexes builds indexes from specifications that were checked against c. It fails with
+// ErrChanged if c is not the newest version. Writers continue during the build. Readers use the
+// indexes after all of them are complete. If one index cannot be built, CreateIndexes removes all
+// of them.
 func CreateIndexes(ctx context.Context, s *table.Store, c *table.Collection, specs []bsonx.Doc) error {
 	if s.IsLive(c) {
 		return errLiveOplog("build an index of the")
@@ -59,7 +62,8 @@ func CreateIndexes(ctx context.Context, s *table.Store, c *table.Collection, spe
 		for _, spec := range specs {
 			ix := catalog.NewIndex(ch.NewID(), spec.Clone())
 			if entry.Index(ix.Name) != nil {
-				return mongoerr.New(mongoerr.IndexBuildAlreadyInProgress, "Index already exists or is being built: %s", ix.Name)
+				return mongoerr.New(mongoerr.IndexBuildAlreadyInProgress,
+					"Index already exists or is being built: %s", ix.Name)
 			}
 			entry.Indexes = append(entry.Indexes, ix)
 			ids = append(ids, ix.ID)

@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Drop removes a collection or view with its records and indexes, a time-series collection with its
-// buckets. It fails with NamespaceNotFound where c has another name by now.
+// Drop removes a collection or view with its records and indexes, and a time-series collection with
+// its buckets. It fails with NamespaceNotFound if c has another name by now.
 func Drop(s *table.Store, c *table.Collection) error {
 	if s.IsLive(c) {
 		return errLiveOplog("drop")
@@ -32,9 +32,9 @@ func Drop(s *table.Store, c *table.Collection) error {
 	return dropAll(s, colls, check, func(*table.CatalogChange) error { return nil })
 }
 
-// DropDatabase removes all collections and views of a database, also those that appear while it
-// waits for the others' writers. It reports whether it removed any: another client may have dropped
-// them all. Where ctx ends before the change is committed, it removes nothing.
+// DropDatabase removes all collections and views of a database, including those that appear while
+// it waits for the writers of the others. It reports whether it removed any: another client may
+// have dropped all of them. If ctx ends before the change is committed, it removes nothing.
 func DropDatabase(ctx context.Context, s *table.Store, db string) (dropped bool, err error) {
 	err = table.RetryOn(errTargetChanged, func() (err error) {
 		var colls []*table.Collection
@@ -47,8 +47,8 @@ func DropDatabase(ctx context.Context, s *table.Store, db string) (dropped bool,
 	return dropped, err
 }
 
-// dropListed is DropDatabase of those collections. It fails with errTargetChanged where there are
-// others.
+// dropListed is DropDatabase for the listed collections. It fails with errTargetChanged if the
+// database has other collections.
 func dropListed(ctx context.Context, s *table.Store, db string, colls []*table.Collection) (dropped bool, err error) {
 	if len(colls) == 0 {
 		return false, nil
@@ -62,7 +62,7 @@ func dropListed(ctx context.Context, s *table.Store, db string, colls []*table.C
 			return err
 		}
 		if newest == nil || newest.DB != db {
-			return errSkip // dropped or moved away meanwhile
+			return errSkip // dropped or renamed meanwhile
 		}
 		return nil
 	}
@@ -80,12 +80,14 @@ func dropListed(ctx context.Context, s *table.Store, db string, colls []*table.C
 	return dropped && err == nil, err
 }
 
-// errSkip is what the check of dropAll returns for a collection to leave as it is.
+// errSkip is returned by the check of dropAll for a collection that must not be dropped.
 var errSkip = errors.New("not to be dropped")
 
-// dropAll removes collections in one change, with what last adds to it. check is asked about the
-// newest form of each, nil where it was dropped.
-func dropAll(s *table.Store, colls []*table.Collection, check func(newest *table.Collection) error, last func(*table.CatalogChange) error) error {
+// dropAll removes collections in one change of the catalog, which last may extend. It calls check
+// with the newest version of each collection, which is nil after a drop.
+func dropAll(s *table.Store, colls []*table.Collection, check func(newest *table.Collection) error,
+	last func(*table.CatalogChange) error,
+) error {
 	colls = table.ByID(colls)
 	return discard(s, colls, func(ch *table.CatalogChange) (garbage []catalog.Range, err error) {
 		for _, c := range colls {
@@ -105,8 +107,8 @@ func dropAll(s *table.Store, colls []*table.Collection, check func(newest *table
 	})
 }
 
-// discard runs a change of existing collections that returns what no entry refers to after it, and
-// deletes that.
+// discard runs a change of existing collections. fn returns the key ranges that no catalog entry
+// refers to after the change; discard deletes them after the commit.
 func discard(s *table.Store, colls []*table.Collection, fn func(*table.CatalogChange) ([]catalog.Range, error)) error {
 	var garbage []catalog.Range
 	err := s.Change(colls, mirrored(func(ch *table.CatalogChange) (err error) {

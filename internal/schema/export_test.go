@@ -1,6 +1,6 @@
 package schema
 
-// OpeningSteps returns what Open does, each with whether it waits where the disk is full.
+// OpeningSteps returns the steps of Open, each with whether it is postponed on a full disk.
 func OpeningSteps() map[string]bool {
 	out := map[string]bool{}
 	for _, step := range openingSteps(nil, nil) {

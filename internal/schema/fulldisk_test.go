@@ -44,16 +44,16 @@ func (t *fullTxn) Commit(d storage.Durability) error {
 	return t.Txn.Commit(d)
 }
 
-// left is what a store has for a step of Open to do.
+// left describes unfinished work that a step of Open completes.
 type left struct {
 	logged  bool // the store is opened with an oplog
 	prepare func(t *testing.T, s *table.Store) error
-	// done fails where the step is still to be done.
+	// done fails if the work is not completed.
 	done func(s *table.Store) error
 }
 
-// withIndex adds an index to the entry of c as it stands in the catalog, as an older program or a
-// crash leaves it.
+// withIndex adds an index to the catalog entry of c, in a state that an older version of the server
+// or a crash leaves.
 func withIndex(s *table.Store, ix func(id uint32) *catalog.Index) error {
 	return s.Catalog().Update(func(ch *table.CatalogChange) error {
 		entry := *ch.Lookup("db", "c")
@@ -103,7 +103,8 @@ var leftovers = map[string]left{
 	"indexes of kinds that are new": {
 		prepare: func(_ *testing.T, s *table.Store) error {
 			return withIndex(s, func(id uint32) *catalog.Index {
-				ix := catalog.NewIndex(id, schematest.Spec("g", bsonx.NewDoc("g", "2dsphere"), "2dsphereIndexVersion", 3))
+				ix := catalog.NewIndex(id,
+					schematest.Spec("g", bsonx.NewDoc("g", "2dsphere"), "2dsphereIndexVersion", 3))
 				ix.Ready, ix.Enforced = true, true
 				return ix
 			})
@@ -131,10 +132,12 @@ var leftovers = map[string]left{
 	"documents of views": {prepare: oldViews, done: func(s *table.Store) error { return wantViews(s, "v", "w") }},
 }
 
-// oldViews makes two views as a store has them from before there was system.views.
+// oldViews creates two views without documents in system.views, as older versions of the server
+// did.
 func oldViews(_ *testing.T, s *table.Store) error {
 	for _, name := range []string{"v", "w"} {
-		if _, err := schema.Create(s, "db", name, catalog.KindView, bsonx.NewDoc("viewOn", "c", "pipeline", bsonx.NewArray())); err != nil {
+		if _, err := schema.Create(s, "db", name, catalog.KindView,
+			bsonx.NewDoc("viewOn", "c", "pipeline", bsonx.NewArray())); err != nil {
 			return err
 		}
 	}
@@ -145,7 +148,7 @@ func oldViews(_ *testing.T, s *table.Store) error {
 	})
 }
 
-// wantViews wants a document of system.views for each of these.
+// wantViews fails unless system.views has exactly one document for each name.
 func wantViews(s *table.Store, names ...string) error {
 	c := s.Lookup("db", catalog.Views)
 	if c == nil {
@@ -171,9 +174,9 @@ func wantViews(s *table.Store, names ...string) error {
 	return nil
 }
 
-// TestOpenOnAFullDisk opens stores that have something left to do. On a full disk they open for
-// reading, or say what to do where they would answer wrongly; the next start with space does what
-// is left.
+// TestOpenOnAFullDisk opens stores with unfinished work. On a full disk they must open for reading,
+// or fail with advice if they would give wrong answers. The next start with free space must
+// complete the work.
 func TestOpenOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	steps := schema.OpeningSteps()
@@ -190,7 +193,8 @@ func TestOpenOnAFullDisk(t *testing.T) {
 			engine := &fullEngine{Engine: mem.New()}
 			reopen := func() (*table.Store, error) {
 				if state.logged {
-					return schema.OpenLogged(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
+					return schema.OpenLogged(engine, schematest.Compiler{},
+						slog.New(slog.DiscardHandler), table.OplogOptions{})
 				}
 				return schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
 			}
@@ -199,7 +203,8 @@ func TestOpenOnAFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			c, err := schema.Ensure(s, "db", "c")
-			if err := errors.Join(err, schematest.Insert(s, c, bsonx.NewDoc("_id", 1)), state.prepare(t, s)); err != nil {
+			if err := errors.Join(err, schematest.Insert(s, c, bsonx.NewDoc("_id", 1)),
+				state.prepare(t, s)); err != nil {
 				t.Fatal(err)
 			}
 			s.Close()
@@ -233,8 +238,8 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestViewsAfterAFullDisk makes a view where those from before system.views have no documents yet:
-// they get theirs too.
+// TestViewsAfterAFullDisk creates a view in a database whose older views have no documents in
+// system.views. The older views must get their documents too.
 func TestViewsAfterAFullDisk(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -244,7 +249,8 @@ func TestViewsAfterAFullDisk(t *testing.T) {
 	if err := oldViews(t, s); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := schema.Create(s, "db", "x", catalog.KindView, bsonx.NewDoc("viewOn", "c", "pipeline", bsonx.NewArray())); err != nil {
+	if _, err := schema.Create(s, "db", "x", catalog.KindView,
+		bsonx.NewDoc("viewOn", "c", "pipeline", bsonx.NewArray())); err != nil {
 		t.Fatal(err)
 	}
 	if err := wantViews(s, "v", "w", "x"); err != nil {

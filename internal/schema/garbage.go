@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// identifiers returns the storage identifiers that ranges belong to. What has one is dropped as a
-// whole, and no identifier is used again.
+// identifiers returns the storage identifiers of ranges. All ranges of an identifier are dropped
+// together, and an identifier is never used again.
 func identifiers(ranges []catalog.Range) map[uint32]bool {
 	ids := make(map[uint32]bool, len(ranges))
 	for _, r := range ranges {
@@ -22,10 +22,10 @@ func identifiers(ranges []catalog.Range) map[uint32]bool {
 	return ids
 }
 
-// joined returns ranges with those that touch as one: what a database of many collections leaves
-// behind is deleted together, because each deletion waits for the disk. Ranges touch where all
-// identifiers between theirs are dropped as well: that of a collection, for example, between those
-// of two indexes.
+// joined merges ranges that touch. Dropping a database of many collections then takes few
+// deletions, each of which waits for the disk. Two ranges touch if all identifiers between them are
+// dropped as well. For example, the identifier of a collection may lie between the identifiers of
+// two indexes.
 func joined(ranges []catalog.Range) []catalog.Range {
 	dropped := identifiers(ranges)
 	slices.SortFunc(ranges, func(a, b catalog.Range) int { return bytes.Compare(a.Start, b.Start) })
@@ -40,10 +40,10 @@ func joined(ranges []catalog.Range) []catalog.Range {
 	return out
 }
 
-// touch reports whether a range that ends before the key end has nothing but dropped identifiers
-// between it and one that begins at start.
+// touch reports whether only dropped identifiers lie between a range that ends before the key end
+// and a range that begins at start.
 func touch(end, start []byte, dropped map[uint32]bool) bool {
-	var from [5]byte // the end of a range comes without zeros at its end
+	var from [5]byte // the end of a range has no trailing zeros
 	if len(end) == 0 || len(end) > len(from) || len(start) != len(from) || end[0] != start[0] {
 		return bytes.Equal(end, start)
 	}
@@ -65,8 +65,8 @@ func remember(ch *table.CatalogChange, garbage []catalog.Range) error {
 	return nil
 }
 
-// sweep deletes what a drop left behind. The drop itself is durable already: what cannot be deleted
-// now is when the store is opened again.
+// sweep deletes the data of dropped collections and indexes. The drop itself is already durable.
+// Data that cannot be deleted now is deleted when the store opens again.
 func sweep(s *table.Store, garbage []catalog.Range) {
 	if err := sweepAll(s, garbage); err != nil {
 		s.Logger().Warn("dropped data is left until the store is opened again", "error", err)
@@ -74,15 +74,15 @@ func sweep(s *table.Store, garbage []catalog.Range) {
 }
 
 const (
-	// fewRanges are swept one after another.
+	// fewRanges is the number of ranges up to which they are deleted one after another.
 	fewRanges = 16
-	// sweepers is how many of many ranges are swept at once. Each waits for the disk, and one sync
-	// serves those that wait.
+	// sweepers is the number of concurrent deletions of more ranges. Each deletion waits for the
+	// disk, and one sync serves all that wait.
 	sweepers = 64
 )
 
-// sweepAll deletes ranges until the first that fails. Those of databases that were filled by turns
-// cannot be joined.
+// sweepAll deletes ranges, and stops at the first error. Ranges of databases whose collections were
+// created alternately cannot be joined, so there may be many.
 func sweepAll(s *table.Store, garbage []catalog.Range) error {
 	var group errgroup.Group
 	group.SetLimit(sweepers)

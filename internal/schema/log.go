@@ -9,9 +9,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// The entries of the log for changes of the catalog; each is committed with the change.
+// These functions write the oplog entries for changes of the catalog. Each entry is committed with
+// its change.
 
-// errLiveOplog refuses what would break the log of changes.
+// errLiveOplog is the error for a change that would break the oplog.
 func errLiveOplog(what string) error {
 	return mongoerr.New(mongoerr.IllegalOperation, "can't %s live oplog while replicating", what)
 }
@@ -23,8 +24,8 @@ func logCreate(s *table.Store, ch *table.CatalogChange, e *table.Entry) error {
 	return s.Log().Command(ch.Txn(), e.DB, &e.UUID, table.CreateEntry(e), nil)
 }
 
-// logDrop logs that a collection or view is gone; a time series is what its buckets are, and
-// system.views what the views are, which are logged.
+// logDrop logs that a collection or view was dropped. It skips a time-series collection, whose
+// buckets are logged, and system.views, whose views are logged.
 func logDrop(s *table.Store, ch *table.CatalogChange, c *table.Collection) error {
 	if c.Kind == catalog.KindTimeseries || c.Name == catalog.Views {
 		return nil
@@ -33,10 +34,11 @@ func logDrop(s *table.Store, ch *table.CatalogChange, c *table.Collection) error
 	if err != nil {
 		return err
 	}
-	return s.Log().Command(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("drop", c.Name), bsonx.NewDoc("numRecords", counter.Count))
+	return s.Log().Command(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("drop", c.Name),
+		bsonx.NewDoc("numRecords", counter.Count))
 }
 
-// logRename logs that a collection got a name, and which one it replaced, if any.
+// logRename logs that a collection was renamed, and which collection it replaced, if any.
 func logRename(s *table.Store, ch *table.CatalogChange, from, to, replaced *table.Entry, stayTemp bool) error {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -50,7 +52,7 @@ func logRename(s *table.Store, ch *table.CatalogChange, from, to, replaced *tabl
 	return s.Log().Command(ch.Txn(), from.DB, &from.UUID, b.Bytes(), nil)
 }
 
-// logCreateIndexes logs indexes that are complete.
+// logCreateIndexes logs indexes that have become ready.
 func logCreateIndexes(s *table.Store, ch *table.CatalogChange, c *table.Entry, ids []uint32) error {
 	var complete []*catalog.Index
 	for _, ix := range c.Indexes {
@@ -70,7 +72,7 @@ func logIndexes(s *table.Store, ch *table.CatalogChange, c *table.Entry, indexes
 	return nil
 }
 
-// logDropIndex logs that an index that was complete is gone.
+// logDropIndex logs that an index was dropped, if it was ready.
 func logDropIndex(s *table.Store, ch *table.CatalogChange, c *table.Entry, ix *table.Index) error {
 	if !ix.Ready {
 		return nil
@@ -78,7 +80,7 @@ func logDropIndex(s *table.Store, ch *table.CatalogChange, c *table.Entry, ix *t
 	return s.Log().Command(ch.Txn(), c.DB, &c.UUID, bsonx.NewDoc("dropIndexes", c.Name, "index", ix.Name), ix.Spec)
 }
 
-// logCollMod logs new options, as the fields of a collMod that has this effect.
+// logCollMod logs new options, as the fields of a collMod command with the same effect.
 func logCollMod(s *table.Store, ch *table.CatalogChange, c *table.Entry, old, options bsonx.Doc) error {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -109,7 +111,7 @@ func modifier(option string) string {
 	}
 }
 
-// removal returns what collMod takes for an option that a collection has no more.
+// removal returns the value by which collMod removes an option.
 func removal(option string) bsonx.Value {
 	switch option {
 	case "expireAfterSeconds":
@@ -123,7 +125,7 @@ func removal(option string) bsonx.Value {
 	}
 }
 
-// logIndexMod logs a new specification of an index: the options that differ.
+// logIndexMod logs the options that differ in a new specification of an index.
 func logIndexMod(s *table.Store, ch *table.CatalogChange, c *table.Entry, name string, old, spec bsonx.Doc) error {
 	index, before := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
 	index.StartDoc()

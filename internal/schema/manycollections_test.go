@@ -17,11 +17,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// countingEngine counts what a change costs a disk.
+// countingEngine counts operations that a disk would have to do.
 type countingEngine struct {
 	storage.Engine
 	durable, commits, ranges atomic.Int64
-	// deleting is how many deletions run, together how many ran at once at most.
+	// deleting is the number of running deletions, and together its maximum.
 	deleting, together atomic.Int64
 }
 
@@ -33,7 +33,7 @@ func (e *countingEngine) DeleteRange(start, end []byte) error {
 	defer e.deleting.Add(-1)
 	for most := e.together.Load(); n > most && !e.together.CompareAndSwap(most, n); most = e.together.Load() {
 	}
-	time.Sleep(10 * time.Microsecond) // as a disk does
+	time.Sleep(10 * time.Microsecond) // as long as a disk takes
 	return e.Engine.DeleteRange(start, end)
 }
 
@@ -50,8 +50,8 @@ func (t *countingTxn) Commit(d storage.Durability) error {
 	return t.Txn.Commit(d)
 }
 
-// TestDropManyCollections drops databases of many collections. That takes one durable commit, and
-// one deletion for each kind of key, however many they are.
+// TestDropManyCollections drops databases of many collections. A drop must take one durable commit,
+// and one deletion for each kind of key, for any number of collections.
 func TestDropManyCollections(t *testing.T) {
 	t.Parallel()
 	const count = 300
@@ -67,7 +67,8 @@ func TestDropManyCollections(t *testing.T) {
 			return schema.Create(s, "db", name, catalog.KindCollection, bsonx.NewDoc("capped", true, "size", 4096))
 		},
 		"views": func(s *table.Store, name string) (*table.Collection, error) {
-			return schema.Create(s, "db", name, catalog.KindView, bsonx.NewDoc("viewOn", "x", "pipeline", bsonx.NewArray()))
+			return schema.Create(s, "db", name, catalog.KindView,
+				bsonx.NewDoc("viewOn", "x", "pipeline", bsonx.NewArray()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +92,8 @@ func TestDropManyCollections(t *testing.T) {
 			if _, err := schema.DropDatabase(t.Context(), s, "db"); err != nil {
 				t.Fatal(err)
 			}
-			durable, commits, ranges = engine.durable.Load()-durable, engine.commits.Load()-commits, engine.ranges.Load()-ranges
+			durable, commits, ranges = engine.durable.Load()-durable,
+				engine.commits.Load()-commits, engine.ranges.Load()-ranges
 			if durable != 1 || commits > 10 || ranges > 10 {
 				t.Errorf("%d durable commits, %d commits, %d deleted ranges", durable, commits, ranges)
 			}
@@ -105,8 +107,8 @@ func TestDropManyCollections(t *testing.T) {
 	}
 }
 
-// TestDropBetweenIndexes drops a collection whose identifiers lie around those of one that stays,
-// by a rename onto it and by a drop.
+// TestDropBetweenIndexes drops a collection whose identifiers surround the identifiers of a
+// collection that stays, once by a rename and once by a drop.
 func TestDropBetweenIndexes(t *testing.T) {
 	t.Parallel()
 	spec := func(path string) []bsonx.Doc {
@@ -148,7 +150,8 @@ func TestDropBetweenIndexes(t *testing.T) {
 			gone, kept = s.Current(gone), s.Current(kept)
 			for i := range 5 {
 				for _, c := range []*table.Collection{gone, kept} {
-					if err := schematest.Insert(s, c, bsonx.NewDoc("_id", i, "a", bsonx.NewArray(i, -1), "b", i)); err != nil {
+					if err := schematest.Insert(s, c,
+						bsonx.NewDoc("_id", i, "a", bsonx.NewArray(i, -1), "b", i)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -190,8 +193,8 @@ func countKeys(t *testing.T, engine storage.Engine, prefix []byte) (n int) {
 	return n
 }
 
-// TestDropByTurns drops one of two databases whose collections were made by turns. What cannot be
-// deleted as one range is deleted together, so that one sync serves many ranges.
+// TestDropByTurns drops one of two databases whose collections were created alternately. Ranges
+// that cannot be joined must be deleted concurrently, so that one sync serves many of them.
 func TestDropByTurns(t *testing.T) {
 	t.Parallel()
 	const count = 500

@@ -10,20 +10,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// CollMod is a change of a collection's options and of one index, made together.
+// CollMod is a change of a collection's options and of one index. Both are changed together.
 type CollMod struct {
-	// Options replace those of the collection; nil leaves them.
+	// Options replace the options of the collection; nil keeps them.
 	Options bsonx.Doc
-	// Index names the index that gets the specification Spec, which has the same entries (hidden,
-	// expireAfterSeconds); empty for none.
+	// Index names the index that gets the specification Spec; empty means no index. Spec must not
+	// change the entries: it may differ in options such as hidden and expireAfterSeconds.
 	Index string
 	Spec  bsonx.Doc
-	// Check, which may be nil, refuses the change. No other change of the catalog happens between
-	// the check and this one.
+	// Check, which may be nil, may refuse the change. No other change of the catalog happens
+	// between the check and this change.
 	Check func() error
 }
 
-// Modify changes a collection. It fails with ErrChanged where c is not the newest version.
+// Modify changes a collection. It fails with ErrChanged if c is not the newest version.
 func Modify(s *table.Store, c *table.Collection, m *CollMod) error {
 	return modify(s, c, func(ch *table.CatalogChange, entry *table.Entry) error {
 		if err := c.Unchanged(); err != nil {
@@ -38,7 +38,7 @@ func Modify(s *table.Store, c *table.Collection, m *CollMod) error {
 	})
 }
 
-// apply makes a modification of an entry that is not published yet.
+// apply applies a modification to an entry that is not published yet.
 func apply(s *table.Store, ch *table.CatalogChange, entry *table.Entry, m *CollMod) error {
 	if m.Index != "" {
 		if err := replaceSpec(s, ch, entry, m.Index, m.Spec); err != nil {
@@ -68,7 +68,7 @@ func replaceSpec(s *table.Store, ch *table.CatalogChange, entry *table.Entry, na
 // errNoIndex means that an index was dropped meanwhile.
 var errNoIndex = mongoerr.New(mongoerr.IndexNotFound, "the index was dropped")
 
-// modify changes a copy of the newest version's entry and publishes it.
+// modify lets fn change a copy of the newest version's catalog entry, and publishes the copy.
 func modify(s *table.Store, c *table.Collection, fn func(ch *table.CatalogChange, entry *table.Entry) error) error {
 	return s.Change([]*table.Collection{c}, mirrored(func(ch *table.CatalogChange) error {
 		newest := s.Current(c)
@@ -85,7 +85,7 @@ func modify(s *table.Store, c *table.Collection, fn func(ch *table.CatalogChange
 	}))
 }
 
-// DropIndexes removes indexes by name. It fails with ErrChanged where c is not the newest version.
+// DropIndexes removes indexes by name. It fails with ErrChanged if c is not the newest version.
 func DropIndexes(s *table.Store, c *table.Collection, names ...string) error {
 	return discard(s, []*table.Collection{c}, func(ch *table.CatalogChange) ([]catalog.Range, error) {
 		if err := c.Unchanged(); err != nil {
@@ -95,12 +95,12 @@ func DropIndexes(s *table.Store, c *table.Collection, names ...string) error {
 	})
 }
 
-// dropUnbuilt removes the indexes of a failed build, as far as they are still there.
+// dropUnbuilt removes the remaining indexes of a failed build.
 func dropUnbuilt(s *table.Store, c *table.Collection, ids []uint32) error {
 	return dropIndexes(s, c, func(ix *table.Index) bool { return slices.Contains(ids, ix.ID) })
 }
 
-// dropIndexes removes indexes of a collection, if it is still there.
+// dropIndexes removes indexes of a collection. It does nothing if the collection was dropped.
 func dropIndexes(s *table.Store, c *table.Collection, drop func(*table.Index) bool) error {
 	return discard(s, []*table.Collection{c}, func(ch *table.CatalogChange) ([]catalog.Range, error) {
 		newest := s.Current(c)

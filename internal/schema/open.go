@@ -12,8 +12,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// OpenLogged is Open for a store that logs its changes.
-func OpenLogged(engine storage.Engine, compiler table.Compiler, log *slog.Logger, o table.OplogOptions) (*table.Store, error) {
+// OpenLogged is like Open, for a store with an oplog.
+func OpenLogged(engine storage.Engine, compiler table.Compiler, log *slog.Logger,
+	o table.OplogOptions,
+) (*table.Store, error) {
 	if o.Size == 0 {
 		o.Size = table.DefaultOplogSize
 	}
@@ -23,13 +25,15 @@ func OpenLogged(engine storage.Engine, compiler table.Compiler, log *slog.Logger
 	return open(engine, compiler, log, &o)
 }
 
-// Open opens the collections of an engine. Index builds that a crash interrupted are begun again in
-// the background. Changes are not logged; see OpenLogged.
+// Open opens the collections of an engine without an oplog; see OpenLogged. Index builds that a
+// crash interrupted are started again in the background.
 func Open(engine storage.Engine, compiler table.Compiler, log *slog.Logger) (*table.Store, error) {
 	return open(engine, compiler, log, nil)
 }
 
-func open(engine storage.Engine, compiler table.Compiler, log *slog.Logger, o *table.OplogOptions) (*table.Store, error) {
+func open(engine storage.Engine, compiler table.Compiler, log *slog.Logger,
+	o *table.OplogOptions,
+) (*table.Store, error) {
 	s, err := table.New(engine, compiler, log)
 	if err != nil {
 		return nil, err
@@ -44,12 +48,12 @@ func open(engine storage.Engine, compiler table.Compiler, log *slog.Logger, o *t
 	return s, nil
 }
 
-// openingStep is something that Open does to a store.
+// openingStep is one step of opening a store.
 type openingStep struct {
 	what string
 	run  func() error
-	// waits says that the store is whole without the step: on a full disk it is left for the next
-	// start.
+	// waits says that the store gives right answers without the step. On a full disk the step is
+	// postponed to the next start.
 	waits bool
 }
 
@@ -64,8 +68,8 @@ func openingSteps(s *table.Store, o *table.OplogOptions) []openingStep {
 	}
 }
 
-// openLog opens the log of changes. A store that is opened without one drops it: changes that are
-// not in it would be missing for who reads it later.
+// openLog opens the oplog. A store that is opened without an oplog drops an existing one, because
+// it would lack the changes made from now on.
 func openLog(s *table.Store, o *table.OplogOptions) error {
 	if o != nil {
 		return s.OpenOplog(o)
@@ -91,11 +95,12 @@ func take(s *table.Store, step *openingStep) error {
 	return nil
 }
 
-// UnfinishedPrefix begins the names of collections that are being made to take another one's place.
-// Those that a crash left behind are dropped when the store opens.
+// UnfinishedPrefix is the prefix of the names of collections that will replace another one when
+// they are complete. A store drops such collections when it opens, because a crash left them
+// behind.
 const UnfinishedPrefix = "tmp.agg_out."
 
-// convertedPrefix is that of Convert's copies.
+// convertedPrefix is the prefix of the names of copies that Convert and Clone make.
 const convertedPrefix = "tmp.convertToCapped."
 
 func dropUnfinished(s *table.Store) error {

@@ -10,15 +10,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// RebuildIndexes builds the complete indexes of a collection anew and returns their specifications.
-// The new ones are built beside the old ones, under other names, and take their place in one
-// change: a rebuild that fails or is interrupted leaves the collection as it was. The index on _id
-// is not rebuilt.
+// RebuildIndexes rebuilds the complete indexes of a collection and returns their specifications. It
+// builds the new indexes beside the old ones, under other names. They then replace the old ones in
+// one change of the catalog. A rebuild that fails or is interrupted leaves the collection
+// unchanged. The _id index is not rebuilt.
 func RebuildIndexes(ctx context.Context, s *table.Store, c *table.Collection) ([]bsonx.Doc, error) {
 	if s.IsLive(c) {
 		return nil, errLiveOplog("rebuild an index of the")
 	}
-	replaces := map[uint32]uint32{} // identifiers, the new index's to the old one's
+	replaces := map[uint32]uint32{} // identifiers: from the new index to the old one
 	var ids []uint32
 	specs := []bsonx.Doc{}
 	err := modify(s, c, func(ch *table.CatalogChange, entry *table.Entry) error {
@@ -47,14 +47,16 @@ func RebuildIndexes(ctx context.Context, s *table.Store, c *table.Collection) ([
 	return specs, nil
 }
 
-// replaceIndexes puts filled indexes in the place of others, keys of the map, and deletes those.
+// replaceIndexes puts complete new indexes in the place of old ones, and deletes the old ones. The
+// keys of replaces are the identifiers of the new indexes, the values are identifiers of the old
+// ones.
 func replaceIndexes(s *table.Store, c *table.Collection, replaces map[uint32]uint32) error {
 	return discard(s, []*table.Collection{c}, func(ch *table.CatalogChange) (garbage []catalog.Range, err error) {
 		newest := s.Current(c)
 		if newest == nil {
 			return nil, abortedByDrop(c)
 		}
-		rebuilt := map[uint32]*table.Index{} // by the identifiers of the old ones
+		rebuilt := map[uint32]*table.Index{} // by identifier of the old index
 		for _, ix := range newest.Rebuilds() {
 			if id, ok := replaces[ix.ID]; ok {
 				rebuilt[id] = ix
@@ -67,7 +69,8 @@ func replaceIndexes(s *table.Store, c *table.Collection, replaces map[uint32]uin
 			_, isNew := replaces[old.ID]
 			switch {
 			case isOld:
-				// The specification may have changed meanwhile in what leaves the entries as they are.
+				// The specification may have changed meanwhile, but only in options that do not
+				// affect the entries.
 				complete := catalog.NewIndex(ix.ID, old.Spec)
 				table.MarkReady(complete)
 				entry.Indexes = append(entry.Indexes, complete)
@@ -77,7 +80,7 @@ func replaceIndexes(s *table.Store, c *table.Collection, replaces map[uint32]uin
 				entry.Indexes = append(entry.Indexes, old.Index)
 			}
 		}
-		for _, ix := range rebuilt { // of indexes that were dropped meanwhile
+		for _, ix := range rebuilt { // the old indexes were dropped meanwhile
 			garbage = append(garbage, ix.Ranges()...)
 		}
 		ch.Put(&entry)
@@ -85,7 +88,7 @@ func replaceIndexes(s *table.Store, c *table.Collection, replaces map[uint32]uin
 	})
 }
 
-// renamedSpec returns the specification of an index under another name.
+// renamedSpec returns the specification of an index with another name.
 func renamedSpec(spec bsonx.Doc, name string) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

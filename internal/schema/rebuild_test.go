@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 )
 
-// TestRebuildIsWholeOrNothing interrupts a rebuild of indexes, which leaves the old ones, and runs
-// one to its end beside a collMod.
+// TestRebuildIsWholeOrNothing interrupts a rebuild of indexes, which must keep the old ones. Then
+// it completes one while a collMod runs.
 func TestRebuildIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -25,7 +25,10 @@ func TestRebuildIsWholeOrNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	specs := []bsonx.Doc{schematest.Spec("n", bsonx.NewDoc("n", 1), "unique", true), schematest.Spec("m", bsonx.NewDoc("m", -1))}
+	specs := []bsonx.Doc{
+		schematest.Spec("n", bsonx.NewDoc("n", 1), "unique", true),
+		schematest.Spec("m", bsonx.NewDoc("m", -1)),
+	}
 	if err := schema.CreateIndexes(t.Context(), s, c, specs); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +56,7 @@ func TestRebuildIsWholeOrNothing(t *testing.T) {
 	check("after an interrupt")
 	old := s.Current(c).Indexes[0].ID
 	looks := 0
-	// Nobody sees the copies while they are built.
+	// The copies must not be visible while they are built.
 	watched := &schematest.StepContext{Context: t.Context(), Step: func(int) {
 		looks++
 		for _, ix := range s.Current(c).Indexes {

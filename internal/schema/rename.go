@@ -11,28 +11,32 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// RenameOver gives a collection another name, and drops in the same change what has the name
-// already. When the rename commits, accept gets what has the name, or nil; an error of accept ends
-// the rename. A temporary collection becomes an ordinary one unless stayTemp is true.
-func RenameOver(s *table.Store, c *table.Collection, db, name string, stayTemp bool, accept func(target *table.Entry) error) error {
+// RenameOver gives a collection another name, and drops a collection that has the name in the same
+// change of the catalog. When the rename commits, accept is called with the entry that has the
+// name, or nil; an error of accept cancels the rename. A temporary collection becomes an ordinary
+// one unless stayTemp is true.
+func RenameOver(s *table.Store, c *table.Collection, db, name string, stayTemp bool,
+	accept func(target *table.Entry) error,
+) error {
 	return renameOver(s, c, db, name, renaming{accept: accept, stayTemp: stayTemp})
 }
 
-// renaming tells what a rename does beside it: it drops what had the name, nil for nothing, if
-// accept returns no error for it.
+// renaming holds the options of a rename. The rename drops the entry that has the new name if
+// accept returns nil for it; accept also gets nil if the name is free.
 type renaming struct {
 	accept   func(target *table.Entry) error
 	stayTemp bool
 }
 
-// Droppable accepts what a rename may drop: nothing, or a collection if dropTarget says so.
+// Droppable returns a function that accepts a free name, and a collection if dropTarget is true.
 func Droppable(dropTarget bool) func(target *table.Entry) error {
 	return func(target *table.Entry) error {
 		switch {
 		case target == nil:
 			return nil
 		case target.Kind != catalog.KindCollection:
-			return mongoerr.New(mongoerr.NamespaceExists, "a view already exists with that name: %s", target.Namespace())
+			return mongoerr.New(mongoerr.NamespaceExists,
+				"a view already exists with that name: %s", target.Namespace())
 		case !dropTarget:
 			return mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
 		}
@@ -40,9 +44,9 @@ func Droppable(dropTarget bool) func(target *table.Entry) error {
 	}
 }
 
-// Replace gives c the name of old, which is nil where nothing had the name, and drops what has it.
-// It fails with CommandFailed where that has other options or indexes than old had: c was made
-// after it.
+// Replace gives c the name of old and drops the collection that has the name. old is nil if the
+// name was free when c was made. Replace fails with CommandFailed if the options or indexes of the
+// collection with the name differ from the ones that old had, because c was made to match old.
 func Replace(s *table.Store, c *table.Collection, db, name string, old *table.Collection) error {
 	var was *table.Entry
 	if old != nil {
@@ -56,7 +60,8 @@ func Replace(s *table.Store, c *table.Collection, db, name string, old *table.Co
 // SameDefinition fails unless two entries, which may be nil, have the same options and indexes.
 func SameDefinition(db, name string, was, is *table.Entry) error {
 	changed := func(what string) error {
-		return mongoerr.New(mongoerr.CommandFailed, "%s of target collection %s.%s changed while processing", what, db, name)
+		return mongoerr.New(mongoerr.CommandFailed,
+			"%s of target collection %s.%s changed while processing", what, db, name)
 	}
 	switch {
 	case was == is:
@@ -70,8 +75,8 @@ func SameDefinition(db, name string, was, is *table.Entry) error {
 	return nil
 }
 
-// CompleteIndexes returns the specifications of the indexes that a collection's successor gets: not
-// of those that are being built, whose build ends with the collection.
+// CompleteIndexes returns the specifications of the indexes that the successor of a collection
+// gets. It leaves out indexes that are being built: their build ends with the collection.
 func CompleteIndexes(e *table.Entry) (specs []bsonx.Doc) {
 	for _, ix := range e.Indexes {
 		if ix.Ready && !table.IsRebuild(ix.Name) {
@@ -92,11 +97,10 @@ func renameOver(s *table.Store, c *table.Collection, db, name string, opts renam
 	return table.RetryOn(errTargetChanged, func() error { return rename(s, c, s.Lookup(db, name), db, name, opts) })
 }
 
-// errTargetChanged means that a name came to mean another collection while it was about to be
-// taken.
+// errTargetChanged means that another collection got a name while the name was about to be taken.
 var errTargetChanged = errors.New("the target has changed")
 
-// rename is renameOver of target, which may be nil.
+// rename is renameOver for a target that was looked up; target may be nil.
 func rename(s *table.Store, c, target *table.Collection, db, name string, opts renaming) error {
 	colls := []*table.Collection{c}
 	if target != nil && target.ID != c.ID {
@@ -105,7 +109,9 @@ func rename(s *table.Store, c, target *table.Collection, db, name string, opts r
 	return discard(s, colls, func(ch *table.CatalogChange) (garbage []catalog.Range, err error) {
 		source := s.Current(c)
 		if source == nil || source.Namespace() != c.Namespace() {
-			return nil, fmt.Errorf("%w: %w", mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist", c.Namespace()), table.ErrChanged)
+			return nil, fmt.Errorf("%w: %w",
+				mongoerr.New(mongoerr.NamespaceNotFound, "Source collection %s does not exist",
+					c.Namespace()), table.ErrChanged)
 		}
 		if source.DB == db && source.Name == name {
 			return nil, mongoerr.New(mongoerr.IllegalOperation, "Can't rename a collection to itself")

@@ -19,8 +19,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// TestNamesAreTakenUnderTheLock uses collections by names that they do not have any more: what was
-// looked up before a rename must not be dropped or renamed under its new name.
+// TestNamesAreTakenUnderTheLock uses collections that were looked up before a rename. They must not
+// be dropped or renamed under their new name.
 func TestNamesAreTakenUnderTheLock(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -49,8 +49,8 @@ func TestNamesAreTakenUnderTheLock(t *testing.T) {
 	}
 }
 
-// TestDropDatabaseIsInterrupted interrupts a drop when half of its collections have been checked:
-// all collections stay.
+// TestDropDatabaseIsInterrupted interrupts a drop after half of its collections were checked. All
+// collections must stay.
 func TestDropDatabaseIsInterrupted(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())
@@ -60,7 +60,8 @@ func TestDropDatabaseIsInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := schema.DropDatabase(interrupttest.EndAfter(t.Context(), collections/2), s, "db"); !errors.Is(err, interrupttest.ErrEnded) {
+	if _, err := schema.DropDatabase(interrupttest.EndAfter(t.Context(), collections/2), s,
+		"db"); !errors.Is(err, interrupttest.ErrEnded) {
 		t.Errorf("the drop: %v", err)
 	}
 	if left := len(s.Catalog().Collections("db")); left != collections {
@@ -71,7 +72,7 @@ func TestDropDatabaseIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestDropDatabaseBesideOthers drops databases while others drop, create and move their
+// TestDropDatabaseBesideOthers drops databases while others drop, create and rename their
 // collections.
 func TestDropDatabaseBesideOthers(t *testing.T) {
 	t.Parallel()
@@ -105,8 +106,8 @@ func TestDropDatabaseBesideOthers(t *testing.T) {
 	}
 }
 
-// TestDropDatabaseThatIsDropped drops a database when another drop of it is about to commit. One of
-// them removes the collections, says so, and is in the log.
+// TestDropDatabaseThatIsDropped drops a database while another drop of it is about to commit. Only
+// one of them may remove the collections, report that, and be in the oplog.
 func TestDropDatabaseThatIsDropped(t *testing.T) {
 	t.Parallel()
 	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
@@ -139,7 +140,7 @@ func TestDropDatabaseThatIsDropped(t *testing.T) {
 	}
 }
 
-// nested returns depth documents in each other.
+// nested returns a document that is nested depth levels deep.
 func nested(depth int) bsonx.Doc {
 	d := bsonx.NewDoc()
 	for range depth - 1 {
@@ -148,8 +149,8 @@ func nested(depth int) bsonx.Doc {
 	return d
 }
 
-// TestDeepOptions gives a collection options nested as deep as a command may be, and deeper than
-// the catalog can keep: what was accepted can be opened again.
+// TestDeepOptions creates collections with options nested as deep as a command allows, and deeper
+// than the catalog can store. Options that were accepted must survive reopening the store.
 func TestDeepOptions(t *testing.T) {
 	t.Parallel()
 	engine := mem.New()
@@ -176,9 +177,9 @@ func TestDeepOptions(t *testing.T) {
 	}
 }
 
-// TestRenameBesideNewTargets makes a view and a time-series collection of the target's name when a
-// rename has looked its target up and is about to commit. The rename drops neither, because it may
-// drop collections only.
+// TestRenameBesideNewTargets creates a view or a time-series collection with the target's name
+// after a rename has looked up its target and before it commits. The rename must not drop it,
+// because it may drop only collections.
 func TestRenameBesideNewTargets(t *testing.T) {
 	t.Parallel()
 	for kind, create := range map[string]func(s *table.Store) error{
@@ -187,7 +188,8 @@ func TestRenameBesideNewTargets(t *testing.T) {
 			return err
 		},
 		"time series": func(s *table.Store) error {
-			_, err := schema.CreateTimeseries(s, "db", "y", bsonx.NewDoc("timeseries", bsonx.NewDoc("timeField", "t", "bucketMaxSpanSeconds", 3600)))
+			_, err := schema.CreateTimeseries(s, "db", "y",
+				bsonx.NewDoc("timeseries", bsonx.NewDoc("timeField", "t", "bucketMaxSpanSeconds", 3600)))
 			return err
 		},
 	} {
@@ -227,7 +229,7 @@ func TestRenameBesideNewTargets(t *testing.T) {
 	}
 }
 
-// rename gives c another name, over a collection that has the name if drop is true.
+// rename gives c another name. If drop is true, it may replace an existing collection.
 func rename(s *table.Store, c *table.Collection, db, name string, drop bool) error {
 	return schema.RenameOver(s, c, db, name, false, schema.Droppable(drop))
 }

@@ -12,13 +12,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// A time-series collection is two entries of the catalog, made and dropped together: one of its own
-// name without records, and the collection of its buckets.
+// A time-series collection consists of two catalog entries that are created and dropped together:
+// an entry with its name and without records, and the collection of its buckets.
 
-// CreateTimeseries makes a time-series collection and returns its buckets. indexes are the
-// specifications of the first indexes on these. It fails with NamespaceExists where the name is
-// taken.
-func CreateTimeseries(s *table.Store, db, name string, options bsonx.Doc, indexes ...bsonx.Doc) (*table.Collection, error) {
+// CreateTimeseries creates a time-series collection and returns its collection of buckets. indexes
+// are the specifications of the first indexes on the buckets. It fails with NamespaceExists if the
+// name is taken.
+func CreateTimeseries(s *table.Store, db, name string, options bsonx.Doc,
+	indexes ...bsonx.Doc,
+) (*table.Collection, error) {
 	if err := s.CheckNew(db, name); err != nil {
 		return nil, err
 	}
@@ -35,7 +37,8 @@ func CreateTimeseries(s *table.Store, db, name string, options bsonx.Doc, indexe
 		if err := s.Catalog().CheckNewDatabase(db); err != nil {
 			return err
 		}
-		buckets = table.NewEntry(ch.NewID, db, timeseries.BucketsName(name), catalog.KindCollection, bucketOptions(options))
+		buckets = table.NewEntry(ch.NewID, db, timeseries.BucketsName(name),
+			catalog.KindCollection, bucketOptions(options))
 		for _, spec := range indexes {
 			ix := catalog.NewIndex(ch.NewID(), spec.Clone())
 			table.MarkReady(ix)
@@ -54,7 +57,7 @@ func CreateTimeseries(s *table.Store, db, name string, options bsonx.Doc, indexe
 	return buckets.Attached, nil
 }
 
-// withBuckets returns a collection and the other one of a time-series collection.
+// withBuckets returns a collection and, if it belongs to a time-series collection, the other part.
 func withBuckets(s *table.Store, c *table.Collection) []*table.Collection {
 	out := []*table.Collection{c}
 	if other := s.Buckets(c); other != nil {
@@ -66,8 +69,8 @@ func withBuckets(s *table.Store, c *table.Collection) []*table.Collection {
 	return out
 }
 
-// ModifyTimeseries changes a time-series collection and its buckets, which have the index and the
-// same options. It fails with ErrChanged where either is not the newest version.
+// ModifyTimeseries changes a time-series collection and its buckets. Both get the options; the
+// index belongs to the buckets. It fails with ErrChanged if either is not the newest version.
 func ModifyTimeseries(s *table.Store, c, buckets *table.Collection, m *CollMod) error {
 	return s.Change([]*table.Collection{c, buckets}, mirrored(func(ch *table.CatalogChange) error {
 		if err := cmp.Or(c.Unchanged(), buckets.Unchanged()); err != nil {
@@ -90,7 +93,7 @@ func ModifyTimeseries(s *table.Store, c, buckets *table.Collection, m *CollMod) 
 	}))
 }
 
-// bucketOptions returns the options of the buckets of a time-series collection.
+// bucketOptions returns the options of the bucket collection of a time-series collection.
 func bucketOptions(options bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -100,9 +103,10 @@ func bucketOptions(options bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// ReplaceTimeseries gives the time-series collection c the name of old, which is nil where nothing
-// had the name, and drops what has it. It fails with CommandFailed where that has other options or
-// indexes than old had, and oldBuckets, its buckets.
+// ReplaceTimeseries gives the time-series collection c the name of old and drops the collection
+// that has the name. old is nil if the name was free when c was made. It fails with CommandFailed
+// if the options or indexes of the collection with the name, or of its buckets, are not the
+// ones that old and oldBuckets had.
 func ReplaceTimeseries(s *table.Store, c *table.Collection, db, name string, old, oldBuckets *table.Collection) error {
 	if err := s.CheckNew(db, name); err != nil {
 		return err
@@ -117,7 +121,7 @@ func ReplaceTimeseries(s *table.Store, c *table.Collection, db, name string, old
 	})
 }
 
-// entryOf returns the catalog entry of c, which may be nil.
+// entryOf returns the catalog entry of c, or nil if c is nil.
 func entryOf(c *table.Collection) *table.Entry {
 	if c == nil {
 		return nil
@@ -125,8 +129,8 @@ func entryOf(c *table.Collection) *table.Entry {
 	return c.Collection
 }
 
-// replaceTimeseries renames the halves of c within its database, and drops those of target, which
-// may be nil, if accept returns no error. It fails with errTargetChanged where target is not the
+// replaceTimeseries renames both parts of c within its database. It drops both parts of target,
+// which may be nil, if accept returns nil. It fails with errTargetChanged if target is not the
 // newest version.
 func replaceTimeseries(s *table.Store, c, target *table.Collection, name string, accept func() error) error {
 	halves := withBuckets(s, c)
@@ -157,7 +161,8 @@ func replaceTimeseries(s *table.Store, c, target *table.Collection, name string,
 				renamed.Name = timeseries.BucketsName(name)
 			}
 			replaced := ch.Lookup(c.DB, renamed.Name)
-			if replaced != nil && !slices.ContainsFunc(colls, func(c *table.Collection) bool { return c.ID == replaced.ID }) {
+			if replaced != nil && !slices.ContainsFunc(colls,
+				func(c *table.Collection) bool { return c.ID == replaced.ID }) {
 				return nil, mongoerr.New(mongoerr.NamespaceExists, "target namespace exists")
 			}
 			ch.Put(&renamed)

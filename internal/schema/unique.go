@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// verifyIndex walks the entries of an index, if it is unique, and fails at the first two records
-// with the same fields.
+// verifyIndex reads the entries of a unique index, and fails if two records have the same fields.
+// It does nothing for other indexes.
 func verifyIndex(ctx context.Context, s *table.Store, c *table.Collection, id uint32) error {
 	newest := s.Current(c)
 	if newest == nil {
@@ -42,9 +42,11 @@ func verifyIndex(ctx context.Context, s *table.Store, c *table.Collection, id ui
 	})
 }
 
-// duplicates calls found for each entry of an index that has the fields of the entry before it,
+// duplicates calls found for each entry of an index with the same fields as the entry before it,
 // until found returns false.
-func duplicates(ctx context.Context, s *table.Store, ix *table.Index, snap storage.Snapshot, found func(fields []byte, second storage.Iterator) (bool, error)) error {
+func duplicates(ctx context.Context, s *table.Store, ix *table.Index, snap storage.Snapshot,
+	found func(fields []byte, second storage.Iterator) (bool, error),
+) error {
 	it, err := snap.NewIter(ix.Prefix(), keyspace.PrefixEnd(ix.Prefix()))
 	if err != nil {
 		return err
@@ -73,13 +75,13 @@ func duplicates(ctx context.Context, s *table.Store, ix *table.Index, snap stora
 	return it.Err()
 }
 
-// maxViolationBytes bounds how many _ids of duplicates are returned.
+// maxViolationBytes limits the total size of the returned _ids of duplicates, in bytes.
 const maxViolationBytes = 8 << 20
 
-// Violations returns the _ids of the documents that share a key of an index of c that refuses new
-// duplicates, as an array for each key. It fails with ErrChanged where c is not the newest version.
-// Where there are none, Modify may make the index of c unique: as long as c does not change,
-// writers let none in.
+// Violations returns the _ids of documents that share a key of an index with prepareUnique: one
+// array for each key. It fails with ErrChanged if c is not the newest version. If there are no
+// duplicates, Modify may make the index of c unique: as long as c does not change, writers refuse
+// duplicates.
 func Violations(ctx context.Context, s *table.Store, c *table.Collection, name string) ([]bsonx.Value, error) {
 	i := slices.IndexFunc(c.Indexes, func(ix *table.Index) bool { return ix.Name == name })
 	switch {
@@ -91,7 +93,7 @@ func Violations(ctx context.Context, s *table.Store, c *table.Collection, name s
 	return violations(ctx, s, c, c.Indexes[i])
 }
 
-// violations returns the _ids of the documents that share a key of an index, as an array for each
+// violations returns the _ids of the documents that share a key of an index: one array for each
 // key.
 func violations(ctx context.Context, s *table.Store, c *table.Collection, ix *table.Index) ([]bsonx.Value, error) {
 	snap := s.Engine().NewSnapshot()
@@ -130,7 +132,7 @@ func violations(ctx context.Context, s *table.Store, c *table.Collection, ix *ta
 	return out, err
 }
 
-// firstEntry returns the key of the first entry with those fields.
+// firstEntry returns the key of the first entry with these fields.
 func firstEntry(snap storage.Snapshot, fields []byte) ([]byte, error) {
 	it, err := snap.NewIter(fields, keyspace.PrefixEnd(fields))
 	if err != nil {
@@ -141,7 +143,7 @@ func firstEntry(snap storage.Snapshot, fields []byte) ([]byte, error) {
 	return bytes.Clone(it.Key()), it.Err()
 }
 
-// idOfEntry returns the _id of the document to which an entry points.
+// idOfEntry returns the _id of the document that an entry points to.
 func idOfEntry(c *table.Collection, snap storage.Snapshot, ix *table.Index, entry []byte) (bsonx.Value, error) {
 	key, err := c.RecordKeyOfEntry(nil, ix, entry)
 	if err != nil {

@@ -15,11 +15,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// A database with views has a collection system.views, with a document for each. Clients read it;
-// the catalog is what counts. Only changes of the catalog write it, which run one after another.
+// A database with views has a collection system.views with a document for each view. Clients may
+// read it, but the catalog is authoritative. Only changes of the catalog write it; they run one
+// after another.
 
-// mirrored makes a change of the catalog from fn that system.views follows. Every change of views
-// and collections goes through it.
+// mirrored returns a change of the catalog that runs fn and then updates system.views. Every change
+// of views and collections goes through it.
 func mirrored(fn func(*table.CatalogChange) error) func(*table.CatalogChange) error {
 	return func(ch *table.CatalogChange) error {
 		if err := fn(ch); err != nil {
@@ -29,7 +30,7 @@ func mirrored(fn func(*table.CatalogChange) error) func(*table.CatalogChange) er
 	}
 }
 
-// mirrorViews makes the collections system.views follow a change of the catalog.
+// mirrorViews updates the collections system.views after a change of the catalog.
 func mirrorViews(ch *table.CatalogChange) error {
 	m := viewMirror{ch: ch, made: map[string]*table.Entry{}, removed: map[uint32]bool{}}
 	for _, e := range ch.Removed() {
@@ -42,7 +43,7 @@ func mirrorViews(ch *table.CatalogChange) error {
 			}
 		}
 	}
-	for _, e := range ch.Added()[:len(ch.Added()):len(ch.Added())] { // put adds to them
+	for _, e := range ch.Added()[:len(ch.Added()):len(ch.Added())] { // put appends to this list
 		if e.Kind != catalog.KindCollection {
 			if err := m.put(e); err != nil {
 				return fmt.Errorf("%s.%s: %w", e.DB, catalog.Views, err)
@@ -52,15 +53,16 @@ func mirrorViews(ch *table.CatalogChange) error {
 	return nil
 }
 
-// viewMirror is one change and the collections that it makes.
+// viewMirror holds a change and the collections system.views that it creates.
 type viewMirror struct {
 	ch   *table.CatalogChange
 	made map[string]*table.Entry
-	// removed has the identifiers of what the change removes.
+	// removed has the identifiers of the removed entries.
 	removed map[uint32]bool
 }
 
-// collection returns the system.views of a database after the change, nil for none.
+// collection returns the system.views of a database after the change, or nil if there will be no
+// such collection.
 func (m *viewMirror) collection(db string) *table.Entry {
 	if made := m.made[db]; made != nil {
 		return made
@@ -96,8 +98,8 @@ func (m *viewMirror) put(view *table.Entry) error {
 	return m.set(c, view)
 }
 
-// make makes the system.views of a database with a document for a view, and for those from before
-// there was one.
+// make creates the system.views of a database. It adds a document for view, and documents for
+// existing views that have none.
 func (m *viewMirror) make(view *table.Entry) error {
 	c := table.NewEntry(m.ch.NewID, view.DB, catalog.Views, catalog.KindCollection, nil)
 	m.ch.Put(c)
@@ -115,7 +117,7 @@ func (m *viewMirror) make(view *table.Entry) error {
 	return m.set(c, view)
 }
 
-// set gives a view its document.
+// set stores the document of a view.
 func (m *viewMirror) set(c, view *table.Entry) error {
 	key, doc := viewKey(c, view), viewDocument(view)
 	old, err := m.stored(key)
@@ -132,7 +134,7 @@ func (m *viewMirror) set(c, view *table.Entry) error {
 	return m.count(c, delta)
 }
 
-// stored returns the size of a record, 0 for none.
+// stored returns the size of a record in bytes, or 0 if it does not exist.
 func (m *viewMirror) stored(key []byte) (int64, error) {
 	value, closer, err := m.ch.Txn().Get(key)
 	if errors.Is(err, storage.ErrNotFound) {
@@ -148,12 +150,12 @@ func (m *viewMirror) count(c *table.Entry, delta storage.Counter) error {
 	return m.ch.Txn().Add(keyspace.Prefix(keyspace.Counters, c.ID), delta)
 }
 
-// viewKey is the key of a view's record in a collection system.views.
+// viewKey returns the key of a view's record in system.views.
 func viewKey(c, view *table.Entry) []byte {
 	return keystring.Append(keyspace.Prefix(keyspace.Records, c.ID), bsonx.String(view.Namespace()), false)
 }
 
-// viewDocument is how system.views shows a view or a time-series collection.
+// viewDocument returns the document of a view or of a time-series collection in system.views.
 func viewDocument(view *table.Entry) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -181,15 +183,15 @@ func viewDocument(view *table.Entry) bsonx.Doc {
 	return b.Bytes()
 }
 
-// DropViews drops a collection system.views, and with it all views of the database, also those that
-// appear while it waits for readers of the others. It fails with ErrChanged where c was dropped
+// DropViews drops the collection system.views and all views of its database, including those that
+// appear while it waits for the writers of the others. It fails with ErrChanged if c was dropped
 // meanwhile.
 func DropViews(s *table.Store, c *table.Collection) error {
 	return table.RetryOn(errTargetChanged, func() error { return dropViews(s, c) })
 }
 
-// dropViews is DropViews of the views that there are. It fails with errTargetChanged where there
-// are others at its change.
+// dropViews is DropViews for the existing views. It fails with errTargetChanged if there are others
+// when the change commits.
 func dropViews(s *table.Store, c *table.Collection) error {
 	colls := []*table.Collection{c}
 	listed := map[uint32]bool{c.ID: true}
@@ -221,8 +223,8 @@ func dropViews(s *table.Store, c *table.Collection) error {
 	})
 }
 
-// completeViews makes the documents of views from before there were any. On a full disk the first
-// change of a view does.
+// completeViews adds the missing documents of views that an older version of the server has
+// created. On a full disk, the first change of a view adds them later.
 func completeViews(s *table.Store) error {
 	var views []*table.Entry
 	for _, e := range s.Catalog().All() {

@@ -47,7 +47,6 @@ var notClean = []string{
 	"internal/plan/trial",
 	"internal/projection",
 	"internal/read",
-	"internal/schema",
 	"internal/spill",
 	"internal/window",
 	"internal/write",

@@ -19,7 +19,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Compiler understands one partial filter: {even: true}, for documents whose n is even.
+// Compiler is a compiler that treats every partial filter as "n is even".
 type Compiler struct{}
 
 type evenOnly struct{}
@@ -29,15 +29,15 @@ func (evenOnly) Match(doc bsonx.Doc) (bool, error) {
 	return ok && n%2 == 0, nil
 }
 
-// Partial compiles {even: true}, whatever it gets.
+// Partial returns a predicate for documents whose n is even.
 func (Compiler) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error) {
 	return evenOnly{}, nil
 }
 
-// Validator compiles none.
+// Validator returns nil: collections have no validators in these tests.
 func (Compiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, error) { return nil, nil }
 
-// Open opens the collections of an engine, until the test ends.
+// Open opens the collections of an engine, and closes the store when the test ends.
 func Open(t testing.TB, engine storage.Engine) *table.Store {
 	t.Helper()
 	s, err := schema.Open(engine, Compiler{}, slog.New(slog.DiscardHandler))
@@ -48,7 +48,7 @@ func Open(t testing.TB, engine storage.Engine) *table.Store {
 	return s
 }
 
-// Insert adds a document in a transaction of its own.
+// Insert adds a document in its own transaction.
 func Insert(s *table.Store, c *table.Collection, doc bsonx.Doc) error {
 	w, err := s.BeginWrite(c)
 	if err != nil {
@@ -61,7 +61,7 @@ func Insert(s *table.Store, c *table.Collection, doc bsonx.Doc) error {
 	return w.Commit(storage.Buffered)
 }
 
-// Change applies fn to the record with that _id; a nil result deletes it.
+// Change applies fn to the record with that _id. If fn returns nil, the record is deleted.
 func Change(s *table.Store, c *table.Collection, id bsonx.Value, fn func(old bsonx.Doc) bsonx.Doc) error {
 	w, err := s.BeginWrite(c)
 	if err != nil {
@@ -84,12 +84,12 @@ func Change(s *table.Store, c *table.Collection, id bsonx.Value, fn func(old bso
 	return w.Commit(storage.Buffered)
 }
 
-// Spec is the specification of an index.
+// Spec returns the specification of an index. options are names and values in turn.
 func Spec(name string, key bsonx.Doc, options ...any) bsonx.Doc {
 	return bsonx.NewDoc(append([]any{"v", 2, "key", key, "name", name}, options...)...)
 }
 
-// MustValid validates a collection, and fails the test where it is damaged.
+// MustValid validates a collection, and fails the test if it is damaged.
 func MustValid(t testing.TB, s *table.Store, c *table.Collection) *table.Validation {
 	t.Helper()
 	v, err := s.Validate(context.Background(), c, true)
@@ -102,7 +102,7 @@ func MustValid(t testing.TB, s *table.Store, c *table.Collection) *table.Validat
 	return v
 }
 
-// NoError fails the test where there is an error.
+// NoError fails the test if err is not nil.
 func NoError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -110,22 +110,22 @@ func NoError(t testing.TB, err error) {
 	}
 }
 
-// StepContext calls a function each time a build looks whether it was interrupted: between two
-// steps.
+// StepContext calls Step each time a build checks whether it was interrupted, which is between two
+// of its steps.
 type StepContext struct {
 	context.Context
 	Step func(n int)
 	n    atomic.Int32
 }
 
-// Done calls the function.
+// Done calls Step with the number of calls so far.
 func (c *StepContext) Done() <-chan struct{} {
 	c.Step(int(c.n.Add(1)))
 	return c.Context.Done()
 }
 
-// OpenLogged opens the collections of an engine with an oplog. Its clock stands at 1000 seconds
-// after 1970 where the options have none.
+// OpenLogged opens the collections of an engine with an oplog. If o has no clock, the clock stands
+// at 1000 seconds after 1970.
 func OpenLogged(t testing.TB, engine storage.Engine, o table.OplogOptions) *table.Store {
 	t.Helper()
 	if o.Clock == nil {
@@ -138,7 +138,7 @@ func OpenLogged(t testing.TB, engine storage.Engine, o table.OplogOptions) *tabl
 	return s
 }
 
-// Entries returns the log as text, without the fields that differ from run to run.
+// Entries returns the oplog as text, without the fields that differ from run to run.
 func Entries(t testing.TB, s *table.Store) []string {
 	t.Helper()
 	var out []string
