@@ -8,13 +8,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan"
 )
 
-// batch is what a plan found, to be changed together.
+// batch holds targets that a plan has found and that are changed together.
 type batch struct {
 	found  []place
-	memory []byte // keys and documents
+	memory []byte // keys and documents of the targets, one after another
 }
 
-// place is that of a target: a key ends in the memory where its document begins.
+// place holds the offsets of a target in the memory of its batch: the start of its key, the start
+// of its document, and its end.
 type place struct{ key, doc, end int }
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
@@ -30,7 +31,7 @@ func putBatch(b *batch) {
 
 func (b *batch) reset() { b.found, b.memory = b.found[:0], b.memory[:0] }
 
-// fill takes targets until the batch is full; more is false where there are no others.
+// fill adds targets until the batch is full. more is false if the plan has no further targets.
 func (b *batch) fill(ctx context.Context, targets *plan.Execution) (more bool, err error) {
 	for len(b.found) < changeBatchDocs && len(b.memory) < changeBatchBytes {
 		row, err := targets.Next(ctx)
@@ -49,5 +50,5 @@ func (b *batch) fill(ctx context.Context, targets *plan.Execution) (more bool, e
 
 func (b *batch) key(i int) []byte { return b.memory[b.found[i].key:b.found[i].doc] }
 
-// doc returns the version of the target that the plan matched.
+// doc returns the version of the i-th target that the plan matched.
 func (b *batch) doc(i int) bsonx.Doc { return b.memory[b.found[i].doc:b.found[i].end] }

@@ -7,14 +7,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan"
 )
 
-// One storage transaction of a statement about many documents changes at most so many of them, or so many bytes of records.
-// It holds the locks of all: the fewer, the shorter others wait.
+// A statement that changes many documents uses transactions of at most changeBatchDocs documents
+// and about changeBatchBytes bytes of records. A transaction holds the locks of all its documents,
+// so small batches let others wait for less time.
 const (
 	changeBatchDocs  = 64
 	changeBatchBytes = 256 << 10
 )
 
-// changer acts on the targets that a plan finds.
+// changer changes the targets that a plan finds.
 type changer struct {
 	executor *Executor
 	query    Query
@@ -24,18 +25,19 @@ type changer struct {
 	scratch  *scratch
 
 	matched, changed int64
-	// lost says that a target was gone, or matched no more, when it was locked.
+	// lost says that a target was deleted, or did not match any more, when it was locked.
 	lost bool
 }
 
-// count adds what became of one target.
+// count records the result for one target: whether it still matched, and whether it was changed.
 func (c *changer) count(found, changed bool) {
 	c.matched += count(found)
 	c.changed += count(changed)
 	c.lost = c.lost || !found
 }
 
-// changeEach acts on targets one by one, each in its own transaction, until the first that it finds where the statement is about one.
+// changeEach changes targets one by one, each in its own transaction. If the statement changes only
+// one document, it stops after the first target that still matches.
 func (c *changer) changeEach(ctx context.Context, targets *plan.Execution) error {
 	for {
 		row, err := targets.Next(ctx)
@@ -68,15 +70,17 @@ func (c *changer) changeOne(ctx context.Context, key []byte, seen bsonx.Doc) err
 	return err
 }
 
-// changeBatches acts on all targets, several in one transaction: that costs the log one append and, where the write is to be
-// durable, the disk one sync. They are found before the first is locked, so that nobody waits for the search.
+// changeBatches changes all targets, several in one transaction, which saves appends to the log
+// and, for durable writes, syncs of the disk. The targets of a batch are found before the first one
+// is locked, so that others do not wait for the search.
 func (c *changer) changeBatches(ctx context.Context, targets *plan.Execution) error {
 	b := getBatch()
 	defer putBatch(b)
 	for {
 		b.reset()
 		more, searchErr := b.fill(ctx, targets)
-		// What was found before an error of the search is changed, as if it had been at once.
+		// If the search fails, the targets found before the error are still changed, as they would
+		// be one by one.
 		if err := c.changeBatch(ctx, b); err != nil {
 			return err
 		}
@@ -86,8 +90,9 @@ func (c *changer) changeBatches(ctx context.Context, targets *plan.Execution) er
 	}
 }
 
-// changeBatch acts on a batch in one transaction. Where that fails it is as if it had not been tried, and the targets have their own
-// ones: those before an error are changed then, and a deadlock is not met again.
+// changeBatch changes a batch in one transaction. If that fails before the commit, nothing has
+// changed, and each target gets its own transaction: then the targets before an error are changed,
+// and a deadlock cannot happen again.
 func (c *changer) changeBatch(ctx context.Context, b *batch) error {
 	if len(b.found) > 1 {
 		committed, err := c.changeTogether(ctx, b)
@@ -103,7 +108,8 @@ func (c *changer) changeBatch(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// changeTogether acts on a whole batch, or on nothing where it fails before the commit.
+// changeTogether changes a whole batch in one transaction. If it fails and committed is false, it
+// has changed nothing.
 func (c *changer) changeTogether(ctx context.Context, b *batch) (committed bool, err error) {
 	w, err := c.opts.View.BeginWrite(c.query.Coll)
 	if err != nil {

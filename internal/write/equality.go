@@ -17,13 +17,14 @@ func equalities(n filter.Node, fn func(path string, v bsonx.Value)) {
 	}
 }
 
-// byID returns the _id of a query that names exactly one record and needs no plan.
+// byID returns the _id of a query that names exactly one record and needs no plan. ok is false for
+// other queries.
 func (q Query) byID() (id bsonx.Value, ok bool) {
 	if !q.Hint.IsMissing() || !q.Filter.Collation().Same(q.Coll.Collation) || q.Coll.IDIndex != nil {
 		return id, false
 	}
 	if _, alone := q.Filter.Root.(*filter.Compare); !alone && q.Sort.Len() > 1 {
-		return id, false // as in MongoDB the sort refuses parallel arrays, also of one document
+		return id, false // as in MongoDB the sort must refuse parallel arrays, even in one document
 	}
 	equalities(q.Filter.Root, func(path string, v bsonx.Value) {
 		if path == "_id" && v.Type != bsonx.TypeArray && !v.IsNull() {
@@ -33,8 +34,9 @@ func (q Query) byID() (id bsonx.Value, ok bool) {
 	return id, ok
 }
 
-// lostRace reports whether an upsert failed because another one inserted a document that the query matches: the
-// duplicate values are those that the query asks for.
+// lostRace reports whether an upsert failed because another upsert has just inserted a document
+// that the query matches. That is so if all duplicate values in info are values that the query
+// demands.
 func (st *UpdateStatement) lostRace(info bsonx.Doc) bool {
 	want := map[string]bsonx.Value{}
 	equalities(st.Filter.Root, func(path string, v bsonx.Value) { want[path] = v })

@@ -23,36 +23,37 @@ type Executor struct {
 	planner *plan.Planner
 }
 
-// New returns an executor that finds its targets with a planner.
+// New returns an executor that uses planner to find targets.
 func New(store *table.Store, planner *plan.Planner) *Executor {
 	return &Executor{store: store, planner: planner}
 }
 
-// Query says which documents a statement is about.
+// Query selects the documents of a statement.
 type Query struct {
 	Coll   *table.Collection
 	Filter *filter.Filter
-	Sort   bsonx.Doc   // nil or empty: any order
-	Hint   bsonx.Value // missing: none
-	// Collation is the collation that the statement names, in the form that messages print. The
-	// statement is run with that of Filter.
+	Sort   bsonx.Doc   // nil or empty means any order
+	Hint   bsonx.Value // missing if there is no hint
+	// Collation is the collation that the statement names, as messages print it. The statement runs
+	// with the collation of Filter.
 	Collation bsonx.Doc
-	// One says that the statement stops at the first target.
+	// One says that the statement changes at most one document.
 	One bool
-	// Seen is told of every row that the plan finds, before it is changed, in a statement about one
-	// document; nil for nobody.
+	// Seen is called with every row that the plan finds, before the row is changed, in a statement
+	// that changes one document. It may be nil.
 	Seen func(row *exec.Row) error
-	// Position is that of the statement in its command.
+	// Position is the index of the statement in its command.
 	Position int
 }
 
-// sortedCandidates is how many targets a sorted statement about one document looks for: where others take the first
-// ones meanwhile, it goes on with the next without planning again.
+// sortedCandidates is the number of targets that a sorted statement about one document searches
+// for. If other writers take the first ones, the statement uses the next without planning again.
 const sortedCandidates = 16
 
 func (q Query) plan() *query.Query {
 	p := &query.Query{
-		DB: q.Coll.DB, Name: q.Coll.Name, Coll: q.Coll, Filter: q.Filter, Collation: q.Filter.Collation(), Sort: q.Sort, Hint: q.Hint, AllowDiskUse: true,
+		DB: q.Coll.DB, Name: q.Coll.Name, Coll: q.Coll, Filter: q.Filter, Collation: q.Filter.Collation(),
+		Sort: q.Sort, Hint: q.Hint, AllowDiskUse: true,
 		CollationSpec: q.Collation,
 	}
 	if q.One && !q.Sort.IsEmpty() {
@@ -61,23 +62,23 @@ func (q Query) plan() *query.Query {
 	return p
 }
 
-// Options are common to all statements.
+// Options apply to all statements of a command.
 type Options struct {
 	Ordered bool
-	// Durability is what each transaction waits for.
+	// Durability says what each commit waits for.
 	Durability storage.Durability
-	// Deferred, where not nil, is set when a transaction was committed that waits for a Sync of the storage.
+	// Deferred, if not nil, is set to true after a commit that needs a Sync of the storage later.
 	Deferred *bool
-	// Stamp, where not nil, is raised to the stamp of each transaction that was committed.
+	// Stamp, if not nil, is raised to the stamp of each committed transaction.
 	Stamp *storage.Stamp
-	// BypassValidation lets documents in that the collection's validator refuses.
+	// BypassValidation accepts documents that the collection's validator refuses.
 	BypassValidation bool
-	// View is the state that the statements read and change. It is required. With the newest state
-	// each statement is a transaction of its own, or several. In a multi-document transaction a
-	// statement does not wait for others and does not try again.
+	// View is the state that the statements read and change. It is required. With the newest state,
+	// each statement runs in one or several transactions of its own. In a multi-document
+	// transaction, a statement neither waits for other writers nor retries.
 	View table.Writable
-	// Retry makes the statements retryable; nil where they are not. Not for statements about many
-	// documents, nor in a multi-document transaction.
+	// Retry makes the statements retryable; nil means that they are not. It must be nil for
+	// statements about many documents and in a multi-document transaction.
 	Retry *Retry
 }
 
@@ -91,13 +92,14 @@ func (o Options) validate(ctx context.Context, c *table.Collection, old, doc bso
 	return c.Validator.Check(ctx, old, doc)
 }
 
-// isUserError reports whether err is the client's own mistake.
+// isUserError reports whether err is a mistake of the client.
 func isUserError(err error) bool {
 	var e *mongoerr.Error
 	return errors.As(err, &e) && !Interrupts(e.Code)
 }
 
-// Interrupts reports whether a code ends the whole command and not only one document's change.
+// Interrupts reports whether an error code ends the whole command, rather than failing one
+// document.
 func Interrupts(code mongoerr.Code) bool {
 	switch code {
 	case mongoerr.Interrupted, mongoerr.MaxTimeMSExpired, mongoerr.InterruptedAtShutdown, mongoerr.ExceededTimeLimit,
@@ -108,13 +110,14 @@ func Interrupts(code mongoerr.Code) bool {
 	}
 }
 
-// The pause after a conflict starts at minPause and doubles up to maxPause, with jitter.
+// The pause after a write conflict begins at minPause and doubles up to maxPause, with jitter.
 const (
 	minPause = 50 * time.Microsecond
 	maxPause = 10 * time.Millisecond
 )
 
-// retry runs fn until it ends without a write conflict. A conflict of a multi-document transaction is its end.
+// retry runs fn again until it ends without a write conflict. In a multi-document transaction it
+// runs fn once: a conflict ends the transaction.
 func retry(ctx context.Context, opts Options, fn func() error) error {
 	if opts.inTxn() {
 		return fn()

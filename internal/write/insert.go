@@ -11,19 +11,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// One storage transaction of an insert takes at most so many documents or bytes.
+// These are the limits of one storage transaction of an insert.
 const (
 	insertBatchDocs  = 512
 	insertBatchBytes = 4 << 20
 )
 
-// Insert adds documents that were prepared (they have an _id and were checked). The documents before the first error
-// are stored where the statement is ordered, all but those with errors where it is not. failed is called with the
-// position and error of each document that was refused, in order; the error returned ends the statement.
+// Insert adds documents that were prepared: they have an _id and were checked. It returns how many
+// it added. An ordered statement stops at the first refused document; an unordered one continues
+// with the others. failed is called for each refused document in order, with its position and
+// error. The returned error ends the statement.
 //
-// open returns the collection. It is called for each batch: where the collection is dropped meanwhile, the documents that are
-// left go to the one that has its name then.
-func (e *Executor) Insert(ctx context.Context, open Opener, docs []bsonx.Doc, opts Options, failed func(i int, err error)) (n int, err error) {
+// open returns the collection. Insert calls it for each batch: if the collection was dropped
+// meanwhile, the remaining documents go to the collection that has its name then.
+func (e *Executor) Insert(ctx context.Context, open Opener, docs []bsonx.Doc, opts Options,
+	failed func(i int, err error),
+) (n int, err error) {
 	if opts.inTxn() {
 		n, _, err := e.insertEach(ctx, open, docs, 0, opts, failed)
 		return n, err
@@ -71,21 +74,22 @@ func batchEnd(docs []bsonx.Doc, start int) int {
 	return len(docs)
 }
 
-// Opener returns the collection of a name, and makes it if there is none.
+// Opener returns the collection with a given name. It creates the collection if it does not exist.
 type Opener func() (*table.Collection, error)
 
-// Only returns the opener of one collection, whatever its name is. The opener fails with
-// table.ErrChanged after a drop of the collection.
+// Only returns an opener of one collection, whatever its name is. The opener fails with
+// table.ErrChanged after the collection was dropped.
 func (e *Executor) Only(c *table.Collection) Opener {
 	return func() (*table.Collection, error) {
 		if current := e.store.Current(c); current != nil {
 			return current, nil
 		}
-		return nil, table.ErrChanged // not ErrDropped, after which an insert opens it once more
+		return nil, table.ErrChanged // not ErrDropped, after which an insert calls the opener again
 	}
 }
 
-// insertBatch adds all documents in one transaction, or none. The first one stands at the position from in the statement.
+// insertBatch adds all documents in one transaction, or none of them. from is the position of the
+// first document in the statement.
 func (e *Executor) insertBatch(ctx context.Context, open Opener, docs []bsonx.Doc, from int, opts Options) error {
 	return table.RetryOn(table.ErrDropped, func() error {
 		c, err := open()
@@ -96,7 +100,9 @@ func (e *Executor) insertBatch(ctx context.Context, open Opener, docs []bsonx.Do
 	})
 }
 
-func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []bsonx.Doc, from int, opts Options) error {
+func (e *Executor) insertInto(ctx context.Context, c *table.Collection, docs []bsonx.Doc,
+	from int, opts Options,
+) error {
 	w, err := e.beginInsert(ctx, c, opts)
 	if err != nil {
 		return err
@@ -152,10 +158,13 @@ func insertOne(ctx context.Context, w *table.Writer, doc bsonx.Doc, opts Options
 	return w.Insert(ctx, doc)
 }
 
-// insertEach adds documents one by one after a batch has failed, so that each error finds its document. The first one stands at
-// the position from in the statement. A multi-document transaction always does it: what it has added it cannot take back, and its
-// first error is its end.
-func (e *Executor) insertEach(ctx context.Context, open Opener, docs []bsonx.Doc, from int, opts Options, failed func(int, error)) (n int, stop bool, err error) {
+// insertEach adds documents one by one, after inserting them as a batch has failed, so that each
+// error belongs to a document. from is the position of the first document in the statement. A
+// multi-document transaction always inserts one by one: it cannot undo a part of a batch, and its
+// first error ends it.
+func (e *Executor) insertEach(ctx context.Context, open Opener, docs []bsonx.Doc, from int, opts Options,
+	failed func(int, error),
+) (n int, stop bool, err error) {
 	for i := range docs {
 		if err := interrupt.Cause(ctx); err != nil {
 			return n, true, err
@@ -176,7 +185,7 @@ func (e *Executor) insertEach(ctx context.Context, open Opener, docs []bsonx.Doc
 	return n, false, nil
 }
 
-// perDocument tells errors that are one document's own from those that end the statement.
+// perDocument reports whether an error refuses one document only. Other errors end the statement.
 func perDocument(err error) bool {
 	if errors.Is(err, storage.ErrConflict) {
 		return true

@@ -18,8 +18,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// TestStatementsLook runs small statements in operations that have ended. A command may have 100,000
-// of them, each too short to look by itself.
+// TestStatementsLook runs small statements in operations that have ended. A command may have
+// 100,000 such statements, each too short to notice the end by itself.
 func TestStatementsLook(t *testing.T) {
 	t.Parallel()
 	store, err := schema.Open(mem.New(), command.Compiler{}, slog.New(slog.DiscardHandler))
@@ -47,7 +47,7 @@ func TestStatementsLook(t *testing.T) {
 	query := write.Query{Coll: c, Filter: f, One: true}
 	opts := write.Options{View: store.Newest()}
 	docs := []bsonx.Doc{bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", 2), bsonx.NewDoc("_id", 3)}
-	// The second document is refused, so that they are inserted one by one.
+	// The second document is refused, so the documents are inserted one by one.
 	insert := func(ctx context.Context) error {
 		_, err := writes.Insert(ctx, writes.Only(c), docs, opts, func(int, error) {})
 		return err

@@ -8,9 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// DeleteRecord removes one record where match, which is asked while the record is locked, says so, in a
-// transaction of its own. It fails with
-// table.ErrDropped where c is not the newest form of its collection any more: what asked for the deletion may be gone.
+// DeleteRecord removes one record in its own transaction if match returns true. match is called
+// with the record's document while the record is locked. DeleteRecord fails with table.ErrDropped
+// if c is not the newest version of its collection: the reason for the deletion may no longer
+// exist.
 func (e *Executor) DeleteRecord(
 	ctx context.Context, c *table.Collection, key []byte, match func(bsonx.Doc) (bool, error),
 ) (deleted bool, err error) {

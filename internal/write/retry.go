@@ -7,33 +7,38 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Retry makes the statements of a command retryable: what each transaction does is recorded in it. Its methods do nothing on nil,
-// for statements that can not be retried.
+// Retry makes the statements of a command retryable: each transaction records there which
+// statements it has executed. Its methods may be called on nil, for statements that are not
+// retryable, and then do nothing.
 type Retry struct {
 	Session retryable.Session
-	// By names the session in the log of changes. Its statement is that of the next change.
+	// By identifies the session in the oplog. Its statement number is the one of the next change.
 	By oplog.Writer
 	// Now is the time of the command, in milliseconds since 1970.
 	Now int64
-	// IDs are the numbers of the statements by their positions in the command; where nil, they follow on First.
+	// IDs are the statement numbers by position in the command. If IDs is nil, the numbers are
+	// consecutive and begin with First.
 	IDs   []int32
 	First int32
-	// Positions, where not nil, are those of documents; otherwise all are there from Offset on.
+	// Positions, if not nil, has the positions of the documents in the command. Otherwise the
+	// documents have consecutive positions that begin with Offset.
 	Positions []int
 	Offset    int
-	// Kind is what the command does.
+	// Kind is the kind of the command.
 	Kind retryable.Kind
-	// Value returns the document that findAndModify is going to return, before its projection; nil for none.
+	// Value returns the document that findAndModify will return, before its projection. It may be
+	// nil.
 	Value func() bsonx.Doc
-	// Before, where not nil, is asked before each transaction's commit; an error undoes it. It is for tests.
+	// Before, if not nil, is called before each commit; an error rolls the transaction back. It is
+	// for tests.
 	Before func() error
-	// Records is how many records were put.
+	// Records is the number of records that were written.
 	Records int64
 
 	key, value []byte
 }
 
-// Statement returns the number of the statement at a position.
+// Statement returns the number of the statement at position i of the command.
 func (r *Retry) Statement(i int) int32 {
 	if r.IDs != nil {
 		return r.IDs[i]
@@ -41,7 +46,7 @@ func (r *Retry) Statement(i int) int32 {
 	return r.First + int32(i)
 }
 
-// statement returns the number of the i-th document or statement.
+// statement returns the statement number of the i-th document or statement.
 func (r *Retry) statement(i int) int32 {
 	if r.Positions != nil {
 		return r.Statement(r.Positions[i])
@@ -49,7 +54,7 @@ func (r *Retry) statement(i int) int32 {
 	return r.Statement(r.Offset + i)
 }
 
-// attribute names the statement that the next change belongs to.
+// attribute sets the statement that the next change belongs to.
 func (r *Retry) attribute(w *table.Writer, i int) {
 	if r != nil {
 		r.By.StmtID = r.statement(i)
@@ -57,8 +62,8 @@ func (r *Retry) attribute(w *table.Writer, i int) {
 	}
 }
 
-// changed records that the statement that was attributed last has changed or removed a document, or inserted the one with the
-// _id upserted.
+// changed records that the last attributed statement has changed or removed a document, or inserted
+// a document with the _id upserted.
 func (r *Retry) changed(w *table.Writer, upserted bsonx.Value) error {
 	if r == nil {
 		return nil
@@ -73,8 +78,8 @@ func (r *Retry) changed(w *table.Writer, upserted bsonx.Value) error {
 	return r.before()
 }
 
-// inserted records that n documents were inserted, of which the first stands at the position from. Consecutive statements have one
-// record.
+// inserted records that n documents were inserted, the first at position from. Documents with
+// consecutive statement numbers share one record.
 func (r *Retry) inserted(w *table.Writer, from, n int) error {
 	if r == nil {
 		return nil
@@ -99,7 +104,7 @@ func (r *Retry) put(w *table.Writer, rec *retryable.Record) error {
 	return w.Remember(r.key, r.value)
 }
 
-// Reset makes the memory of a Retry ready for another command.
+// Reset prepares a Retry for the next command. It keeps the buffers.
 func (r *Retry) Reset() {
 	*r = Retry{key: r.key, value: r.value}
 	if cap(r.value) > maxScratch {
@@ -114,14 +119,15 @@ func (r *Retry) before() error {
 	return r.Before()
 }
 
-// Of says what the command does.
+// Of sets the kind of the command.
 func (r *Retry) Of(kind retryable.Kind) {
 	if r != nil {
 		r.Kind = kind
 	}
 }
 
-// OfModification says that the command is findAndModify, which is going to return value's document.
+// OfModification says that the command is findAndModify. value returns the document that it will
+// return.
 func (r *Retry) OfModification(remove bool, value func() bsonx.Doc) {
 	if r == nil {
 		return
@@ -132,7 +138,7 @@ func (r *Retry) OfModification(remove bool, value func() bsonx.Doc) {
 	}
 }
 
-// At says where the documents of the next statement stand in the command.
+// At sets the positions of the next statement's documents in the command; see Positions and Offset.
 func (r *Retry) At(positions []int, offset int) {
 	if r != nil {
 		r.Positions, r.Offset = positions, offset

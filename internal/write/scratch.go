@@ -10,14 +10,15 @@ import (
 // scratch holds the buffers of one statement.
 type scratch struct {
 	key    []byte
-	doc    bsonx.Doc // the locked version
-	out    bsonx.Doc // the version that an update makes of it
+	doc    bsonx.Doc // the locked version of the target
+	out    bsonx.Doc // buffer for the new version of the target
 	target target
 	// running is the operation of the statement.
 	running interrupt.Running
 }
 
-// maxScratch is the largest document buffer that is kept for another statement.
+// maxScratch is the size in bytes of the largest document buffer that is kept for the next
+// statement.
 const maxScratch = 64 << 10
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}

@@ -12,47 +12,51 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// target is a record that was locked and still matches.
+// target is a record that was locked and still matches the query.
 type target struct {
 	key []byte
 	doc bsonx.Doc
-	// out is memory for a new version of doc.
+	// out is the buffer for a new version of doc.
 	out bsonx.Doc
-	// index is the array element that the query matched; it counts only with hasIndex.
+	// index is the array element that the query matched. It is valid if hasIndex is true.
 	index    int
 	hasIndex bool
 }
 
-// act changes a locked target through w. It returns false where it left the record as it was.
+// act changes a locked target through w. It returns false if it did not change the record.
 type act func(ctx context.Context, w *table.Writer, t *target) (changed bool, err error)
 
-// errTargetsChanged means that a statement has to find its targets again: before it acted on any,
-// others changed or removed all of them, or the collection got other indexes.
+// errTargetsChanged means that a statement must find its targets again: before it changed any,
+// other writers changed or removed all of them, or the collection got other indexes.
 var errTargetsChanged = errors.New("the targets were changed")
 
-// change locks, checks and changes the targets of a query, and returns how many it acted on and how
-// many it changed. It fails with table.ErrDropped if the collection was dropped or renamed before
-// it acted on any.
-func (e *Executor) change(ctx context.Context, q Query, details bool, opts Options, fn act) (matched, changed int64, err error) {
+// change locks, checks and changes the targets of a query. It returns how many matched and how many
+// it changed. It fails with table.ErrDropped if the collection was dropped or renamed before it
+// changed any.
+func (e *Executor) change(ctx context.Context, q Query, details bool, opts Options,
+	fn act,
+) (matched, changed int64, err error) {
 	if id, ok := q.byID(); ok {
 		return e.changeByID(ctx, q, id, details, opts, fn)
 	}
 	err = table.RetryOn(errTargetsChanged, func() (err error) {
 		current := opts.View.Current(q.Coll)
 		if current == nil || current.DB != q.Coll.DB || current.Name != q.Coll.Name {
-			return table.ErrDropped // or renamed: a statement is about the name
+			return table.ErrDropped // or renamed: a statement applies to a name
 		}
 		q.Coll = current
 		matched, changed, err = e.changeFound(ctx, q, details, opts, fn)
 		return err
 	})
 	if errors.Is(err, table.ErrDropped) && matched > 0 {
-		return matched, changed, nil // the rest of the targets went with the collection
+		return matched, changed, nil // the other targets were dropped with the collection
 	}
 	return matched, changed, err
 }
 
-func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, details bool, opts Options, fn act) (matched, changed int64, err error) {
+func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, details bool, opts Options,
+	fn act,
+) (matched, changed int64, err error) {
 	t := getScratch()
 	defer putScratch(t)
 	t.running.Set(ctx)
@@ -69,7 +73,7 @@ func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, deta
 	return matched, changed, err
 }
 
-// changeFound acts on the targets that a plan finds. It fails with errTargetsChanged if they must
+// changeFound changes the targets that a plan finds. It fails with errTargetsChanged if they must
 // be found again.
 func (e *Executor) changeFound(
 	ctx context.Context, q Query, details bool, opts Options, fn act,
@@ -99,8 +103,11 @@ func (e *Executor) changeFound(
 	return c.matched, c.changed, err
 }
 
-// changeOne locks the record of t and acts on it, in a transaction of its own. seen is the version that the plan matched, or nil.
-func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bsonx.Doc, details bool, opts Options, fn act) (found, changed bool, err error) {
+// changeOne locks the record with the key in t and changes it, in its own transaction. seen is the
+// version that the plan matched, or nil.
+func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bsonx.Doc, details bool, opts Options,
+	fn act,
+) (found, changed bool, err error) {
 	w, err := opts.View.BeginWrite(q.Coll)
 	if err != nil {
 		return false, false, err
@@ -116,8 +123,10 @@ func (e *Executor) changeOne(ctx context.Context, q Query, t *scratch, seen bson
 	return true, true, commit(w, opts)
 }
 
-// changeIn locks the record of t in w's transaction and acts on it.
-func changeIn(ctx context.Context, w *table.Writer, q Query, t *scratch, seen bsonx.Doc, details bool, opts Options, fn act) (found, changed bool, err error) {
+// changeIn locks the record with the key in t and changes it, in w's transaction.
+func changeIn(ctx context.Context, w *table.Writer, q Query, t *scratch, seen bsonx.Doc, details bool, opts Options,
+	fn act,
+) (found, changed bool, err error) {
 	doc, err := w.Lock(ctx, t.key, t.doc)
 	if err != nil || doc == nil {
 		return false, false, err
@@ -136,7 +145,7 @@ func changeIn(ctx context.Context, w *table.Writer, q Query, t *scratch, seen bs
 	return err == nil, changed && err == nil, err
 }
 
-// commit ends a transaction, and sets what the options want to know of it.
+// commit ends a transaction, and sets the results that the options point to.
 func commit(w *table.Writer, opts Options) error {
 	err := w.Commit(opts.Durability)
 	if opts.Deferred != nil && opts.Durability == storage.Deferred {
@@ -148,7 +157,8 @@ func commit(w *table.Writer, opts Options) error {
 	return err
 }
 
-// match asks the filter, and for the matched array element where details are wanted.
+// match reports whether the filter matches the target. If details is true, it also determines the
+// array element that matched.
 func (t *target) match(f *filter.Filter, details bool) (bool, error) {
 	if !details {
 		return f.Match(t.doc)

@@ -14,16 +14,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// series are the measurements of an insert that belong to one window of one source.
+// series holds the measurements of an insert that have the same metadata and fall into the same
+// window of time.
 type series struct {
 	start int64
 	meta  bsonx.Value
-	id    [12]byte // of the head, at the first attempt
+	id    [12]byte // _id of the head bucket, for the first attempt
 	docs  []bsonx.Doc
 }
 
-// seriesOf groups measurements, in the order of their buckets, which is the one in which these are
-// locked.
+// seriesOf groups measurements into series. The series are in the order of their buckets, which is
+// the order of taking their locks.
 func seriesOf(o *timeseries.Options, docs []bsonx.Doc) ([]*series, error) {
 	var all []*series
 	byID := map[[12]byte][]*series{}
@@ -57,7 +58,7 @@ type bucketWriter struct {
 	opts    *timeseries.Options
 	builder *timeseries.Builder
 
-	head, body []byte // documents
+	head, body []byte // buffers for documents
 	key        []byte
 }
 
@@ -65,7 +66,7 @@ var bucketWriters = sync.Pool{New: func() any {
 	return &bucketWriter{builder: timeseries.NewBuilder(&timeseries.Options{})}
 }}
 
-// insertMeasurements adds documents to a time-series collection, whose buckets the writer changes.
+// insertMeasurements adds documents to the time-series collection whose buckets the writer changes.
 func insertMeasurements(ctx context.Context, w *table.Writer, docs []bsonx.Doc) error {
 	o := w.Collection().Timeseries
 	all, err := seriesOf(o, docs)
@@ -87,7 +88,8 @@ func insertMeasurements(ctx context.Context, w *table.Writer, docs []bsonx.Doc) 
 	return nil
 }
 
-// add puts measurements into the head of their window, or with those of the head into its bodies.
+// add adds measurements to the head bucket of their window. If the head is full, it moves them and
+// the measurements of the head into bodies.
 func (b *bucketWriter) add(ctx context.Context, s *series) error {
 	id, head, err := b.lockHead(ctx, s)
 	if err != nil {
@@ -113,7 +115,7 @@ func (b *bucketWriter) add(ctx context.Context, s *series) error {
 	return b.put(ctx, id, s.meta, head, 0, b.builder.Len())
 }
 
-// lockHead locks the head of a window; the document is nil if there is none.
+// lockHead locks the head bucket of a window. head is nil if the bucket does not exist.
 func (b *bucketWriter) lockHead(ctx context.Context, s *series) (id [12]byte, head bsonx.Doc, err error) {
 	for attempt := 0; ; attempt++ {
 		id := s.id
@@ -134,8 +136,8 @@ func (b *bucketWriter) lockHead(ctx context.Context, s *series) (id [12]byte, he
 	}
 }
 
-// addToBodies moves the measurements of a head, with others, into the last body of the window and
-// those that follow it.
+// addToBodies moves the measurements of a head, together with the new ones, into the last body of
+// the window and into new bodies after it.
 func (b *bucketWriter) addToBodies(ctx context.Context, s *series, id [12]byte, head bsonx.Doc) error {
 	sequence, body, err := b.lastBody(ctx, s, id)
 	if err != nil {
@@ -171,9 +173,9 @@ func (b *bucketWriter) addToBodies(ctx context.Context, s *series, id [12]byte, 
 	return b.w.Delete(b.key, head)
 }
 
-// lastBody locks the last body of a head's window. It returns its sequence, or 0 if there is none,
-// and the document if measurements fit into it. The lock of the head keeps others from making new
-// ones.
+// lastBody locks the last body of a head's window. It returns the body's sequence, or 0 if the
+// window has no body, and its document if measurements fit into it. The lock of the head keeps
+// others from creating new bodies.
 func (b *bucketWriter) lastBody(ctx context.Context, s *series, id [12]byte) (sequence int, body bsonx.Doc, err error) {
 	c := b.w.Collection()
 	lower := c.RecordKey(nil, bsonx.ObjectID(timeseries.WithSequence(id, 1)))
@@ -196,8 +198,8 @@ func (b *bucketWriter) lastBody(ctx context.Context, s *series, id [12]byte) (se
 	return sequence, body, nil
 }
 
-// put stores a range of the builder's measurements as a bucket. old is the version that it
-// replaces, nil for a new one.
+// put stores a range of the builder's measurements as a bucket. old is the version that the bucket
+// replaces, or nil for a new bucket.
 func (b *bucketWriter) put(ctx context.Context, id [12]byte, meta bsonx.Value, old bsonx.Doc, start, end int) error {
 	doc, err := b.builder.Doc(id, meta, start, end)
 	if err != nil {
@@ -212,19 +214,20 @@ func (b *bucketWriter) put(ctx context.Context, id [12]byte, meta bsonx.Value, o
 
 // MeasurementDelete is a delete in a time-series collection.
 type MeasurementDelete struct {
-	// Buckets finds the buckets that may have measurements to delete; its filter is one on buckets.
+	// Buckets finds the buckets that may have measurements to delete. Its filter applies to
+	// buckets.
 	Buckets Query
 	// Filter is the query on measurements.
 	Filter *filter.Filter
 	// One says that at most one measurement is deleted.
 	One bool
-	// Deleted is called with each measurement before it is removed, while its bucket is locked; it
+	// Deleted is called with each measurement before it is removed, while its bucket is locked. It
 	// may be nil.
 	Deleted func(doc bsonx.Doc) error
 }
 
-// DeleteMeasurements runs a delete statement in a time-series collection and returns how many
-// measurements it removed.
+// DeleteMeasurements runs a delete statement in a time-series collection. It returns the number of
+// removed measurements.
 func (e *Executor) DeleteMeasurements(ctx context.Context, st *MeasurementDelete, opts Options) (n int64, err error) {
 	if err := interrupt.Cause(ctx); err != nil {
 		return 0, err
@@ -233,7 +236,7 @@ func (e *Executor) DeleteMeasurements(ctx context.Context, st *MeasurementDelete
 	defer reader.Close()
 	reader.Pin()
 	if opts.View.Current(st.Buckets.Coll) != st.Buckets.Coll {
-		return 0, table.ErrDropped // the caller looks it up again
+		return 0, table.ErrDropped // the caller looks the collection up again
 	}
 	targets, err := e.planner.Targets(ctx, st.Buckets.plan(), reader)
 	if err != nil {
@@ -262,7 +265,7 @@ func (e *Executor) DeleteMeasurements(ctx context.Context, st *MeasurementDelete
 	}
 }
 
-// deleteFrom deletes measurements of one bucket.
+// deleteFrom deletes measurements from one bucket.
 func (e *Executor) deleteFrom(ctx context.Context, st *MeasurementDelete, key []byte, opts Options) (int64, error) {
 	w, err := opts.View.BeginWrite(st.Buckets.Coll)
 	if err != nil {
@@ -288,7 +291,8 @@ func (e *Executor) deleteFrom(ctx context.Context, st *MeasurementDelete, key []
 	return int64(n), commit(w, opts)
 }
 
-// choose returns which measurements of a bucket are to be deleted.
+// choose decides which measurements of a bucket to delete: drop[i] belongs to the i-th measurement,
+// and n is their number.
 func (st *MeasurementDelete) choose(bucket bsonx.Doc, o *timeseries.Options) (drop []bool, n int, err error) {
 	u := timeseries.NewUnpacker(o, nil, nil)
 	if err := u.Start(bucket); err != nil {
@@ -315,7 +319,7 @@ func (st *MeasurementDelete) choose(bucket bsonx.Doc, o *timeseries.Options) (dr
 	return drop, n, nil
 }
 
-// rewrite stores a bucket without some of its measurements.
+// rewrite stores a bucket without the dropped measurements.
 func rewrite(ctx context.Context, w *table.Writer, key []byte, bucket bsonx.Doc, drop []bool) error {
 	b := timeseries.NewBuilder(w.Collection().Timeseries)
 	if err := b.AddBucket(bucket); err != nil {

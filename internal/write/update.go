@@ -17,23 +17,24 @@ type UpdateStatement struct {
 	RawFilter bsonx.Doc
 	Update    *update.Update
 	Upsert    bool
-	// Supplied is the document that an upsert inserts instead of a derived one; nil for none.
+	// Supplied is the document that an upsert inserts instead of a derived one. It may be nil.
 	Supplied bsonx.Doc
 	Env      update.Env
-	// Updated is called with both versions of each document that matched, while it is locked; it may be nil. old is
-	// nil for an upsert. The documents are borrowed.
+	// Updated is called with both versions of each document that matched, while it is locked. It
+	// may be nil. old is nil for an upsert. The documents are borrowed.
 	Updated func(old, doc bsonx.Doc) error
 }
 
-// UpdateResult is what an update did.
+// UpdateResult is the result of an update.
 type UpdateResult struct {
 	Matched  int64
 	Modified int64
-	// UpsertedID is the _id of the document that was inserted; missing if there is none.
+	// UpsertedID is the _id of the inserted document; missing if the update did not insert one.
 	UpsertedID bsonx.Value
 }
 
-// upsertTries bounds how often an upsert looks again after others inserted its document first.
+// upsertTries limits how often an upsert starts again after another upsert inserted its document
+// first.
 const upsertTries = 100
 
 // Update runs an update statement.
@@ -75,13 +76,13 @@ func (st *UpdateStatement) Try(ctx context.Context, doc bsonx.Doc) error {
 	return err
 }
 
-// TryUpsert builds the document that the statement would insert.
+// TryUpsert builds the document that the statement would insert, without storing it.
 func (st *UpdateStatement) TryUpsert() error {
 	_, err := st.newDoc()
 	return err
 }
 
-// apply returns the act of an update.
+// apply returns the function that applies the update to a target.
 func (st *UpdateStatement) apply(opts Options) act {
 	return func(ctx context.Context, w *table.Writer, t *target) (bool, error) {
 		env := st.Env
@@ -93,7 +94,7 @@ func (st *UpdateStatement) apply(opts Options) act {
 		}
 		if changed {
 			if st.Update.Kind() == update.KindOperators {
-				t.out = doc // it stands in the buffer, which may have grown
+				t.out = doc // doc is in the buffer, which may have grown
 			}
 			if err := opts.validate(ctx, w.Collection(), t.doc, doc); err != nil {
 				return false, err
@@ -111,7 +112,7 @@ func (st *UpdateStatement) apply(opts Options) act {
 	}
 }
 
-// how tells how the statement makes new versions.
+// how returns how the update computes new versions.
 func (st *UpdateStatement) how() table.Change {
 	switch st.Update.Kind() {
 	case update.KindReplacement:
@@ -123,7 +124,7 @@ func (st *UpdateStatement) how() table.Change {
 	}
 }
 
-// upsert inserts the document that the query and the update describe.
+// upsert inserts the document that the query and the update describe, and returns its _id.
 func (e *Executor) upsert(ctx context.Context, st *UpdateStatement, opts Options) (bsonx.Value, error) {
 	doc, err := st.newDoc()
 	if err != nil {
@@ -133,8 +134,10 @@ func (e *Executor) upsert(ctx context.Context, st *UpdateStatement, opts Options
 	return id, retry(ctx, opts, func() error { return e.insertUpserted(ctx, st, doc, id, opts) })
 }
 
-// insertUpserted inserts the document of an upsert.
-func (e *Executor) insertUpserted(ctx context.Context, st *UpdateStatement, doc bsonx.Doc, id bsonx.Value, opts Options) error {
+// insertUpserted inserts the document of an upsert in its own transaction.
+func (e *Executor) insertUpserted(ctx context.Context, st *UpdateStatement, doc bsonx.Doc,
+	id bsonx.Value, opts Options,
+) error {
 	w, err := e.beginInsert(ctx, st.Coll, opts)
 	if err != nil {
 		return err
@@ -162,7 +165,7 @@ func (st *UpdateStatement) newDoc() (bsonx.Doc, error) {
 	}
 	query := st.RawFilter
 	if st.Filter.Normalize().Root.Kind() == filter.KindAlwaysFalse {
-		query = bsonx.Empty // a contradiction says nothing of the document
+		query = bsonx.Empty // a contradictory query tells nothing about the document
 	}
 	return update.UpsertDoc(query, st.Update, st.Env)
 }

@@ -49,7 +49,6 @@ var notClean = []string{
 	"internal/read",
 	"internal/spill",
 	"internal/window",
-	"internal/write",
 }
 
 // changelog is a file, but can be in the list like a folder.
