@@ -10,52 +10,55 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Ender is a source that may know its end before it is asked for a document that is not there.
+// Ender is a source that may know that it has ended before Next has returned nil.
 type Ender interface {
-	// IsDone reports whether it is known, without another look, that there is no further document.
+	// IsDone reports whether the source is known to have no further document.
 	IsDone(ctx context.Context) bool
 }
 
-// Resumable is a source, of a change stream, that a client may go on from in another cursor.
+// Resumable is a source of a change stream, which a client can resume with another cursor.
 type Resumable interface {
-	// token returns from where; stashed says that the last document was not sent.
+	// token returns the resume token of the batch. stashed says that the last document was not
+	// sent.
 	token(stashed bool) bsonx.Doc
 }
 
-// limited is a source that knows how many documents are left at most.
+// limited is a source that knows an upper bound of its remaining documents.
 type limited interface {
-	// remaining is negative where that is not known.
+	// remaining returns the bound. It is negative if the bound is not known.
 	remaining() int64
 }
 
-// batchFrame is about what follows a batch in its reply: the cursor's id, its namespace and the
-// times.
+// batchFrame estimates the size in bytes of the rest of a reply after the documents: the cursor's
+// id, its namespace and the times.
 const batchFrame = 512
 
-// maxElemFrame is more than an element of an array takes beside its value: a type, a number as the
-// key.
+// maxElemFrame is an upper bound, in bytes, of the size of an array element without its value: the
+// type and the index as the key.
 const maxElemFrame = 16
 
 // Command is the command that a batch belongs to.
 type Command interface {
 	// Operation returns the running operation.
 	Operation() *session.Op
-	// ReadTime returns the time of the snapshot that the command reads, 0 if it reads none.
+	// ReadTime returns the stamp of the snapshot that the command reads, or 0 if it does not read a
+	// snapshot.
 	ReadTime() storage.Stamp
-	// StartBatch is called before the first document is written. It returns where documents go.
+	// StartBatch is called before the first document is written. It returns the output for the
+	// documents.
 	StartBatch() *Output
-	// KeepCursor registers a cursor for the batches that follow, and returns its id.
+	// KeepCursor registers a cursor for the next batches and returns its id.
 	KeepCursor(c *session.Cursor) (int64, error)
 }
 
-// Output is where the replies of a connection are built.
+// Output is the destination of a connection's replies.
 type Output struct {
-	// Held is what the reply that is being built or sent holds of the server's memory.
+	// Held is the server memory that the current reply holds.
 	Held memory.Holding
 	// Room, if not nil, returns a buffer of at least size bytes that begins with reply. The old
 	// buffer must not be used after the call.
 	Room func(reply []byte, size int) []byte
-	// Limit bounds the documents of one batch, in bytes.
+	// Limit is the largest total size of the documents in one batch, in bytes.
 	Limit int
 }
 
@@ -65,28 +68,30 @@ type Batch struct {
 	Cursor *session.Cursor
 	// Field is firstBatch or nextBatch.
 	Field string
-	// Size is the maximum number of documents in the batch; a negative number is no limit.
+	// Size is the largest number of documents in the batch; a negative number means no limit.
 	Size int64
-	// During is what an error says that it happened in; see executing. It is empty for what is no
-	// plan.
+	// During names the command in which an error of the source happens, such as DuringFind; see
+	// Executing. It is empty for sources without a plan, whose errors are returned unchanged.
 	During string
 	// Single says that the cursor is closed after this batch.
 	Single bool
-	// Source, where not nil, knows whether the cursor has no further document.
+	// Source, if not nil, may know that the cursor has no further document.
 	Source Ender
-	// EndsUnread says that the source may end the cursor before a document was asked for, as a
-	// find's plan does and no pipeline.
+	// EndsUnread says that a batch of size 0 may also close the cursor if the source is known to
+	// have ended. The plan of a find allows that; a pipeline does not.
 	EndsUnread bool
-	// StaysOpen reports whether a tailable cursor stays open at its end; nil for other cursors.
+	// StaysOpen reports whether a tailable cursor stays open at its end. It is nil for other
+	// cursors.
 	StaysOpen func() (bool, error)
-	// Await, if not nil, is called when a batch would be empty. It reports whether there may be
-	// documents now.
+	// Await, if not nil, is called when a batch would be empty. It waits and reports whether there
+	// may be documents now.
 	Await func(context.Context) (bool, error)
 
 	out *Output
 }
 
-// First writes the first batch and registers the cursor if there is more to come.
+// First writes the first batch. It registers the cursor if further documents may follow, and closes
+// it otherwise.
 func (b *Batch) First(ctx context.Context, reply *bsonx.Builder) error {
 	b.Cursor.AtClusterTime = b.Req.ReadTime()
 	reply.StartDocField("cursor")
@@ -110,8 +115,8 @@ func (b *Batch) First(ctx context.Context, reply *bsonx.Builder) error {
 	return nil
 }
 
-// Finished reports whether the cursor is known to have no further document: neither its source nor
-// itself, which keeps the document that was too large for this batch.
+// Finished reports whether the cursor is known to have no further document, neither in its source
+// nor in the cursor itself, which keeps a document that did not fit into this batch.
 func (b *Batch) Finished(ctx context.Context) bool {
 	return (b.Size != 0 || b.EndsUnread) && !b.Cursor.Stashed() && b.Source != nil && b.Source.IsDone(ctx)
 }
@@ -143,7 +148,7 @@ func (b *Batch) Fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 			return false, err
 		}
 		if !ok {
-			b.Cursor.PutBack(doc) // a batch may always be shorter
+			b.Cursor.PutBack(doc) // a batch may always be shorter than requested
 			break
 		}
 		reply.Elem(bsonx.Document(doc))
@@ -156,8 +161,8 @@ func (b *Batch) Fill(ctx context.Context, reply *bsonx.Builder) (end bool, err e
 	return end, nil
 }
 
-// adds returns by how much a document makes the reply longer: with the last event of a change
-// stream its token is repeated.
+// adds returns the number of bytes that a document adds to the reply. The resume token of the last
+// event of a change stream appears twice.
 func (b *Batch) adds(doc bsonx.Doc) int {
 	if _, ok := b.Source.(Resumable); ok {
 		return len(doc) + len(doc.Lookup("_id").Data)
@@ -165,9 +170,10 @@ func (b *Batch) adds(doc bsonx.Doc) int {
 	return len(doc)
 }
 
-// makeRoom makes room in the reply for n more bytes. It fails where the server's memory has none. A
-// batch that may end here takes half of the memory at most, and false says that it does: who reads
-// documents holds blocks of the store, too.
+// makeRoom makes room in the reply for n more bytes. If must is true, it fails when the server's
+// memory budget is exhausted. Otherwise the batch may end here: makeRoom then takes at most half of
+// the free memory, because readers also need memory for blocks of the store, and returns false if
+// that is not enough.
 func (b *Batch) makeRoom(reply *bsonx.Builder, n int, must bool) (bool, error) {
 	have, need := cap(reply.Bytes()), reply.Len()+n
 	if need <= have {
@@ -195,12 +201,12 @@ func (b *Batch) move(reply *bsonx.Builder, size int) {
 	reply.Grow(size - reply.Len())
 }
 
-// maxExpected bounds the room that is made for documents that are not there yet.
+// maxExpected limits the number of documents for which expect makes room.
 const maxExpected = 1 << 20
 
-// expect makes room for the whole batch where its number of documents is known and its first one
-// has size bytes: a reply that grows is copied again and again. Without the memory for it the reply
-// grows.
+// expect makes room for the whole batch if its number of documents is known. size is the size of
+// the first document. Without it, a growing reply would be copied again and again. If there is not
+// enough memory, expect does nothing, and the reply grows on demand.
 func (b *Batch) expect(reply *bsonx.Builder, size int) {
 	src, ok := b.Source.(limited)
 	if !ok {
@@ -225,7 +231,7 @@ func (b *Batch) ends() (bool, error) {
 	return !open, err
 }
 
-// next returns the next document. The first one of a batch it awaits.
+// next returns the next document. For the first document of a batch it may wait; see Await.
 func (b *Batch) next(ctx context.Context, first bool) (bsonx.Doc, error) {
 	for {
 		doc, err := b.Cursor.Next(ctx)
@@ -241,7 +247,7 @@ func (b *Batch) next(ctx context.Context, first bool) (bsonx.Doc, error) {
 	}
 }
 
-// failed says in which command an error of the cursor's source happened.
+// failed adds the command to an error of the cursor's source.
 func (b *Batch) failed(err error) error {
 	switch {
 	case b.During == "":
@@ -253,7 +259,7 @@ func (b *Batch) failed(err error) error {
 	}
 }
 
-// Close ends the batch and its cursor document in the reply. id is 0 if no batch follows.
+// Close ends the cursor document in the reply. id is 0 if no batch follows.
 func (b *Batch) Close(reply *bsonx.Builder, id int64) {
 	if src, ok := b.Source.(Resumable); ok {
 		reply.Doc("postBatchResumeToken", src.token(b.Cursor.Stashed()))

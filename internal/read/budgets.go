@@ -2,21 +2,20 @@ package read
 
 import "sync"
 
-// Budgets are the limits on what the stages of pipelines keep in memory. It is safe for concurrent
-// use.
+// Budgets holds the memory limits of pipeline stages. It is safe for concurrent use.
 type Budgets struct {
 	mu  sync.Mutex
-	set map[string]int // by stage; replaced, never changed
+	set map[string]int // by stage; the map is replaced and never changed
 }
 
-// get returns the budgets that were set.
+// get returns the limits that were set.
 func (b *Budgets) get() map[string]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.set
 }
 
-// Put sets the budget of a stage, in bytes.
+// Put sets the memory limit of a stage, in bytes.
 func (b *Budgets) Put(stage string, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

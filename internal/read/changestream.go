@@ -17,8 +17,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// OpenChangeStream opens a change stream over a collection, a database or the server. rest is what
-// follows $changeStream in the pipeline.
+// OpenChangeStream opens a change stream over a collection, a database or the server. rest holds
+// the stages after $changeStream.
 func (v Reads) OpenChangeStream(sc Scope, db, name string, arg, rest bsonx.Value) (*ChangeSource, error) {
 	spec, err := changestream.Parse(arg)
 	if err != nil {
@@ -49,10 +49,10 @@ func (v Reads) OpenChangeStream(sc Scope, db, name string, arg, rest bsonx.Value
 	return src, nil
 }
 
-// StaysOpen reports whether there may be more events.
+// StaysOpen reports whether further events are possible.
 func (s *ChangeSource) StaysOpen() (bool, error) { return !s.IsDone(context.Background()), nil }
 
-// changeScope returns what a change stream is about.
+// changeScope returns the scope of a change stream: a collection, a database or the server.
 func (v Reads) changeScope(db, name string, spec *changestream.Spec) (changestream.Scope, error) {
 	var scope changestream.Scope
 	switch {
@@ -76,10 +76,12 @@ func (v Reads) changeScope(db, name string, spec *changestream.Spec) (changestre
 type ChangeSource struct {
 	source.Source
 	stream *changestream.Stream
-	// splitter, where not nil, splits large events; fragments are those of the last event that are left.
+	// splitter, if not nil, splits large events. fragments are the remaining fragments of the last
+	// event.
 	splitter  *changestream.Splitter
 	fragments []bsonx.Doc
-	// event is the token of the last event; last and before are those of the last two documents that Next has returned.
+	// event is the resume token of the last event. last and before are the resume tokens of the
+	// last two documents that Next has returned.
 	event, last, before bsonx.Doc
 }
 
@@ -101,7 +103,7 @@ func (s *ChangeSource) Next(ctx context.Context) (bsonx.Doc, error) {
 			}
 		}
 		if !whole {
-			continue // it may be that the client has all of the fragments
+			continue // the client may already have all fragments of this event
 		}
 		if err := doc.CheckResult(); err != nil {
 			return nil, err
@@ -119,10 +121,11 @@ func errTokenChanged(token bsonx.Doc, id bsonx.Value) error {
 	return mongoerr.New(mongoerr.ChangeStreamFatalError, "Encountered an event whose _id field, which contains the resume token, was modified by the "+
 		"pipeline. Modifying the _id field of an event makes it impossible to resume the stream from that point. Only transformations that retain the "+
 		"unmodified _id field are allowed. Expected: %s but found: %s",
-		bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", token))), bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", id))))
+		bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", token))),
+		bsonx.FormatShell(bsonx.Document(bsonx.NewDoc("_id", id))))
 }
 
-// token implements resumable.
+// token implements Resumable.
 func (s *ChangeSource) token(stashed bool) bsonx.Doc {
 	switch {
 	case stashed:
@@ -132,7 +135,7 @@ func (s *ChangeSource) token(stashed bool) bsonx.Doc {
 	}
 	token := s.stream.BatchToken()
 	if token.Equal(s.event) {
-		return s.last // which may be that of its last fragment
+		return s.last // s.last may be the token of the event's last fragment
 	}
 	return token
 }
@@ -151,10 +154,10 @@ func (s *ChangeSource) IsDone(context.Context) bool { return len(s.fragments) ==
 
 func (s *ChangeSource) news() <-chan struct{} { return s.stream.Arrival() }
 
-// Rest delays nothing.
+// Rest does nothing: a change stream does not delay its getMores.
 func (s *ChangeSource) Rest(context.Context, *session.Op) error { return nil }
 
-// changeDocuments is what change streams ask of the server.
+// changeDocuments gives change streams access to the documents of the server.
 type changeDocuments struct {
 	engine *Engine
 	now    time.Time

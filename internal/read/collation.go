@@ -8,8 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// CollationFor returns the collation of an operation on c, which may be nil: its own, which a view
-// has to agree with, or else the collection's default. nil compares bytes.
+// CollationFor returns the collation of an operation on c, which may be nil: the operation's own
+// collation, or else the default of the collection. It fails if c is a view with another collation.
+// A nil collation compares strings by their bytes.
 func CollationFor(cache *collation.Cache, v bsonx.Value, c *table.Collection) (*collation.Collator, error) {
 	var fallback *collation.Collator
 	if c != nil {
@@ -26,11 +27,12 @@ func CollationFor(cache *collation.Cache, v bsonx.Value, c *table.Collection) (*
 }
 
 func overridesView(c *table.Collection) error {
-	return mongoerr.New(mongoerr.OptionNotSupportedOnView, "Cannot override a view's default collation: %s.%s", c.DB, c.Name)
+	return mongoerr.New(mongoerr.OptionNotSupportedOnView,
+		"Cannot override a view's default collation: %s.%s", c.DB, c.Name)
 }
 
 // NormalizedCollation returns the specification of a collation with all its fields, as it is
-// stored. It is missing if the option is absent.
+// stored. It returns bsonx.Missing if the option is absent.
 func NormalizedCollation(v bsonx.Value) (bsonx.Value, error) {
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
 		return bsonx.Missing, nil
@@ -45,8 +47,8 @@ func NormalizedCollation(v bsonx.Value) (bsonx.Value, error) {
 	return bsonx.Document(co.Spec()), nil
 }
 
-// Collated returns the scope of an operation on c with the collation that the operation gives,
-// or with the default of c.
+// Collated returns the scope of an operation on c, with the collation that the operation specifies
+// or else with the default of c.
 func (s Scope) Collated(v bsonx.Value, c *table.Collection) (Scope, error) {
 	co, err := CollationFor(&s.Engine.Collations, v, c)
 	co = co.Serving(s.Vars.Scripts().Running)
@@ -59,7 +61,8 @@ func (s Scope) Collated(v bsonx.Value, c *table.Collection) (Scope, error) {
 	return s, nil
 }
 
-// SpecOf returns the collation that a command or statement gives; nil where it gives none.
+// SpecOf returns the collation that a command or statement specifies, or nil if it does not specify
+// one.
 func SpecOf(v bsonx.Value) bsonx.Doc {
 	if v.Type != bsonx.TypeDocument {
 		return nil
@@ -67,7 +70,8 @@ func SpecOf(v bsonx.Value) bsonx.Doc {
 	return v.Doc()
 }
 
-// Compare returns how update operators order values; nil for bytes.
+// Compare returns the order of values for update operators. It returns nil if strings are compared
+// by their bytes.
 func (s Scope) Compare() func(a, b bsonx.Value) int {
 	if s.Collation == nil {
 		return nil

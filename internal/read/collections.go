@@ -28,28 +28,28 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Pipelines runs the pipeline of a command, and those that its stages run over other collections.
-// It outlives the request, in a cursor.
+// Pipelines runs the pipeline of a command, and the pipelines that its stages run over other
+// collections. A cursor keeps it, so it outlives the request.
 type Pipelines struct {
 	Reads
 	Now          time.Time
 	allowDiskUse bool
-	user         [32]byte    // the digest of the one who asks
+	user         [32]byte    // digest of the client's user
 	hint         bsonx.Value // for the command's own collection
 	Collation    *collation.Collator
-	simple       bool              // the command asks for the comparison of bytes
-	Begun        table.CatalogView // before anything was read
-	Writer       source.Writer     // what $out and $merge write with; nil if they may not
-	depth        int               // how many stages there are around the pipeline
-	viewBytes    int64             // of the stages that views have put before the pipeline
+	simple       bool              // the command specifies the simple collation
+	Begun        table.CatalogView // state of the catalog before anything was read
+	Writer       source.Writer     // used by $out and $merge; nil if they may not write
+	depth        int               // number of enclosing stages
+	viewBytes    int64             // size of the stages that views have put before the pipeline
 
-	// Of a pipeline that is explained:
+	// For a pipeline that is explained:
 	Verbosity explain.Verbosity
-	examined  *pipeline.Examined // what its stages read is noted here; nil for nowhere
+	examined  *pipeline.Examined // counts the reads of the stages; may be nil
 }
 
-// collationSpec returns the collation of the pipeline as messages show it: with all its fields,
-// also where it is the collection's default.
+// collationSpec returns the pipeline's collation as messages show it: with all its fields, even if
+// it is the default of the collection.
 func (p *Pipelines) collationSpec() bsonx.Doc {
 	if p.simple {
 		return bsonx.NewDoc("locale", "simple")
@@ -57,16 +57,16 @@ func (p *Pipelines) collationSpec() bsonx.Doc {
 	return p.Collation.Spec()
 }
 
-// PipelineOptions are what a command gives the pipelines that it runs.
+// PipelineOptions are the options of a command for the pipelines that it runs.
 type PipelineOptions struct {
 	AllowDiskUse bool
-	// Hint is the command's; a hint of the scope precedes it.
+	// Hint is the command's hint. A hint of the Scope takes precedence.
 	Hint bsonx.Value
-	// User is the digest of the user that asks.
+	// User is the digest of the client's user.
 	User [32]byte
 }
 
-// Pipelines returns what runs the pipelines of a command.
+// Pipelines returns a runner for the pipelines of a command.
 func (v Reads) Pipelines(sc Scope, opts PipelineOptions) *Pipelines {
 	hint := sc.Hint
 	if hint.IsMissing() {
@@ -79,7 +79,9 @@ func (v Reads) Pipelines(sc Scope, opts PipelineOptions) *Pipelines {
 }
 
 // Open implements source.Collections.
-func (p *Pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (source.Source, error) {
+func (p *Pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Value,
+	vars *expr.Vars,
+) (source.Source, error) {
 	inner := *p
 	inner.depth++
 	inner.hint, inner.meant = bsonx.Missing, nil
@@ -93,7 +95,7 @@ func (p *Pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 	src, err := inner.OpenOwn(ctx, db, name, OwnStages{List: stages}, vars)
 	if err != nil {
 		counted.Release()
-		return nil, err // and no nil *stageSource, which were a Source
+		return nil, err // a nil *StageSource in the interface would not be a nil Source
 	}
 	counted.End()
 	src.counted = counted
@@ -118,9 +120,11 @@ func (p *Pipelines) Indexed(db, name, path string, scalars bool) bool {
 	})
 }
 
-// OpenOwn plans the leading stages over the collection below all views and runs the others over the
-// result. Without a name the first stage makes the documents.
-func (p *Pipelines) OpenOwn(ctx context.Context, db, name string, own OwnStages, vars *expr.Vars) (*StageSource, error) {
+// OpenOwn plans the leading stages as a query on the collection below all views, and runs the other
+// stages over its result. If there is no name, the first stage produces the documents.
+func (p *Pipelines) OpenOwn(ctx context.Context, db, name string, own OwnStages,
+	vars *expr.Vars,
+) (*StageSource, error) {
 	rest, env, q, err := p.Compile(db, name, own, vars)
 	if err != nil {
 		return nil, err
@@ -155,8 +159,8 @@ func (p *Pipelines) OpenOwn(ctx context.Context, db, name string, own OwnStages,
 	return src, nil
 }
 
-// project gives a query the projection that the stages over it begin with, or one to the fields
-// that they read. It returns the stages that are left.
+// project pushes a projection into a query: either the projection that the stages begin with, or a
+// projection to the fields that the stages read. It returns the remaining stages.
 func (p *Pipelines) project(q *query.Query, rest *pipeline.Pipeline) (*pipeline.Pipeline, error) {
 	pushed, left := rest.SplitMeta()
 	switch {
@@ -174,10 +178,12 @@ func (p *Pipelines) project(q *query.Query, rest *pipeline.Pipeline) (*pipeline.
 	return rest, nil
 }
 
-// Compile returns the query that stages begin with, over the collection below all views, and what
-// is left of them. The query is nil where there is no name, so that the first stage makes the
+// Compile returns the query that the stages begin with, on the collection below all views, and the
+// remaining stages. The query is nil if there is no name: then the first stage produces the
 // documents.
-func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*pipeline.Pipeline, *source.Env, *query.Query, error) {
+func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*pipeline.Pipeline,
+	*source.Env, *query.Query, error,
+) {
 	reported := name
 	if p.statsOfView(db, name, own.List) {
 		name = ""
@@ -215,8 +221,10 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 	}
 	parsed := own.Compiled.Optimized(disabled)
 	env := &source.Env{
-		Collections: p, Writer: p.Writer, Diagnostics: p.Engine.Diagnostics(Subject{p.local, p.Now, p.user, db, cmp.Or(base, reported)}),
-		AllowDiskUse: p.allowDiskUse, Budgets: p.Engine.Budgets.get(), Memory: p.Engine.Memory, TempDir: p.Engine.TempDir,
+		Collections: p, Writer: p.Writer,
+		Diagnostics:  p.Engine.Diagnostics(Subject{p.local, p.Now, p.user, db, cmp.Or(base, reported)}),
+		AllowDiskUse: p.allowDiskUse, Budgets: p.Engine.Budgets.get(),
+		Memory: p.Engine.Memory, TempDir: p.Engine.TempDir,
 		Sorts: func(ctx context.Context) { storage.ReportWork(ctx, storage.PlanWork{Sorts: true}) },
 	}
 	if name == "" || p.Verbosity == "" && hint.IsMissing() && !IsVirtual(c) && reportsFirst(stages) {
@@ -227,7 +235,8 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 	}
 	lead, rest := parsed.Split()
 	q := &query.Query{
-		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: hint, Collation: p.Collation, AllowDiskUse: p.allowDiskUse,
+		DB: db, Name: base, Coll: c, Sort: lead.Sort, Skip: lead.Skip, Limit: lead.Limit, Hint: hint,
+		Collation: p.Collation, AllowDiskUse: p.allowDiskUse,
 		CollationSpec: p.collationSpec(),
 	}
 	if !lead.Filter.IsEmpty() {
@@ -253,8 +262,8 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 	return rest, env, q, nil
 }
 
-// reportsFirst reports whether the documents come from a stage that describes the collection and
-// reads none of it.
+// reportsFirst reports whether the first stage describes the collection and does not read its
+// documents.
 func reportsFirst(stages []bsonx.Value) bool {
 	if len(stages) == 0 || stages[0].Type != bsonx.TypeDocument {
 		return false
@@ -263,7 +272,8 @@ func reportsFirst(stages []bsonx.Value) bool {
 	return first != nil && first.Input == parsing.FromStatistics
 }
 
-// statsOfView reports whether stages ask for the figures of a view, which are not its collection's.
+// statsOfView reports whether the stages request statistics of a view, which differ from the
+// statistics of its collection.
 func (p *Pipelines) statsOfView(db, name string, stages []bsonx.Value) bool {
 	if len(stages) == 0 || stages[0].Type != bsonx.TypeDocument || string(stages[0].Doc().First().Key) != "$collStats" {
 		return false
@@ -272,11 +282,12 @@ func (p *Pipelines) statsOfView(db, name string, stages []bsonx.Value) bool {
 	return err == nil && c != nil && c.Kind == catalog.KindView
 }
 
-// indexKey is the metadata that tells which entry of an index a document was found by.
+// indexKey is the metadata that holds the index entry by which a document was found.
 const indexKey = "indexKey"
 
-// checkStageMeta refuses stages that read metadata which the documents of a collection have only
-// after a search by distance or for words, before anything runs. A $match never has it.
+// checkStageMeta fails if a stage reads metadata that documents of the collection do not have. They
+// have the metadata of a search by distance only if near is true, and the text score only if text
+// is true. A $match never has such metadata.
 func checkStageMeta(stages []bsonx.Value, near, text bool) error {
 	for _, kind := range []string{TextScore, GeoNearDistance, geoNearPoint, "searchScore", "vectorSearchScore"} {
 		if !namesMeta(stages, kind) {
@@ -292,8 +303,9 @@ func checkStageMeta(stages []bsonx.Value, near, text bool) error {
 	return nil
 }
 
-// readsMeta reports whether a stage, or a document within one, reads a kind of metadata that it has
-// not. Pipelines over other documents are checked when they are opened; $redact never minds.
+// readsMeta reports whether a stage, or a document within a stage, reads a kind of metadata that it
+// does not have. has tells whether the documents have it. Pipelines over other documents are
+// checked when they are opened. $redact is not checked.
 func readsMeta(d bsonx.Doc, kind string, has bool) bool {
 	for it := d.Iter(); it.Next(); {
 		v, there := it.Value(), has
@@ -319,17 +331,18 @@ func namesMeta(stages []bsonx.Value, kind string) bool {
 	return slices.ContainsFunc(stages, func(s bsonx.Value) bool { return bytes.Contains(s.Data, []byte(kind)) })
 }
 
-// StageSource is a cursor over a pipeline.
+// StageSource is the source of a cursor over a pipeline.
 type StageSource struct {
 	source.Source
-	// ended reports whether the input is known to be at its end; nil where stages stand above it.
+	// ended reports whether the input is known to be at its end. It is nil if there are stages
+	// above the input.
 	ended func(context.Context) bool
-	// Plan is what reads the collection; nil where none is read.
+	// Plan reads the collection. It is nil if no collection is read.
 	Plan session.PlanSummary
-	// views is about what the stages take that views have put before the command's.
+	// views estimates the memory of the stages that views have put before the command's stages.
 	views int64
-	// counted is what was counted when the stages of a sub-pipeline were compiled, until the first
-	// Save; kept is as much after it.
+	// counted is the memory that was counted while the stages of a sub-pipeline were compiled. The
+	// first Save releases it; from then on kept has its size.
 	counted memory.Part
 	kept    int64
 }
@@ -369,7 +382,7 @@ func (s *StageSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return doc, doc.CheckResult()
 }
 
-// examinedSource notes what a plan has read when it is closed.
+// examinedSource adds the reads of a plan to examined when it is closed.
 type examinedSource struct {
 	*PlanSource
 	examined *pipeline.Examined

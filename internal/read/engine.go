@@ -13,18 +13,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Engine is what the reads of a server share. It is safe for concurrent use; its exported fields
-// are set before the first read.
+// Engine holds the state that all reads of a server share. It is safe for concurrent use. Its
+// exported fields are set before the first read.
 type Engine struct {
 	Store   *table.Store
 	Planner *plan.Planner
 	Clock   clock.Clock
 	Memory  *memory.Budget
-	// TempDir is where pipelines spill.
+	// TempDir is the directory of the files that pipelines spill to.
 	TempDir string
 	// NoScripting refuses JavaScript.
 	NoScripting bool
-	// Order gives expressions their cluster time; nil for a standalone server, which has none.
+	// Order gives expressions their cluster time. It is nil for a standalone server, which does not
+	// have a cluster time.
 	Order *storage.Order
 
 	// Budgets, Snapshots, Operators and Collations are shared by all reads.
@@ -33,10 +34,10 @@ type Engine struct {
 	Operators  OperatorCounts
 	Collations collation.Cache
 
-	// Virtual returns the documents of a virtual collection for a client that reaches the server at
-	// the address local.
+	// Virtual returns the documents of a virtual collection, for a client that is connected to the
+	// server at the address local.
 	Virtual func(c *table.Collection, local string) source.Source
-	// Diagnostics returns what stages such as $collStats report.
+	// Diagnostics returns the source of the reports of stages such as $collStats.
 	Diagnostics func(on Subject) source.Diagnostics
 	// DisabledRules returns the rules of the optimizer that are switched off.
 	DisabledRules func() parsing.Rule
@@ -44,19 +45,20 @@ type Engine struct {
 	ImageExpired func(kept time.Time) bool
 }
 
-// Init readies the engine for reads.
+// Init initialises the engine. It must be called before the first read.
 func (e *Engine) Init() {
 	e.Snapshots.init()
 	e.Operators.init()
 }
 
-// Subject is what the stages of a pipeline that describe the server report on.
+// Subject tells stages that describe the server, such as $collStats, for which client and
+// collection they report.
 type Subject struct {
-	// Local is the address at which the client reaches the server.
+	// Local is the server's address that the client is connected to.
 	Local string
 	Now   time.Time
-	// User is the digest of the user that asks.
+	// User is the digest of the client's user.
 	User [32]byte
-	// DB and Name are the pipeline's collection; Name is empty if there is none.
+	// DB and Name are the pipeline's collection. Name is empty if the pipeline has no collection.
 	DB, Name string
 }

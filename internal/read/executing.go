@@ -7,10 +7,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// The errors of running plans say so, as in MongoDB; those of parsing and planning do not.
+// As in MongoDB, errors of running plans name the command. Errors of parsing and planning do not.
 
-// Executing returns an error of a command that reads: kind is "find command: " and the like, which
-// the namespace follows.
+// Executing adds a read command to an error. kind is one of the constants below, such as
+// DuringFind, and the namespace follows it. A nil err stays nil.
 func Executing(kind, db, coll string, err error) error {
 	if err == nil {
 		return nil
@@ -18,10 +18,10 @@ func Executing(kind, db, coll string, err error) error {
 	return executingIn("Executor error during ", kind+db+"."+coll, err)
 }
 
-// ExecutingWrite returns an error of a statement that finds and changes documents.
+// ExecutingWrite adds the kind of a write statement to an error. A nil err stays nil.
 func ExecutingWrite(kind string, err error) error {
 	if err == nil {
-		return nil // without the memory of what follows: it is so for nearly all
+		return nil // returns early for nearly all statements, to save the concatenation
 	}
 	return executingIn("Plan executor error during ", kind, err)
 }
@@ -34,7 +34,7 @@ func executingIn(prefix, kind string, err error) error {
 	return mongoerr.Within(prefix+kind, err)
 }
 
-// What follows "Executor error during ".
+// The text after "Executor error during ", for each kind of command.
 const (
 	DuringFind      = "find command: "
 	DuringAggregate = "aggregate command on namespace: "

@@ -13,9 +13,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/explain"
 )
 
-// ExplainOwn plans the stages of a command, runs them if the verbosity asks for it, and
-// describes both.
-func (p *Pipelines) ExplainOwn(ctx context.Context, db, name string, own OwnStages, vars *expr.Vars) (*Explained, error) {
+// ExplainOwn plans the stages of a command, runs them if the verbosity demands it, and describes
+// plans and stages.
+func (p *Pipelines) ExplainOwn(ctx context.Context, db, name string, own OwnStages,
+	vars *expr.Vars,
+) (*Explained, error) {
 	rest, env, q, err := p.Compile(db, name, own, vars)
 	if err != nil {
 		return nil, err
@@ -39,15 +41,16 @@ func (p *Pipelines) ExplainOwn(ctx context.Context, db, name string, own OwnStag
 			ask.Command = explain.Matches
 		}
 	default:
-		// MongoDB's plans read nothing else. Here that is so where it pays; it changes nothing but
-		// how they look.
+		// MongoDB's plans always project to these fields. Here a plan does so only if it pays; the
+		// projection changes only the output of explain.
 		q.Projection, q.ProjectionSpec = rest.Needs()
 		q.OptionalProjection = !q.Sort.IsEmpty()
 	}
-	return p.ExplainQuery(ctx, ask, rest.Explain(env, p.Engine.Clock), rest.IsEmpty() && p.depth == 0 && q.Located == nil)
+	return p.ExplainQuery(ctx, ask, rest.Explain(env, p.Engine.Clock),
+		rest.IsEmpty() && p.depth == 0 && q.Located == nil)
 }
 
-// checkExplain refuses to run a pipeline that writes.
+// checkExplain fails if running the pipeline would write.
 func (p *Pipelines) checkExplain(rest *pipeline.Pipeline) error {
 	if !rest.Writes() {
 		return nil
@@ -55,7 +58,7 @@ func (p *Pipelines) checkExplain(rest *pipeline.Pipeline) error {
 	return p.CheckExplainWriter(rest.Stages()[len(rest.Stages())-1])
 }
 
-// CheckExplainWriter refuses to run a stage that writes.
+// CheckExplainWriter fails if the verbosity demands to run the writing stage last.
 func (p *Pipelines) CheckExplainWriter(last string) error {
 	if p.Verbosity == explain.QueryPlanner {
 		return nil
@@ -67,8 +70,10 @@ func (p *Pipelines) CheckExplainWriter(last string) error {
 	return mongoerr.New(code, "%s cannot be explained with verbosity '%s': it would write", last, p.Verbosity)
 }
 
-// explainWithoutQuery explains a pipeline over documents that no plan reads.
-func (p *Pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explained, in source.Source) (*Explained, error) {
+// explainWithoutQuery explains a pipeline whose documents do not come from a plan.
+func (p *Pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explained,
+	in source.Source,
+) (*Explained, error) {
 	if p.Verbosity != explain.QueryPlanner {
 		src := x.Run(in)
 		defer src.Close()
@@ -80,9 +85,11 @@ func (p *Pipelines) explainWithoutQuery(ctx context.Context, x *pipeline.Explain
 	return &Explained{Stages: stages}, err
 }
 
-// ExplainQuery explains a query and the stages that read its documents. whole says that the
-// command has no other stages.
-func (p *Pipelines) ExplainQuery(ctx context.Context, ask *explain.Request, x explainedStages, whole bool) (*Explained, error) {
+// ExplainQuery explains a query and the stages that read its documents. whole says that the query
+// is the whole command, without stages.
+func (p *Pipelines) ExplainQuery(ctx context.Context, ask *explain.Request, x explainedStages,
+	whole bool,
+) (*Explained, error) {
 	ask.WholePipeline = whole
 	var src source.Source
 	if !whole && p.Verbosity != explain.QueryPlanner {
@@ -129,7 +136,9 @@ func (p *Pipelines) Below(db, name string, stages []bsonx.Value) []bsonx.Value {
 }
 
 // Explain implements pipeline.Explorer.
-func (p *Pipelines) Explain(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) ([]bsonx.Doc, error) {
+func (p *Pipelines) Explain(ctx context.Context, db, name string, stages []bsonx.Value,
+	vars *expr.Vars,
+) ([]bsonx.Doc, error) {
 	inner := *p
 	inner.depth++
 	inner.hint = bsonx.Missing
@@ -150,13 +159,14 @@ func (p *Pipelines) Observe(examined *pipeline.Examined) source.Collections {
 	return &inner
 }
 
-// The codes of MongoDB's answers to an explain that would run a pipeline that writes.
+// MongoDB's error codes for an explain that would run a writing pipeline.
 const (
 	codeExplainOut   = mongoerr.Code(51029)
 	codeExplainMerge = mongoerr.Code(51184)
 )
 
-// Explained is the explanation of a pipeline: of a query, where that is all, or of stages.
+// Explained is the explanation of a pipeline: Query if the pipeline is only a query, otherwise
+// Stages.
 type Explained struct {
 	Query  *explain.Explanation
 	Stages []bsonx.Doc
@@ -166,15 +176,16 @@ func ignore(bsonx.Doc) error { return nil }
 
 // explainedStages are the stages over a query that is explained.
 type explainedStages interface {
-	// Run runs them, counting.
+	// Run runs the stages over in and counts their work.
 	Run(in source.Source) source.Source
-	// Read returns how many documents they have read, and how many milliseconds that took.
+	// Read returns the number of documents that the stages have read, and the time that took in
+	// milliseconds.
 	Read() (n, millis int64)
-	// Stages describes them.
+	// Stages describes the stages.
 	Stages(ctx context.Context) ([]bsonx.Doc, error)
 }
 
-// rowSource is the documents of a query that is explained.
+// rowSource yields the documents of a query that is explained.
 type rowSource struct {
 	source.EmptyDocs
 	next func(ctx context.Context) (bsonx.Doc, error)

@@ -11,10 +11,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// locate makes a query one that a $geoNear asks.
+// locate adds the search by distance of a $geoNear to a query.
 func (p *Pipelines) locate(q *query.Query, near *pipeline.GeoNear, vars *expr.Vars) error {
 	if q.Coll == nil {
-		return mongoerr.New(mongoerr.NamespaceNotFound, "$geoNear needs a collection to run, but %s does not exist", q.Namespace())
+		return mongoerr.New(mongoerr.NamespaceNotFound,
+			"$geoNear needs a collection to run, but %s does not exist", q.Namespace())
 	}
 	key := near.Key
 	if key == "" {
@@ -34,7 +35,8 @@ func (p *Pipelines) locate(q *query.Query, near *pipeline.GeoNear, vars *expr.Va
 	return err
 }
 
-// nearKey returns the path of the only 2d index, else of the only 2dsphere index.
+// nearKey returns the path of the collection's 2d index, or else of its 2dsphere index. It fails if
+// there are several indexes of the same type, or if there is no such index.
 func nearKey(c *table.Collection) (string, error) {
 	for _, kind := range []index.Kind{index.Plane, index.Sphere} {
 		var only *table.Index
@@ -55,19 +57,19 @@ func nearKey(c *table.Collection) (string, error) {
 	return "", mongoerr.New(mongoerr.IndexNotFound, "$geoNear requires a 2d or 2dsphere index, but none were found")
 }
 
-// geoPath returns the path of the first field of a geospatial index that holds geometries.
+// geoPath returns the path of the first geo field of an index.
 func geoPath(key bsonx.Doc) string {
 	for it := key.Iter(); it.Next(); {
 		switch index.FieldKind(string(it.Key()), it.Value()) {
 		case index.Plane, index.Sphere:
 			return string(it.Key())
-		default: // a field beside it
+		default: // an ordinary field of a compound index
 		}
 	}
 	return ""
 }
 
-// The names of metadata: $sample, $text and $geoNear make it.
+// Names of metadata, which $sample, $text and $geoNear produce.
 const (
 	RandVal         = "randVal"
 	TextScore       = "textScore"

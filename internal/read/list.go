@@ -7,20 +7,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// List is a list of documents that a command answers with. They are made one by one, because
+// List is a list of documents that a command returns. They are produced one by one, because
 // together they may be large.
 type List struct {
 	N int
-	// At makes the i-th document, nil for one that is left out.
+	// At returns the i-th document, or nil if the document is left out.
 	At func(i int) (bsonx.Doc, error)
-	// bytes is what the list itself keeps in memory.
+	// bytes is the size of the documents that the list itself keeps in memory.
 	bytes int64
 }
 
-// entryBytes is about what an element of a list takes beside its document.
+// entryBytes estimates the memory of a list element without its document, in bytes.
 const entryBytes = 32
 
-// ListOf is a list of documents that are in memory.
+// ListOf returns a list of documents in memory.
 func ListOf(docs []bsonx.Doc) List {
 	bytes := int64(0)
 	for _, doc := range docs {
@@ -29,11 +29,11 @@ func ListOf(docs []bsonx.Doc) List {
 	return List{N: len(docs), bytes: bytes, At: func(i int) (bsonx.Doc, error) { return docs[i], nil }}
 }
 
-// ListSource is a cursor over a list.
+// ListSource is the source of a cursor over a list.
 type ListSource struct {
 	List
 	next  int
-	ahead bsonx.Doc // was made to see whether there is another one
+	ahead bsonx.Doc // produced in advance by IsDone
 }
 
 // Next implements session.Source.
@@ -58,7 +58,8 @@ func (s *ListSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return nil, nil
 }
 
-// IsDone reports whether the list has no further document. It may make the next one.
+// IsDone reports whether the list has no further document. It may produce the next document to find
+// out.
 func (s *ListSource) IsDone(ctx context.Context) bool {
 	if s.ahead == nil {
 		doc, err := s.Next(ctx)
@@ -84,5 +85,5 @@ func (*ListSource) Restore(context.Context) error { return nil }
 // Close implements session.Source.
 func (*ListSource) Close() {}
 
-// Source returns a cursor's source that yields the documents of a list.
+// Source returns a source that yields the documents of a list.
 func (l List) Source() *ListSource { return &ListSource{List: l} }

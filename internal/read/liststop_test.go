@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestListStops interrupts a long list that returns nothing while done looks for its end. The list
-// is not at its end then.
+// TestListStops interrupts IsDone while it skips documents of a long list. The list must not count
+// as ended then.
 func TestListStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

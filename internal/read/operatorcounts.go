@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/window"
 )
 
-// nameCounts counts by name. The names are known from the start, so that counting takes no lock.
+// nameCounts counts by name. All names are known from the start, so counting needs no lock.
 type nameCounts map[string]*atomic.Int64
 
 func (c nameCounts) add(name string) bool {
@@ -34,11 +34,11 @@ func (c nameCounts) append(b *bsonx.Builder, field string) {
 	b.End()
 }
 
-// OperatorCounts counts the operators and stages that commands have: metrics.operatorCounters and
-// aggStageCounters.
+// OperatorCounts counts the operators and stages in commands. serverStatus shows them as
+// metrics.operatorCounters and metrics.aggStageCounters.
 type OperatorCounts struct {
 	expressions, groups, windows, match, stages nameCounts
-	equal                                       *atomic.Int64 // $eq of match
+	equal                                       *atomic.Int64 // the counter of $eq in match
 }
 
 func (c *OperatorCounts) init() {
@@ -84,7 +84,7 @@ func (c *OperatorCounts) filter(query bsonx.Doc) {
 	}
 }
 
-// isPoint reports whether a query asks for one _id.
+// isPoint reports whether a query only asks for one _id.
 func isPoint(query bsonx.Doc) bool {
 	first := query.First()
 	if string(first.Key) != "_id" || query.Len() > 1 || first.Value.Type == bsonx.TypeRegex {
@@ -97,7 +97,7 @@ func isPoint(query bsonx.Doc) bool {
 	return len(key) == 0 || key[0] != '$'
 }
 
-// operand counts what a path is compared with: a document of operators, or a value.
+// operand counts the operators that a path is compared by. A plain value counts as $eq.
 func (c *OperatorCounts) operand(doc bsonx.Doc) {
 	if first := string(doc.First().Key); first == "" || first[0] != '$' || bsonx.IsReferenceField(first) {
 		c.equal.Add(1)
@@ -108,7 +108,7 @@ func (c *OperatorCounts) operand(doc bsonx.Doc) {
 	}
 }
 
-// predicate counts an operator of a query and those in its operand.
+// predicate counts an operator of a query and the operators in its operand.
 func (c *OperatorCounts) predicate(name string, v bsonx.Value) {
 	c.match.add(name)
 	switch name {
@@ -124,7 +124,7 @@ func (c *OperatorCounts) predicate(name string, v bsonx.Value) {
 			c.operand(v.Doc())
 		case bsonx.TypeRegex:
 			c.match.add("$regex")
-		default: // refused before
+		default: // other types were refused before
 		}
 	case "$elemMatch":
 		if doc := v.Doc(); v.Type == bsonx.TypeDocument && len(doc.First().Key) > 0 && doc.First().Key[0] == '$' {
@@ -152,7 +152,8 @@ func (c *OperatorCounts) expression(v bsonx.Value) {
 	}
 }
 
-// Pipeline counts the stages of a pipeline that was accepted, with those in them.
+// Pipeline counts the stages of a pipeline that was accepted, including operators and sub-pipelines
+// in their arguments.
 func (c *OperatorCounts) Pipeline(stages bsonx.Value) {
 	c.stagesOf(stages.Doc().Values())
 }
@@ -167,7 +168,7 @@ func (c *OperatorCounts) stagesOf(stages []bsonx.Value) {
 	}
 }
 
-// countInside counts what the arguments of stages contain.
+// countInside counts the operators and stages in the arguments of stages.
 type countInside struct {
 	parsing.Ignoring
 	counts *OperatorCounts
@@ -195,7 +196,7 @@ func (w countInside) Accumulators(fields bsonx.Value) { w.counts.fields(fields.D
 // Windows implements parsing.Walker.
 func (w countInside) Windows(fields bsonx.Value) { w.counts.fields(fields.Doc(), w.counts.windows) }
 
-// fields counts fields that are each computed by an accumulator.
+// fields counts the accumulators of fields that are each computed by an accumulator.
 func (c *OperatorCounts) fields(doc bsonx.Doc, accumulators nameCounts) {
 	for it := doc.Iter(); it.Next(); {
 		v := it.Value()
@@ -211,7 +212,7 @@ func (c *OperatorCounts) fields(doc bsonx.Doc, accumulators nameCounts) {
 	}
 }
 
-// Status appends the counters of operators to metrics of serverStatus.
+// Status appends the counters to the metrics of serverStatus.
 func (c *OperatorCounts) Status(b *bsonx.Builder) {
 	c.stages.append(b, "aggStageCounters")
 	b.StartDocField("operatorCounters")

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// total sums the counters of all kinds.
+// total returns the sum of all counters.
 func (c *OperatorCounts) total() (sum int64) {
 	for _, kind := range []nameCounts{c.expressions, c.groups, c.windows, c.match, c.stages} {
 		for _, n := range kind {
@@ -19,8 +19,8 @@ func (c *OperatorCounts) total() (sum int64) {
 	return sum
 }
 
-// TestEachOperatorIsCounted uses each operator and stage that serverStatus lists, at a place where it may stand: exactly its own counter
-// rises, beside that of the stage around it.
+// TestEachOperatorIsCounted uses each operator and stage that serverStatus lists, at a place where
+// it is allowed. Only its own counter, and the counter of the enclosing stage, may rise.
 func TestEachOperatorIsCounted(t *testing.T) {
 	t.Parallel()
 	var c OperatorCounts
@@ -57,12 +57,12 @@ func TestEachOperatorIsCounted(t *testing.T) {
 	counted("predicate", c.match, 1, func(name string) {
 		pipeline("$match", doc("a", doc(name, bsonx.NewArray())))
 	})
-	sums := []string{"$count", "$sortByCount"} // by $sum, which is counted, too
+	sums := []string{"$count", "$sortByCount"} // these stages use $sum, which is counted too
 	counted("stage", without(c.stages, sums), 0, func(name string) { pipeline(name, doc()) })
 	counted("stage", only(c.stages, sums), 1, func(name string) { pipeline(name, doc()) })
 }
 
-// only returns the counters of some names, without those of all others.
+// only returns the counters with these names.
 func only(c nameCounts, names []string) nameCounts {
 	out := maps.Clone(c)
 	maps.DeleteFunc(out, func(name string, _ *atomic.Int64) bool { return !slices.Contains(names, name) })

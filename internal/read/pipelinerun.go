@@ -6,9 +6,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// OwnStages are the stages of a command. Those of an aggregate command were compiled when it was
-// checked, as they stand; of other commands, and where a view or a time series adds stages before
-// them, compiled is nothing.
+// OwnStages are the stages of a command. Compiled is set for an aggregate command, which was
+// compiled when it was checked. It is nil for other commands, and if a view or a time series adds
+// stages before List.
 type OwnStages struct {
 	List     []bsonx.Value
 	Compiled *pipeline.Pipeline
@@ -27,5 +27,5 @@ func (s Scope) PipelineOptions(db string, top parsing.Top) parsing.Options {
 // Elements returns the elements of an array.
 func Elements(v bsonx.Value) []bsonx.Value { return v.Doc().Values() }
 
-// NoCollection is the name in the namespace of a cursor over no collection.
+// NoCollection is the collection name in the namespace of a cursor without a collection.
 const NoCollection = "$cmd.aggregate"

@@ -15,16 +15,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// Reads gives a command the collections that it reads, and readers of them. They come from one
-// View: the newest committed state, the state that the command's transaction sees, or a snapshot.
+// Reads gives a command its collections, and readers of them. Both come from one View: the newest
+// committed state, the state that the command's transaction sees, or a snapshot.
 type Reads struct {
 	Engine *Engine
-	local  string // the address at which the client reaches the server
+	local  string // the server's address that the client is connected to
 	view   table.View
-	meant  *Meaning // the collection that the command means by its UUID
+	meant  *Meaning // the collection that the command specifies by its UUID; may be nil
 }
 
-// Reads returns the Reads of a command that sees a View.
+// Reads returns the Reads of a command that sees a View. meant may be nil.
 func (e *Engine) Reads(view table.View, meant *Meaning, local string) Reads {
 	return Reads{Engine: e, local: local, view: view, meant: meant}
 }
@@ -32,8 +32,8 @@ func (e *Engine) Reads(view table.View, meant *Meaning, local string) Reads {
 // Newest returns the Reads of the newest committed state.
 func (e *Engine) Newest() Reads { return e.Reads(e.Store.Newest(), nil, "") }
 
-// Lookup returns a collection or view by name, or nil. It fails if the request means another
-// collection.
+// Lookup returns a collection or view by name, or nil. It fails if the command specifies another
+// collection by UUID.
 func (v Reads) Lookup(db, name string) (*table.Collection, error) {
 	c, err := v.view.Lookup(db, name)
 	if err == nil && !v.meant.Of(db, name, c) {
@@ -42,7 +42,7 @@ func (v Reads) Lookup(db, name string) (*table.Collection, error) {
 	return c, err
 }
 
-// Buckets returns the collection that a time-series collection keeps its buckets in, or nil.
+// Buckets returns the bucket collection of a time-series collection, or nil.
 func (v Reads) Buckets(c *table.Collection) (*table.Collection, error) {
 	return v.Lookup(c.DB, timeseries.BucketsName(c.Name))
 }
@@ -50,12 +50,12 @@ func (v Reads) Buckets(c *table.Collection) (*table.Collection, error) {
 // Reader returns a reader for plans.
 func (v Reads) Reader() *exec.Reader { return exec.NewReader(v.view) }
 
-// isStale reports whether a collection that was looked up has been changed, renamed or dropped
-// since.
+// isStale reports whether a collection was changed, renamed or dropped since it was looked up.
 func (v Reads) isStale(c *table.Collection) bool { return c != nil && v.view.Current(c) != c }
 
-// again gives the snapshot of a reader back and looks up the collection of a query once more; it is
-// nil after a drop. Unless the look-up fails, the error is table.ErrChanged, for table.RetryOn.
+// again prepares another attempt of a query: it releases the reader's snapshot and looks up the
+// query's collection again, which is nil after a drop. It returns table.ErrChanged, which makes
+// table.RetryOn repeat the step, or the error of the look-up.
 func (v Reads) again(reader *exec.Reader, q *query.Query) (err error) {
 	reader.Close()
 	q.Coll, err = v.Lookup(q.DB, q.Name)
@@ -69,8 +69,8 @@ func (v Reads) again(reader *exec.Reader, q *query.Query) (err error) {
 	return table.ErrChanged
 }
 
-// Pin takes the snapshot of a reader. If the collection c may be another one in the snapshot, Pin
-// gives the snapshot back and fails with table.ErrChanged.
+// Pin takes the snapshot of a reader. If the collection c may differ from the one in the snapshot,
+// Pin releases the snapshot and fails with table.ErrChanged.
 func (v Reads) Pin(reader *exec.Reader, c *table.Collection) error {
 	reader.Pin()
 	if !v.isStale(c) {
@@ -80,8 +80,8 @@ func (v Reads) Pin(reader *exec.Reader, c *table.Collection) error {
 	return table.ErrChanged
 }
 
-// resolveView follows a view to its collection, which may be a time-series collection, and puts
-// the stages of the views before the given ones.
+// resolveView follows a view to its collection, which may be a time-series collection. It puts the
+// stages of the views before the given stages.
 func (v Reads) resolveView(db, name string, stages []bsonx.Value) (string, *table.Collection, []bsonx.Value, error) {
 	for depth := 0; name != ""; depth++ {
 		c, err := v.Lookup(db, name)
@@ -94,7 +94,8 @@ func (v Reads) resolveView(db, name string, stages []bsonx.Value) (string, *tabl
 	return "", nil, stages, nil
 }
 
-// CountMatches counts the documents that a query finds, again if the catalog changed meanwhile.
+// CountMatches counts the documents that match a query. It counts again if the catalog changed
+// meanwhile.
 func (v Reads) CountMatches(ctx context.Context, q *query.Query) (n int64, err error) {
 	reader := v.Reader()
 	defer reader.Close()
@@ -104,7 +105,7 @@ func (v Reads) CountMatches(ctx context.Context, q *query.Query) (n int64, err e
 			return v.again(reader, q)
 		}
 		n, err = v.Engine.Planner.Count(ctx, q, reader, v.RecordCount(q.Coll))
-		// Without a filter the snapshot is not asked.
+		// Without a filter the count does not use the snapshot.
 		if err == nil && n == 0 && v.isStale(q.Coll) {
 			return v.again(reader, q)
 		}
@@ -113,8 +114,8 @@ func (v Reads) CountMatches(ctx context.Context, q *query.Query) (n int64, err e
 	return n, err
 }
 
-// RecordCount returns the counter of a collection for the planner, or nil if the count is not
-// what the reader sees.
+// RecordCount returns the counter of a collection for the planner. It returns nil if the View is
+// fixed, because the counter belongs to the newest state.
 func (v Reads) RecordCount(c *table.Collection) plan.Counter {
 	if c == nil {
 		return nil

@@ -14,25 +14,26 @@ import (
 	"github.com/sheafdb/sheaf/internal/update"
 )
 
-// Scope is what the filters, projections and updates of one command are compiled with.
+// Scope holds the settings with which the filters, projections and updates of one command are
+// compiled.
 type Scope struct {
 	Vars *expr.Vars
 	Now  time.Time
-	// Collation is nil if strings are compared as bytes.
+	// Collation is nil if strings are compared by their bytes.
 	Collation *collation.Collator
-	// simple says that the command itself asks for the comparison of bytes.
+	// simple says that the command itself specifies the simple collation.
 	simple bool
 	// Engine has the cache of collations and the counters of operators.
 	Engine *Engine
-	// Mistake is an error of let that each statement reports; see NewStatementScope.
+	// Mistake is an error in let, which each statement reports; see command.NewStatementScope.
 	Mistake error
 	// Counts says that the operators of queries are counted.
 	Counts bool
-	// Writes says that the command is a write. Its queries for one _id are not counted, as in
-	// MongoDB.
+	// Writes says that the command is a write. As in MongoDB, its queries for one _id are not
+	// counted.
 	Writes bool
-	// Hint replaces the command's hint unless it is missing: a sort by $natural on a view becomes
-	// one.
+	// Hint replaces the command's hint, unless it is missing. A sort by $natural on a view becomes
+	// such a hint.
 	Hint bsonx.Value
 }
 
@@ -50,16 +51,16 @@ func (s Scope) counted(doc bsonx.Doc, opts filter.Options) (*filter.Filter, erro
 	return f, err
 }
 
-// filterOptions are the options of queries. The request's bytes outlive them; a cursor retains
-// them.
+// filterOptions returns the options of queries. A compiled query borrows the bytes of the request.
+// If a cursor keeps the query, it also keeps the bytes; see command.Request.Retain.
 func (s Scope) filterOptions() filter.Options {
 	opts := filter.FindOptions(s.Vars, s.Now)
 	opts.Borrow, opts.Collation = true, s.Collation
 	return opts
 }
 
-// filterWithoutExpr compiles predicates in which $expr, $where and $jsonSchema have no place:
-// array filters and the condition of $pull.
+// filterWithoutExpr compiles array filters and the condition of $pull, which must not contain
+// $expr, $where or $jsonSchema.
 func (s Scope) filterWithoutExpr(doc bsonx.Doc) (*filter.Filter, error) {
 	return filter.Parse(doc, filter.Options{Vars: s.Vars, Now: s.Now, Collation: s.Collation, RefuseSchema: true})
 }
@@ -72,7 +73,7 @@ func (s Scope) FilterForUpsert(doc bsonx.Doc) (*filter.Filter, error) {
 	return s.counted(doc, opts)
 }
 
-// CheckHint accepts an index name or a key pattern.
+// CheckHint fails unless v is an index name, a key pattern, or missing.
 func CheckHint(v bsonx.Value) error {
 	switch v.Type {
 	case bsonx.TypeMissing, bsonx.TypeString, bsonx.TypeDocument:
@@ -94,7 +95,7 @@ func (s *Scope) CompilePipeline(stages bsonx.Value) (update.Transformer, error) 
 	return t, err
 }
 
-// FilterOrAll compiles a filter that may be absent.
+// FilterOrAll compiles a filter. A nil filter matches everything.
 func (s Scope) FilterOrAll(doc bsonx.Doc) (*filter.Filter, error) {
 	if doc == nil {
 		doc = bsonx.Empty
@@ -102,9 +103,8 @@ func (s Scope) FilterOrAll(doc bsonx.Doc) (*filter.Filter, error) {
 	return s.Filter(doc)
 }
 
-// FirstMistake chooses the error to report if a filter failed with err. As in MongoDB, a
-// projection that cannot be parsed is reported before a constant expression that cannot be
-// computed.
+// FirstMistake chooses the error to report if a filter failed with err. As in MongoDB, a projection
+// that cannot be parsed is reported before a constant expression that cannot be computed.
 func (s Scope) FirstMistake(filter, spec bsonx.Doc, err error) error {
 	s.Vars = s.Vars.WithFailures(&expr.Failures{})
 	f, parsing := s.FilterOrAll(filter)
@@ -118,7 +118,7 @@ func (s Scope) FirstMistake(filter, spec bsonx.Doc, err error) error {
 	return err
 }
 
-// Projection compiles a projection; nil for an absent or empty one.
+// Projection compiles a projection. It returns nil if the projection is absent or empty.
 func (s Scope) Projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projection, error) {
 	if doc.IsEmpty() {
 		return nil, nil
@@ -132,8 +132,7 @@ func (s Scope) Projection(doc bsonx.Doc, f *filter.Filter) (*projection.Projecti
 	if err != nil || !p.NeedsDetails() {
 		return p, err
 	}
-	// The canonical form of the filter decides which array element the positional operator stands
-	// for.
+	// The normalized filter decides which array element the positional operator stands for.
 	opts.Filter = f.Normalize()
 	return projection.Parse(doc, opts)
 }

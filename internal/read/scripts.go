@@ -16,16 +16,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Scripting is the scope of expressions without a command's let. It tells their JavaScript for
-// which operation it runs. The commands of a connection share one; a cursor that stays open keeps
-// it.
+// Scripting is the scope of a command's expressions, without the variables of its let. It tells
+// their JavaScript for which operation it runs. The commands of a connection share one Scripting; a
+// cursor that stays open keeps it.
 type Scripting struct {
 	// Running is the operation that the JavaScript runs for.
 	Running interrupt.Running
 	engine  *Engine
 	vars    *expr.Vars
 	db      string
-	// at is the cluster time that the command's expressions see, 0 until one asks for it.
+	// at is the cluster time that the command's expressions see. It is 0 until an expression reads
+	// it.
 	at storage.Stamp
 }
 
@@ -42,7 +43,7 @@ func (e *Engine) NewScripting() *Scripting {
 	return s
 }
 
-// clusterTime returns the same time for all expressions of a command.
+// clusterTime returns the same cluster time for all expressions of a command.
 func (s *Scripting) clusterTime() bsonx.Value {
 	if s.at == 0 {
 		s.at = s.engine.Order.Visible()
@@ -50,7 +51,7 @@ func (s *Scripting) clusterTime() bsonx.Value {
 	return oplog.Timestamp(s.at)
 }
 
-// Begin returns the scope for the command whose operation is ctx.
+// Begin returns the scope for a command on db whose operation is ctx.
 func (s *Scripting) Begin(ctx context.Context, db string) *expr.Vars {
 	s.Running.Set(ctx)
 	s.db = db
@@ -58,7 +59,7 @@ func (s *Scripting) Begin(ctx context.Context, db string) *expr.Vars {
 	return s.vars
 }
 
-// scriptsCollection has the functions that clients saved for the JavaScript of a database.
+// scriptsCollection holds the JavaScript functions that clients have saved in a database.
 const scriptsCollection = "system.js"
 
 // StoredScripts returns the documents of a database's system.js.

@@ -17,22 +17,23 @@ import (
 )
 
 const (
-	// SnapshotWindow is for how long a snapshot can be read, by default
+	// SnapshotWindow is the default time, in seconds, for which a snapshot can be read
 	// (minSnapshotHistoryWindowInSeconds).
 	SnapshotWindow = 300
-	// maxKeptSnapshots bounds the snapshots that are kept for further reads of sessions.
+	// maxKeptSnapshots limits the snapshots that are kept for further reads of sessions.
 	maxKeptSnapshots = 256
 )
 
-// Snapshots are those that reads with the level "snapshot" hold: cursors, and for further reads at
-// the same atClusterTime the sessions that asked for them last. It is safe for concurrent use.
+// Snapshots is the registry of the snapshots that reads with read concern "snapshot" hold. Cursors
+// hold snapshots. A session holds the snapshot that it has read last, for further reads with the
+// same atClusterTime. Snapshots is safe for concurrent use.
 type Snapshots struct {
 	mu   sync.Mutex
 	held map[storage.Stamp]*HeldSnapshot
-	// past are those that were made of the store's history, each for the one read that asked for
-	// it.
+	// past has the snapshots made from the store's history. Each of them serves only the read that
+	// requested it.
 	past map[*HeldSnapshot]bool
-	// kept are the newest snapshots of sessions, the oldest first.
+	// kept are the last snapshots of sessions, the oldest first.
 	kept   []keptSnapshot
 	window time.Duration
 }
@@ -42,23 +43,24 @@ type keptSnapshot struct {
 	snap    *HeldSnapshot
 }
 
-// heldView is a table.Snapshot, or a table.Past if it was made of the history. One goroutine at a
-// time uses a Past.
+// heldView is a table.Snapshot, or a table.Past if it was made from the history. Only one goroutine
+// at a time may use a Past.
 type heldView interface {
 	table.View
 	IsNewest() bool
 	Close() error
 }
 
-// HeldSnapshot is a snapshot with its users. All fields are guarded by the registry's lock.
+// HeldSnapshot is a snapshot with its users. The registry's lock guards all fields.
 type HeldSnapshot struct {
 	heldView
 	At    storage.Stamp
 	taken time.Time
-	// holders may read from it in the future, readers do so now.
+	// holders is the number of users that may read from the snapshot later. readers is the number
+	// of users that are reading now.
 	holders, readers int
-	// ended is set when it is too old: no one begins to read any more, and it is closed when the
-	// last reader has stopped.
+	// ended is true when the snapshot is too old. Then no read may begin, and the last reader
+	// closes the snapshot.
 	ended bool
 }
 
@@ -67,7 +69,7 @@ func (s *Snapshots) init() {
 	s.window = SnapshotWindow * time.Second
 }
 
-// SetWindow sets for how many seconds a snapshot can be read.
+// SetWindow sets the time, in seconds, for which a snapshot can be read.
 func (s *Snapshots) SetWindow(seconds int64) {
 	s.mu.Lock()
 	s.window = time.Duration(seconds) * time.Second
@@ -78,12 +80,13 @@ func errTooOld(stamp storage.Stamp) error {
 	return mongoerr.New(mongoerr.SnapshotTooOld, "Read timestamp %s is older than the oldest available timestamp.", stamp)
 }
 
-// MaxPast bounds what is applied to a snapshot of the history to get to a time behind it, in bytes.
+// MaxPast limits the changes, in bytes, that are applied to a snapshot of the history to reach a
+// later time.
 const MaxPast = 64 << 20
 
-// Hold returns the snapshot of a time, or for 0 the newest one, for a read that has begun: both
-// pause and release must follow. by is the session whose further reads may ask for the same time,
-// nil for none.
+// Hold returns the snapshot of the time at, or the newest one if at is 0. The caller is counted as
+// a reader and as a holder, so it must call pause and release, or Done. by is the session whose
+// further reads may use the same time; it may be nil.
 func (s *Snapshots) Hold(ctx context.Context, store *table.Store, at storage.Stamp, by *session.Session,
 	now time.Time,
 ) (*HeldSnapshot, error) {
@@ -101,7 +104,8 @@ func (s *Snapshots) Hold(ctx context.Context, store *table.Store, at storage.Sta
 	return h, nil
 }
 
-// PastError makes a user error of the store's for a time that is before its history.
+// PastError turns the store's error for a time before its history into the client's error. Other
+// errors are returned unchanged.
 func PastError(err error, at storage.Stamp) error {
 	if errors.Is(err, changelog.ErrPastGone) {
 		return errTooOld(at)
@@ -109,8 +113,8 @@ func PastError(err error, at storage.Stamp) error {
 	return err
 }
 
-// holdPresent returns a snapshot that others hold, or that of the newest state; nil where the time
-// is neither.
+// holdPresent returns a snapshot that others hold, or a snapshot of the newest state. It returns
+// nil if neither has the time at.
 func (s *Snapshots) holdPresent(store *table.Store, at storage.Stamp, by *session.Session,
 	now time.Time,
 ) *HeldSnapshot {
@@ -133,7 +137,7 @@ func (s *Snapshots) holdPresent(store *table.Store, at storage.Stamp, by *sessio
 			return nil
 		}
 		if h = s.held[snap.Stamp()]; h != nil {
-			_ = snap.Close() // the catalog has changed; the data has not
+			_ = snap.Close() // the catalog has changed, but the data has not
 		} else {
 			h = &HeldSnapshot{heldView: snap, At: snap.Stamp(), taken: now}
 			s.held[snap.Stamp()] = h
@@ -147,7 +151,7 @@ func (s *Snapshots) holdPresent(store *table.Store, at storage.Stamp, by *sessio
 	return h
 }
 
-// keep needs the lock.
+// keep makes a session hold a snapshot instead of its previous one. The caller holds the lock.
 func (s *Snapshots) keep(id session.SessionID, h *HeldSnapshot) {
 	if i := slices.IndexFunc(s.kept, func(k keptSnapshot) bool { return k.session == id }); i >= 0 {
 		if s.kept[i].snap == h {
@@ -162,21 +166,22 @@ func (s *Snapshots) keep(id session.SessionID, h *HeldSnapshot) {
 	}
 }
 
-// forget needs the lock.
+// forget drops the i-th kept snapshot. The caller holds the lock.
 func (s *Snapshots) forget(i int) {
 	h := s.kept[i].snap
 	s.kept = slices.Delete(s.kept, i, i+1)
 	s.drop(h)
 }
 
-// drop takes a holder away. It needs the lock.
+// drop removes a holder. The caller holds the lock.
 func (s *Snapshots) drop(h *HeldSnapshot) {
 	if h.holders--; h.holders == 0 && !h.ended {
 		s.end(h)
 	}
 }
 
-// end needs the lock.
+// end makes a snapshot unusable for new reads, and closes it if nobody reads it. The caller holds
+// the lock.
 func (s *Snapshots) end(h *HeldSnapshot) {
 	h.ended = true
 	delete(s.past, h)
@@ -188,13 +193,13 @@ func (s *Snapshots) end(h *HeldSnapshot) {
 	}
 }
 
-// Done is pause and release.
+// Done ends the use that Hold began: it calls pause and release.
 func (s *Snapshots) Done(h *HeldSnapshot) {
 	s.pause(h)
 	s.release(h)
 }
 
-// begin lets a holder read. It fails where the snapshot is too old by now.
+// begin starts a read by a holder. It fails if the snapshot is too old.
 func (s *Snapshots) begin(h *HeldSnapshot) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +210,7 @@ func (s *Snapshots) begin(h *HeldSnapshot) error {
 	return nil
 }
 
-// pause is called by a holder that reads no more for now.
+// pause ends a read. The holder may begin another one later.
 func (s *Snapshots) pause(h *HeldSnapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,14 +219,14 @@ func (s *Snapshots) pause(h *HeldSnapshot) {
 	}
 }
 
-// release is called by a holder that does not read, and never will.
+// release ends the use by a holder that does not read at present.
 func (s *Snapshots) release(h *HeldSnapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(h)
 }
 
-// Reap ends the snapshots that are too old.
+// Reap ends the snapshots that are older than the window.
 func (s *Snapshots) Reap(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,12 +242,12 @@ func (s *Snapshots) Reap(now time.Time) {
 	}
 }
 
-// all needs the lock.
+// all returns all snapshots. The caller holds the lock.
 func (s *Snapshots) all() []*HeldSnapshot {
 	return slices.AppendSeq(slices.Collect(maps.Values(s.held)), maps.Keys(s.past))
 }
 
-// EndSessions ends what is kept for sessions.
+// EndSessions drops the snapshots that are kept for the matching sessions.
 func (s *Snapshots) EndSessions(match func(session.SessionID) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +258,7 @@ func (s *Snapshots) EndSessions(match func(session.SessionID) bool) {
 	}
 }
 
-// Close ends all snapshots, before the store is closed.
+// Close ends all snapshots. It is called before the store is closed.
 func (s *Snapshots) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -263,7 +268,7 @@ func (s *Snapshots) Close() {
 	s.kept = nil
 }
 
-// snapshotSource is the source of a cursor all whose batches are read from one snapshot.
+// snapshotSource is the source of a cursor that reads all its batches from one snapshot.
 type snapshotSource struct {
 	session.Source
 	all     *Snapshots
@@ -271,7 +276,8 @@ type snapshotSource struct {
 	reading bool
 }
 
-// Source returns a source that holds the snapshot, which is being read, as long as it is open.
+// Source returns a source that holds the snapshot until it is closed. The snapshot must be in use
+// by a reader.
 func (s *Snapshots) Source(h *HeldSnapshot, in session.Source) session.Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,7 +286,7 @@ func (s *Snapshots) Source(h *HeldSnapshot, in session.Source) session.Source {
 	return &snapshotSource{Source: in, all: s, snap: h, reading: true}
 }
 
-// UnderSnapshot returns the source that a cursor was opened with.
+// UnderSnapshot returns the source inside a source that Snapshots.Source has returned, or s itself.
 func UnderSnapshot(s session.Source) session.Source {
 	if held, ok := s.(*snapshotSource); ok {
 		return held.Source

@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// noCompiler compiles nothing: the collections here have neither partial indexes nor validators.
+// noCompiler is a compiler for collections without partial indexes and validators.
 type noCompiler struct{}
 
 func (noCompiler) Partial(bsonx.Doc, *collation.Collator) (table.Predicate, error) { return nil, nil }
@@ -31,7 +31,7 @@ func newSnapshots(t *testing.T) (*Snapshots, *table.Store) {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
-	store.History().Keep(0) // what is held is all that can be read
+	store.History().Keep(0) // only held snapshots can be read
 	s := new(Snapshots)
 	s.init()
 	return s, store
@@ -56,7 +56,7 @@ func put(t *testing.T, store *table.Store, id int) {
 	}
 }
 
-// has reports whether a snapshot has a document.
+// has reports whether a snapshot has the document with that _id.
 func has(t *testing.T, h *HeldSnapshot, id int) bool {
 	t.Helper()
 	c, err := h.Lookup("d", "c")
@@ -110,7 +110,8 @@ func TestSnapshotsAreShared(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfASession is kept until the session reads a newer one, ends, or the window has passed.
+// TestSnapshotOfASession checks that the snapshot of a session is kept until the session reads a
+// newer one, the session ends, or the window has passed.
 func TestSnapshotOfASession(t *testing.T) {
 	s, store := newSnapshots(t)
 	now := time.Now()
@@ -123,7 +124,8 @@ func TestSnapshotOfASession(t *testing.T) {
 		s.release(h)
 		return h.At, nil
 	}
-	one, two := &session.Session{ID: session.SessionID{UUID: [16]byte{1}}}, &session.Session{ID: session.SessionID{UUID: [16]byte{2}}}
+	one, two := &session.Session{ID: session.SessionID{UUID: [16]byte{1}}},
+		&session.Session{ID: session.SessionID{UUID: [16]byte{2}}}
 	put(t, store, 1)
 	first, _ := hold(0, one, now)
 	put(t, store, 2)
@@ -164,7 +166,8 @@ func TestSnapshotOfASession(t *testing.T) {
 	}
 }
 
-// TestSnapshotGrowsOld under a cursor: a batch that is under way is finished, the next one refused.
+// TestSnapshotGrowsOld lets the snapshot of a cursor become too old. The current batch must be
+// completed, and the next one refused.
 func TestSnapshotGrowsOld(t *testing.T) {
 	s, store := newSnapshots(t)
 	now := time.Now()

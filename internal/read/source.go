@@ -13,27 +13,28 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// PlanSource lets a cursor read from a running plan. Between batches it holds no snapshot.
+// PlanSource is the source of a cursor that reads from a running plan. It holds no storage snapshot
+// between batches.
 type PlanSource struct {
 	Reads
 	query  *query.Query
 	coll   *table.Collection
 	Run    *plan.Execution
 	reader exec.Reader
-	left   int64 // documents up to the limit; negative without one
-	// tailable sources have no end. arrivals tells them of documents that came after the snapshot
-	// of the last Restore, arrived how many came before; atEnd is true where the source has looked
-	// at all of these.
+	left   int64 // remaining documents up to the limit; negative if there is no limit
+	// A tailable source has no end. arrivals is closed when documents arrive after the snapshot of
+	// the last Restore. arrived is the count that belongs to it; see table.Collection.Rest. atEnd
+	// is true after the source has read the whole snapshot.
 	tailable, atEnd bool
 	arrivals        <-chan struct{}
 	arrived         uint64
-	meta            expr.Meta                            // of the last document
-	sortKey         func(*exec.Row) (bsonx.Value, error) // nil where no sort keys are wanted
+	meta            expr.Meta                            // metadata of the last document
+	sortKey         func(*exec.Row) (bsonx.Value, error) // computes sort keys; nil if they are not requested
 	fields          exec.EntryFields
-	key             []byte // the index key of the last document
+	key             []byte // index key of the last document
 }
 
-// OpenSource plans a query.
+// OpenSource plans a query and returns a source of its documents.
 func OpenSource(ctx context.Context, from Reads, q *query.Query) (*PlanSource, error) {
 	src := new(PlanSource)
 	if err := src.Open(ctx, from, q); err != nil {
@@ -43,8 +44,8 @@ func OpenSource(ctx context.Context, from Reads, q *query.Query) (*PlanSource, e
 }
 
 // Open plans a query. If the catalog has changed since the query's collection was looked up, Open
-// looks the name up and plans again: an index that was dropped in between may be empty in the
-// snapshot, and so may the collection.
+// looks the name up and plans again: an index or a collection that was dropped in between may be
+// empty in the snapshot.
 func (s *PlanSource) Open(ctx context.Context, from Reads, q *query.Query) error {
 	s.Reads, s.query, s.left = from, q, -1
 	s.reader = *exec.NewReader(from.view) // not Reader(), which allocates
@@ -80,7 +81,8 @@ func (s *PlanSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	unpinned := !s.reader.Pinned()
 	row, err := s.Run.Next(ctx)
 	if err == nil && row == nil && unpinned && s.isStale(s.coll) {
-		// A single get needs no snapshot: it may have come after the collection was replaced.
+		// A single get does not use a snapshot, so it may have run after the collection was
+		// replaced.
 		return s.reopen(ctx)
 	}
 	s.atEnd = err == nil && row == nil
@@ -110,7 +112,7 @@ func (s *PlanSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return row.Doc, nil
 }
 
-// noteRow makes the sort key and the record id of a row its metadata, where they are wanted.
+// noteRow sets the metadata of a row that the query requests: its sort key and its record id.
 func (s *PlanSource) noteRow(row *exec.Row) (err error) {
 	if s.sortKey != nil {
 		if s.meta.SortKey, err = s.sortKey(row); err != nil {
@@ -123,7 +125,7 @@ func (s *PlanSource) noteRow(row *exec.Row) (err error) {
 	return err
 }
 
-// noteIndexKey makes the index key of a row its metadata.
+// noteIndexKey sets the metadata indexKey of a row.
 func (s *PlanSource) noteIndexKey(row *exec.Row) (err error) {
 	s.meta.IndexKey = bsonx.Missing
 	switch {
@@ -140,10 +142,12 @@ func (s *PlanSource) noteIndexKey(row *exec.Row) (err error) {
 func (s *PlanSource) Meta() *expr.Meta { return &s.meta }
 
 // Share implements source.Shared.
-func (s *PlanSource) Share(ctx context.Context, work func(ctx context.Context, in source.Source) error) (workers int, err error) {
+func (s *PlanSource) Share(ctx context.Context,
+	work func(ctx context.Context, in source.Source) error,
+) (workers int, err error) {
 	workers, err = s.Run.Share(ctx, func(ctx context.Context, in exec.Node) error { return work(ctx, nodeSource{in}) })
 	if err != nil && workers > 1 && ctx.Err() == nil {
-		// The documents may be asked for again.
+		// The caller may read the documents again.
 		s.Close()
 		if again := s.Open(ctx, s.Reads, s.query); again != nil {
 			return 1, again
@@ -152,7 +156,7 @@ func (s *PlanSource) Share(ctx context.Context, work func(ctx context.Context, i
 	return workers, err
 }
 
-// nodeSource yields the documents of a node that Share has made, and closes.
+// nodeSource yields the documents of a node that Share has created. Share closes the node.
 type nodeSource struct{ node exec.Node }
 
 // Next implements source.Source.
@@ -164,7 +168,7 @@ func (s nodeSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return row.Doc, nil
 }
 
-// Save implements source.Source; Share is over before it would be asked.
+// Save implements source.Source. It does nothing: a Share ends before a Save could happen.
 func (nodeSource) Save() {}
 
 // Restore implements source.Source.
@@ -202,9 +206,9 @@ func (s *PlanSource) Kept() int64 { return s.Run.Kept() }
 // Restore implements session.Source.
 func (s *PlanSource) Restore(ctx context.Context) error {
 	if s.tailable {
-		s.arrivals, s.arrived = s.coll.Arrivals() // before the snapshot: no insert is between them
+		s.arrivals, s.arrived = s.coll.Arrivals() // before the snapshot, so that no insert is missed in between
 	}
-	s.reader.Pin() // before the look at the catalog: what is dropped after it is still in the snapshot
+	s.reader.Pin() // before looking at the catalog: data that is dropped later is still in the snapshot
 	if s.coll != nil {
 		current := s.view.Current(s.coll)
 		if current == nil || current.Namespace() != s.coll.Namespace() {

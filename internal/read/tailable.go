@@ -8,18 +8,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// A tailable cursor on a capped collection stays open at its end. Between batches it holds nothing
-// but the key of the last record that it has looked at; with awaitData a getMore that finds
-// nothing waits, holding as little, for an insert.
+// A tailable cursor on a capped collection stays open at its end. Between batches it holds only the
+// key of the last record that it has read. With awaitData, a getMore that finds no documents waits
+// for an insert, and holds no more than that while it waits.
 
-// DefaultAwait is how long a getMore of an awaitData cursor waits where it has no maxTimeMS.
+// DefaultAwait is the time for which a getMore of an awaitData cursor waits if it has no maxTimeMS.
 const DefaultAwait = time.Second
 
-// restAtMost is how long a getMore rests where the end of the rest is not told.
+// restAtMost limits the delay of a getMore by Rest.
 const restAtMost = 10 * time.Millisecond
 
-// StaysOpen reports whether a tailable cursor that has come to the end of its first batch stays
-// open: on a collection without documents it has no position and does not.
+// StaysOpen reports whether a tailable cursor stays open at the end of its first batch. On a
+// collection without documents it is closed, because it has no position.
 func (s *PlanSource) StaysOpen() (bool, error) {
 	if s.coll == nil {
 		return false, nil
@@ -28,7 +28,7 @@ func (s *PlanSource) StaysOpen() (bool, error) {
 	return counter.Count > 0, err
 }
 
-// Awaiter lets one getMore of a tailable cursor wait for documents.
+// Awaiter waits for documents in one getMore of a tailable cursor.
 type Awaiter struct {
 	op       *session.Op
 	clock    clock.Clock
@@ -40,14 +40,15 @@ type Awaiter struct {
 type Tailed interface {
 	Save()
 	Restore(ctx context.Context) error
-	// news returns a channel that is closed when there may be more than the source has looked at.
+	// news returns a channel that is closed when there may be documents that the source has not
+	// read.
 	news() <-chan struct{}
 }
 
 func (s *PlanSource) news() <-chan struct{} { return s.arrivals }
 
-// Rest delays the next getMore of a cursor that has read everything. If many documents arrive,
-// the getMore then returns several of them at once.
+// Rest delays the next getMore of a cursor that has read everything. If many documents arrive, the
+// getMore then returns several of them at once.
 func (s *PlanSource) Rest(ctx context.Context, op *session.Op) error {
 	if !s.tailable || !s.atEnd {
 		return nil
@@ -60,13 +61,12 @@ func (s *PlanSource) Rest(ctx context.Context, op *session.Op) error {
 	return err
 }
 
-// NewAwaiter lets the getMore that op is wait for d at most.
+// NewAwaiter returns an Awaiter for the getMore op. It waits for at most d.
 func NewAwaiter(op *session.Op, clock clock.Clock, src Tailed, d time.Duration) *Awaiter {
 	return &Awaiter{op: op, clock: clock, src: src, deadline: clock.Now().Add(d)}
 }
 
-// Wait holds the getMore until there was an insert that the cursor has not looked at. It reports
-// false when the time is up.
+// Wait waits for an insert that the cursor has not read. It returns false if the time is up.
 func (a *Awaiter) Wait(ctx context.Context) (bool, error) {
 	d := a.deadline.Sub(a.clock.Now())
 	if d <= 0 {
@@ -82,9 +82,11 @@ func (a *Awaiter) Wait(ctx context.Context) (bool, error) {
 	return true, a.src.Restore(ctx)
 }
 
-// Await waits for d at most, and reports whether arrivals was closed. The operation counts as one
-// that waits for news.
-func Await(ctx context.Context, op *session.Op, c clock.Clock, arrivals <-chan struct{}, d time.Duration) (bool, error) {
+// Await waits for at most d, and reports whether arrivals was closed. Meanwhile the operation
+// counts as awaiting data.
+func Await(ctx context.Context, op *session.Op, c clock.Clock, arrivals <-chan struct{},
+	d time.Duration,
+) (bool, error) {
 	op.SetAwaiting(true)
 	defer op.SetAwaiting(false)
 	late, timer := clock.NewTimer(c, d)

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// unpackStage is the stage that makes measurements of buckets.
+// unpackStage returns the stage that turns buckets into measurements.
 func unpackStage(o *timeseries.Options, include []string, events bsonx.Doc) bsonx.Value {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -39,9 +39,9 @@ func unpackStage(o *timeseries.Options, include []string, events bsonx.Doc) bson
 	return bsonx.Document(b.Bytes())
 }
 
-// unpack puts what reads the buckets of a time-series collection before stages on its
-// measurements: the part of the leading $match stages that buckets can be asked, and the stage
-// that unpacks the fields that are read.
+// unpack puts the stages that read the buckets of a time-series collection before stages on its
+// measurements. They are a $match with the part of the leading $match stages that can be evaluated
+// on buckets, and the stage that unpacks the required fields.
 func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *Pipelines) []bsonx.Value {
 	o := c.Timeseries
 	if reportsFirst(stages) {
@@ -60,10 +60,11 @@ func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *Pipel
 	opts := filter.FindOptions(vars, p.Now)
 	opts.Collation = p.Collation
 	if _, err := filter.Parse(query, opts); err != nil {
-		return append([]bsonx.Value{unpackStage(o, nil, nil)}, stages...) // who parses the stages fails
+		return append([]bsonx.Value{unpackStage(o, nil, nil)}, stages...) // parsing the stages fails later
 	}
 	var include []string
-	parsed, err := pipeline.Parse(bsonx.ValueOf(stages), parsing.Options{Vars: vars.WithFailures(&expr.Failures{}), Now: p.Now, DB: c.DB, Collation: p.Collation})
+	parsed, err := pipeline.Parse(bsonx.ValueOf(stages),
+		parsing.Options{Vars: vars.WithFailures(&expr.Failures{}), Now: p.Now, DB: c.DB, Collation: p.Collation})
 	if err == nil {
 		if fields, all := parsed.TopFields(); !all {
 			include = slices.Sorted(maps.Keys(fields))
@@ -81,8 +82,8 @@ func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *Pipel
 	return append(out, rest...)
 }
 
-// countedBuckets returns stages on buckets that count as stages on their measurements do; nil
-// where these do not only count.
+// countedBuckets returns stages on buckets that count the measurements in the same way as the given
+// stages. It returns nil if the given stages do more than count.
 func countedBuckets(stages []bsonx.Value) []bsonx.Value {
 	if len(stages) != 1 {
 		return nil
@@ -104,7 +105,7 @@ func countedBuckets(stages []bsonx.Value) []bsonx.Value {
 	}
 }
 
-// conjunction returns the query that satisfies all predicates.
+// conjunction returns a query that matches if all predicates match.
 func conjunction(predicates []bsonx.Value) bsonx.Doc {
 	switch len(predicates) {
 	case 0:
@@ -117,7 +118,7 @@ func conjunction(predicates []bsonx.Value) bsonx.Doc {
 }
 
 // MeasuredIndexes returns a function that reports whether a measured field has an index on the
-// buckets. It is nil under a collation, because the bounds of strings are bytes.
+// buckets. It is nil under a collation, because the buckets' bounds compare strings by their bytes.
 func MeasuredIndexes(c *table.Collection, co *collation.Collator) func(path string) bool {
 	if co != nil {
 		return nil
@@ -131,7 +132,7 @@ func MeasuredIndexes(c *table.Collection, co *collation.Collator) func(path stri
 	return func(path string) bool { return fields[path] }
 }
 
-// BucketHint turns the key pattern of a hint into that of the buckets.
+// BucketHint translates the key pattern of a hint into the key pattern of the buckets.
 func BucketHint(o *timeseries.Options, hint bsonx.Value) bsonx.Value {
 	if hint.Type != bsonx.TypeDocument || string(hint.Doc().First().Key) == "$natural" {
 		return hint

@@ -7,15 +7,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// A find, count or distinct on a view becomes a pipeline behind the view's own.
+// A find, count or distinct on a view becomes a pipeline after the view's pipeline.
 
-// IsView reports whether c, which may be nil, is a view, as time-series collections are.
+// IsView reports whether c, which may be nil, is not an ordinary collection: a view, a time-series
+// collection or a virtual collection.
 func IsView(c *table.Collection) bool { return c != nil && c.Kind != catalog.KindCollection }
 
-// IsVirtual reports whether the documents of c, which may be nil, are made when they are read.
+// IsVirtual reports whether c, which may be nil, is a collection whose documents are computed when
+// they are read.
 func IsVirtual(c *table.Collection) bool { return c != nil && c.Kind == catalog.KindVirtual }
 
-// AppendStage adds a stage whose argument is not empty.
+// AppendStage appends a stage, unless its argument is empty.
 func AppendStage(stages []bsonx.Value, name string, arg bsonx.Doc) []bsonx.Value {
 	if arg.IsEmpty() {
 		return stages
@@ -26,13 +28,14 @@ func AppendStage(stages []bsonx.Value, name string, arg bsonx.Doc) []bsonx.Value
 // CountGroup is the $group that counts documents.
 var CountGroup = bsonx.NewDoc("_id", bsonx.Null, "n", bsonx.NewDoc("$sum", 1))
 
-// checkVirtualHint accepts the order of a virtual collection's documents: by _id.
+// checkVirtualHint fails unless the hint is missing, or names the order by _id or $natural.
 func checkVirtualHint(hint bsonx.Value) error {
 	switch {
 	case hint.IsMissing(), hint.Type == bsonx.TypeString && hint.Str() == "_id_":
 		return nil
 	case hint.Type == bsonx.TypeDocument:
-		if first := hint.Doc().First(); first.Key == nil || string(first.Key) == "_id" || string(first.Key) == "$natural" {
+		if first := hint.Doc().First(); first.Key == nil || string(first.Key) == "_id" ||
+			string(first.Key) == "$natural" {
 			return nil
 		}
 	}

@@ -46,7 +46,6 @@ var notClean = []string{
 	"internal/plan/query",
 	"internal/plan/trial",
 	"internal/projection",
-	"internal/read",
 	"internal/spill",
 	"internal/window",
 }
