@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// announce tells the operation which plan it runs.
+// announce tells the operation of ctx which plan it runs.
 func announce(ctx context.Context, e *Execution) {
 	e.Observe(ctx)
 	if e.observer != nil {
@@ -18,16 +18,16 @@ func announce(ctx context.Context, e *Execution) {
 	}
 }
 
-// Observe lets the operation of ctx know what the plan does from now on. A cursor asks for it at
-// each batch, because each is an operation of its own; after Forget nobody is told.
+// Observe makes the operation of ctx the observer of the plan's work. A cursor calls it for each
+// batch, because each batch is an operation of its own. After Forget the plan has no observer.
 func (e *Execution) Observe(ctx context.Context) {
 	e.observer, _ = ctx.Value(storage.PlanKey{}).(storage.PlanObserver)
 }
 
-// Forget ends Observe.
+// Forget ends the effect of Observe.
 func (e *Execution) Forget() { e.observer = nil }
 
-// tell reports to the observer what the plan did since it was told last.
+// tell reports to the observer the work that the plan has done since the last report.
 func (e *Execution) tell() {
 	if e.observer == nil {
 		return
@@ -39,7 +39,7 @@ func (e *Execution) tell() {
 	e.observer.Worked(w)
 }
 
-// sorted reports whether a plan sorts in memory, and whether that was too little of it.
+// sorted reports whether a plan has a blocking sort, and whether the sort spilled to disk.
 func sorted(n exec.Node) (sorts, spilled bool) {
 	if _, ok := n.(*exec.Sort); ok {
 		sorts, spilled = true, n.Stats().Spills > 0
@@ -51,9 +51,9 @@ func sorted(n exec.Node) (sorts, spilled bool) {
 	return sorts, spilled
 }
 
-// Hashes returns the hash of the query's shape and that of its key in the plan cache, as explain
-// prints them: empty for a plan that needs no planning, as a get by _id. They are also empty for a
-// large query whose operation has ended. The query must still be there.
+// Hashes returns the hash of the query's shape and the hash of its key in the plan cache, as
+// explain prints them. Both are empty for a plan that needed no planning, such as a get by _id, and
+// for a large query whose operation has ended. The query must still be valid.
 func (e *Execution) Hashes(ctx context.Context) (shape, key string) {
 	if e.cq == nil {
 		return "", ""

@@ -11,23 +11,28 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// TestArraySortsAgreeWithScan sorts by fields of array elements, by several indexes and by a scan,
-// and compares the orders.
+// TestArraySortsAgreeWithScan sorts by fields of array elements, with several indexes and with a
+// scan, and compares the orders.
 func TestArraySortsAgreeWithScan(t *testing.T) {
 	t.Parallel()
 	outer := t
 	paths := []string{"a.x", "a.y", "a", "a.0.x", "c"}
 	keys := []string{
-		`{"a.x": 1, "a.y": 1}`, `{"a.x": -1, "a.y": 1, "c": 1}`, `{"a.y": 1, "c": 1, "a.x": 1}`, `{"c": 1, "a.x": 1, "a.y": -1}`,
+		`{"a.x": 1, "a.y": 1}`, `{"a.x": -1, "a.y": 1, "c": 1}`, `{"a.y": 1, "c": 1, "a.x": 1}`,
+		`{"c": 1, "a.x": 1, "a.y": -1}`,
 		`{"a": 1, "a.x": 1}`, `{"a.0.x": 1, "a.x": 1}`, `{"a.x": 1, "a.0.x": -1}`, `{"a.x": 1, "a": 1}`,
 	}
-	filters := []string{`{}`, `{"a.y": 1}`, `{"a.x": {"$gte": 1}}`, `{"c": 1}`, `{"c": {"$in": [1, 2]}}`, `{"a": {"$elemMatch": {"x": 1, "y": 2}}}`, `{"a.x": null}`}
+	filters := []string{
+		`{}`, `{"a.y": 1}`, `{"a.x": {"$gte": 1}}`, `{"c": 1}`, `{"c": {"$in": [1, 2]}}`,
+		`{"a": {"$elemMatch": {"x": 1, "y": 2}}}`, `{"a.x": null}`,
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		f := newFixture(&quiet{outer, t})
 		defer f.store.Close()
 		var docs []bsonx.Doc
 		for i := range rapid.IntRange(2, 25).Draw(t, "documents") {
-			docs = append(docs, bsonxtest.MustParse(fmt.Sprintf(`{"_id": %d, "a": %s, "c": %d}`, i, genElements(t), rapid.IntRange(0, 2).Draw(t, "c"))))
+			docs = append(docs, bsonxtest.MustParse(fmt.Sprintf(`{"_id": %d, "a": %s, "c": %d}`, i, genElements(t),
+				rapid.IntRange(0, 2).Draw(t, "c"))))
 		}
 		f.index("i", bsonxtest.MustParse(pick(t, "key", keys)))
 		docs = f.insertValid(docs, 0)
@@ -41,7 +46,7 @@ func TestArraySortsAgreeWithScan(t *testing.T) {
 	})
 }
 
-// genElements makes an array of documents, or another value in its place.
+// genElements returns an array of documents, or another value in its place, as JSON.
 func genElements(t *rapid.T) string {
 	var parts []string
 	for range rapid.IntRange(0, 3).Draw(t, "elements") {

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
-// benchFixture is a collection of documents of 1 KB and ten fields on the embedded engine.
+// benchFixture returns a collection on Pebble with n documents of 1 KB and ten fields.
 func benchFixture(b *testing.B, n int) *fixture {
 	b.Helper()
 	engine, err := pebble.Open(b.TempDir(), pebble.Options{MemoryBudget: 512 << 20, Keep: keyspace.IsRecord})
@@ -28,7 +28,8 @@ func benchFixture(b *testing.B, n int) *fixture {
 	for from := 0; from < n; from += 1000 {
 		var docs []bsonx.Doc
 		for i := from; i < min(from+1000, n); i++ {
-			docs = append(docs, bsonx.NewDoc("_id", i, "a", i, "b", i%100, "c", i%7, "d", float64(i), "e", true, "f", nil,
+			docs = append(docs, bsonx.NewDoc("_id", i, "a", i, "b", i%100, "c", i%7, "d",
+				float64(i), "e", true, "f", nil,
 				"g", fmt.Sprint(i), "h", "h", "pad", pad))
 		}
 		f.insert(docs...)
@@ -45,7 +46,7 @@ func BenchmarkPlan(b *testing.B) {
 	tests := []struct {
 		name, filter, sort string
 		limit              int64
-		docs               int // documents looked at per query
+		docs               int // documents that a query examines
 	}{
 		{"Scan", `{"b": 1000}`, "", 0, n},
 		{"ID", `{"_id": 4711}`, "", 0, 1},

@@ -14,16 +14,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/schema"
 )
 
-// newCapped returns a fixture on a capped collection with the _ids 3, 1, 2 in the order of
-// insertion.
+// newCapped returns a fixture on a capped collection with the _ids 3, 1, 2 in insertion order.
 func newCapped(t *testing.T) *fixture {
 	f := newFixture(t)
-	c, err := schema.Create(f.store, "db", "capped", "collection", bsonx.NewDoc("capped", true, "size", 1<<20, "max", 3))
+	c, err := schema.Create(f.store, "db", "capped", "collection",
+		bsonx.NewDoc("capped", true, "size", 1<<20, "max", 3))
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.coll = c
-	f.insert(bsonx.NewDoc("_id", 0, "a", 0), bsonx.NewDoc("_id", 3, "a", 1), bsonx.NewDoc("_id", 1.0, "a", 3), bsonx.NewDoc("_id", 2, "a", 2))
+	f.insert(bsonx.NewDoc("_id", 0, "a", 0), bsonx.NewDoc("_id", 3, "a", 1), bsonx.NewDoc("_id", 1.0, "a", 3),
+		bsonx.NewDoc("_id", 2, "a", 2))
 	return f
 }
 
@@ -41,20 +42,35 @@ func TestCappedPlans(t *testing.T) {
 	}{
 		"insertion order": {summary: "COLLSCAN", want: "3 1.0 2"},
 		"backward":        {query: query.Query{Sort: natural(-1)}, summary: "COLLSCAN", want: "2 1.0 3"},
-		"hinted backward": {query: query.Query{Hint: bsonx.Document(natural(-1))}, summary: "COLLSCAN", want: "2 1.0 3"},
-		"by _id":          {filter: bsonx.NewDoc("_id", 1), summary: "IDHACK", want: "1.0"},
-		"by _id, gone":    {filter: bsonx.NewDoc("_id", 0), summary: "IDHACK", want: ""},
+		"hinted backward": {
+			query:   query.Query{Hint: bsonx.Document(natural(-1))},
+			summary: "COLLSCAN", want: "2 1.0 3",
+		},
+		"by _id":       {filter: bsonx.NewDoc("_id", 1), summary: "IDHACK", want: "1.0"},
+		"by _id, gone": {filter: bsonx.NewDoc("_id", 0), summary: "IDHACK", want: ""},
 		"by _id, hinted": {
-			query: query.Query{Hint: bsonx.String("_id_")}, filter: bsonx.NewDoc("_id", 1), summary: "IXSCAN { _id: 1 }", want: "1.0",
+			query: query.Query{Hint: bsonx.String("_id_")}, filter: bsonx.NewDoc("_id", 1),
+			summary: "IXSCAN { _id: 1 }", want: "1.0",
 		},
-		"range of _id": {filter: bsonx.NewDoc("_id", bsonx.NewDoc("$gt", 0)), summary: "IXSCAN { _id: 1 }", want: "1.0 2 3"},
-		"sort by _id":  {query: query.Query{Sort: bsonx.NewDoc("_id", -1)}, summary: "IXSCAN { _id: 1 }", want: "3 2 1.0"},
+		"range of _id": {
+			filter:  bsonx.NewDoc("_id", bsonx.NewDoc("$gt", 0)),
+			summary: "IXSCAN { _id: 1 }", want: "1.0 2 3",
+		},
+		"sort by _id": {
+			query:   query.Query{Sort: bsonx.NewDoc("_id", -1)},
+			summary: "IXSCAN { _id: 1 }", want: "3 2 1.0",
+		},
 		"covered by _id": {
-			filter: bsonx.NewDoc("_id", bsonx.NewDoc("$lt", 3)), project: bsonx.NewDoc("_id", 1), summary: "IXSCAN { _id: 1 }", want: "1.0 2",
+			filter: bsonx.NewDoc("_id", bsonx.NewDoc("$lt", 3)), project: bsonx.NewDoc("_id", 1),
+			summary: "IXSCAN { _id: 1 }", want: "1.0 2",
 		},
-		"another index": {filter: bsonx.NewDoc("a", bsonx.NewDoc("$gte", 2)), summary: "IXSCAN { a: 1 }", want: "2 1.0"},
+		"another index": {
+			filter:  bsonx.NewDoc("a", bsonx.NewDoc("$gte", 2)),
+			summary: "IXSCAN { a: 1 }", want: "2 1.0",
+		},
 		"tailable": {
-			query: query.Query{Tailable: true, Hint: bsonx.String("a_1")}, filter: bsonx.NewDoc("_id", bsonx.NewDoc("$gt", 1)), summary: "COLLSCAN", want: "3 2",
+			query:  query.Query{Tailable: true, Hint: bsonx.String("a_1")},
+			filter: bsonx.NewDoc("_id", bsonx.NewDoc("$gt", 1)), summary: "COLLSCAN", want: "3 2",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,14 +101,16 @@ func TestCappedPlans(t *testing.T) {
 	}
 }
 
-// TestCappedScanPosition goes on after a pause, and fails where the place is gone.
+// TestCappedScanPosition saves and restores a scan. The scan must continue at its position, and
+// fail if the record there was evicted.
 func TestCappedScanPosition(t *testing.T) {
 	t.Parallel()
 	for _, tailable := range []bool{false, true} {
 		f := newCapped(t)
 		r := exec.NewReader(f.store.Newest())
 		defer r.Close()
-		run, err := f.planner.Find(context.Background(), &query.Query{DB: "db", Name: "capped", Coll: f.coll, Tailable: tailable}, r)
+		run, err := f.planner.Find(context.Background(),
+			&query.Query{DB: "db", Name: "capped", Coll: f.coll, Tailable: tailable}, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +151,7 @@ func TestCappedScanPosition(t *testing.T) {
 	}
 }
 
-// rest prints the _ids that are left of an execution.
+// rest returns the remaining _ids of an execution.
 func rest(t *testing.T, run *plan.Execution) string {
 	t.Helper()
 	out := ""

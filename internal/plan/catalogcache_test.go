@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/explain"
 )
 
-// What a planner keeps of a collection's indexes follows the documents and the catalog.
+// TestKnownIndexesFollow checks that the planner's cached descriptions of indexes follow changes of
+// the documents and of the catalog.
 func TestKnownIndexesFollow(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -31,7 +32,7 @@ func TestKnownIndexesFollow(t *testing.T) {
 	found(`{"a": {"$gt": 5, "$lt": 3}}`, 0)
 	planned(`{"a": 1}`, `"isMultiKey":false`)
 	f.insert(bsonxtest.MustParse(`{"_id": 2, "a": [1, 10]}`))
-	found(`{"a": {"$gt": 5, "$lt": 3}}`, 1) // the bounds of both may not meet in one key any more
+	found(`{"a": {"$gt": 5, "$lt": 3}}`, 1) // on a multikey index both bounds may not be combined
 	planned(`{"a": 1}`, `"isMultiKey":true`)
 
 	planned(`{"b": 1}`, `"COLLSCAN"`)

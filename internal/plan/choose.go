@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// only is the choice of a plan without an alternative.
+// only returns the choice of a plan without an alternative.
 func (p *Planner) only(cq *canonical.Query, s *node.Solution, r storage.Reader, records Counter) *trial.Choice {
 	t := p.start(cq, s, r, records)
 	return &trial.Choice{Query: cq, Candidates: []*trial.Candidate{&t}}
@@ -51,14 +51,14 @@ func (p *Planner) open(ctx context.Context, q *query.Query, r storage.Reader, pu
 	return chosen(c), nil
 }
 
-// chosen goes on with the winner.
+// chosen returns the execution of the winner. It continues where the trial has ended.
 func chosen(c *trial.Choice) *Execution {
 	e := executionOf(c.Winner())
 	e.cq, e.key, e.cached = c.Query, c.Key, c.Cached
 	return e
 }
 
-// start builds a candidate.
+// start builds the operators of a candidate.
 func (p *Planner) start(cq *canonical.Query, s *node.Solution, r storage.Reader, records Counter) trial.Candidate {
 	env := exec.NewEnv(r)
 	env.TempDir, env.SortMemory, env.AllowDiskUse = p.opts.TempDir, int(p.sortMemory.Load()), cq.Asked.AllowDiskUse
@@ -66,27 +66,28 @@ func (p *Planner) start(cq *canonical.Query, s *node.Solution, r storage.Reader,
 	return trial.New(env, cq, s, records)
 }
 
-// executionOf goes on with a candidate after its trial.
+// executionOf returns the execution of a candidate. It continues where the trial has ended.
 func executionOf(t *trial.Candidate) *Execution {
 	return &Execution{env: t.Env, root: t.Resume(), plan: t.Plan}
 }
 
-// single runs the only candidate.
+// single returns the execution of the only candidate.
 func (p *Planner) single(cq *canonical.Query, s *node.Solution, r storage.Reader, records Counter) *Execution {
 	t := p.start(cq, s, r, records)
 	node.CountUses(cq.Asked, s.Root)
 	return executionOf(&t)
 }
 
-// enumerate makes the candidate plans of a query. Its errors are Refused. field is that of a
-// distinct.
+// enumerate returns the candidate plans of a query. Its errors are query.Refused. field is the
+// field of a distinct.
 func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu canonical.Purpose, field string,
 ) (*canonical.Query, []*node.Solution, error) {
 	cq, solutions, err := candidate.Of(ctx, q, pu, candidate.Options{
-		Indexes: p.catalog.Indexes(q.Coll), CollatedRegex: p.collatedRegex.Load(), NoScans: p.noScans.Load(), Distinct: field,
+		Indexes: p.catalog.Indexes(q.Coll), CollatedRegex: p.collatedRegex.Load(),
+		NoScans: p.noScans.Load(), Distinct: field,
 	})
 	if err != nil {
-		if pu == canonical.Count { // MongoDB's count has them outside of its query
+		if pu == canonical.Count { // as in MongoDB, error messages of count leave out skip and limit
 			bare := *q
 			bare.Skip, bare.Limit = 0, 0
 			q = &bare
@@ -96,7 +97,8 @@ func (p *Planner) enumerate(ctx context.Context, q *query.Query, pu canonical.Pu
 	return cq, solutions, nil
 }
 
-// pick chooses among solutions, by the cache if that is allowed, else by trial.
+// pick chooses one of the solutions: from the plan cache if useCache is true and the cache has an
+// entry, otherwise by a trial.
 func (p *Planner) pick(ctx context.Context, cq *canonical.Query, solutions []*node.Solution, r storage.Reader,
 	useCache bool,
 ) (*trial.Choice, error) {
@@ -134,8 +136,8 @@ func (p *Planner) pick(ctx context.Context, cq *canonical.Query, solutions []*no
 	return c, nil
 }
 
-// fromCache starts the plan that the cache names, or returns nil where it names none or the plan
-// proves far more expensive than it was.
+// fromCache starts the plan that the cache names. It returns nil if the cache does not name a plan,
+// or if the plan proves far more expensive than in its trial.
 func (p *Planner) fromCache(ctx context.Context, cq *canonical.Query, key []byte, solutions []*node.Solution,
 	r storage.Reader,
 ) (*trial.Candidate, error) {

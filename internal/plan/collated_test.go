@@ -28,8 +28,10 @@ func TestCollatedPlansAgreeWithScan(t *testing.T) {
 	}
 	values := []string{`"a"`, `"A"`, `"b"`, `"B"`, `1`, `2`, `1.0`, `2.5`, `null`, `{"x": "A"}`, `true`}
 	filters := []string{
-		`{"a": {"$mod": [2, 0]}}`, `{"a": {"$type": "int"}}`, `{"a": {"$type": "string"}}`, `{"a": {"$regex": "^a"}}`, `{"a": {"$regex": "B"}, "b": 1}`,
-		`{"a": "A"}`, `{"a": {"$gt": "a"}}`, `{"a": {"$gte": 1}, "b": {"$type": "int"}}`, `{"a": {"$in": ["b", 1]}, "b": {"$mod": [2, 1]}}`,
+		`{"a": {"$mod": [2, 0]}}`, `{"a": {"$type": "int"}}`, `{"a": {"$type": "string"}}`, `{"a": {"$regex": "^a"}}`,
+		`{"a": {"$regex": "B"}, "b": 1}`,
+		`{"a": "A"}`, `{"a": {"$gt": "a"}}`, `{"a": {"$gte": 1}, "b": {"$type": "int"}}`,
+		`{"a": {"$in": ["b", 1]}, "b": {"$mod": [2, 1]}}`,
 		`{"$or": [{"a": 1, "b": "a"}, {"a": 2}], "b": {"$gt": 0}}`, `{"a": {"$exists": true}}`,
 	}
 	rapid.Check(t, func(r *rapid.T) {
@@ -52,12 +54,14 @@ func TestCollatedPlansAgreeWithScan(t *testing.T) {
 			options = append(options, "sparse", true)
 		}
 		f.planner.SetCollatedRegex(rapid.Bool().Draw(r, "collated regex"))
-		f.index("i", bsonxtest.MustParse(pick(r, "key", []string{`{"a": 1}`, `{"a": 1, "b": -1}`, `{"b": 1, "a": 1}`})), options...)
+		f.index("i", bsonxtest.MustParse(pick(r, "key",
+			[]string{`{"a": 1}`, `{"a": 1, "b": -1}`, `{"b": 1, "a": 1}`})), options...)
 		for _, text := range filters {
 			q := f.query(text, pick(r, "sort", []string{"", `{"b": 1}`, `{"a": -1}`}))
 			if rapid.IntRange(0, 3).Draw(r, "collated query") > 0 {
 				q.Collation = co
-				if q.Filter, err = filter.Parse(bsonxtest.MustParse(text), filter.Options{Vars: expressions.Scope(), Collation: co}); err != nil {
+				if q.Filter, err = filter.Parse(bsonxtest.MustParse(text),
+					filter.Options{Vars: expressions.Scope(), Collation: co}); err != nil {
 					r.Fatal(err)
 				}
 			}
@@ -99,7 +103,7 @@ func TestCollatedRegex(t *testing.T) {
 	}
 }
 
-// ids returns the _ids of a query's documents, sorted.
+// ids returns the sorted _ids of a query's documents.
 func (f *fixture) ids(r *rapid.T, q *query.Query) []int64 {
 	docs, err := f.find(q, 3)
 	if err != nil {

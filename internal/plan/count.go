@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// countQuery returns the query that a count plans: without what does not change a number.
+// countQuery returns the query that a count plans: without sort and projection, which do not change
+// the number.
 func countQuery(q *query.Query) *query.Query {
 	c := *q
 	c.Sort, c.Projection = nil, nil
@@ -44,7 +45,7 @@ func (p *Planner) count(ctx context.Context, q *query.Query, r storage.Reader, r
 
 func counted(n exec.Node) int64 { return int64(n.Stats().Counted) }
 
-// planCount plans a count. Only without a filter can the stored number of records answer.
+// planCount plans a count. The stored number of records answers it only if there is no filter.
 func (p *Planner) planCount(ctx context.Context, q *query.Query, r storage.Reader, records Counter,
 ) (*trial.Choice, error) {
 	if q.Coll == nil {

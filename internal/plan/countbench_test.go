@@ -16,8 +16,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
-// countFixture is a collection of n documents of 1 KB, in which u is a random number below
-// 1,000,000 without an index.
+// countFixture returns a collection of n documents of 1 KB. Their field u is a random number below
+// 1,000,000 and has no index.
 func countFixture(b *testing.B, n int, memory int64) *fixture {
 	b.Helper()
 	engine, err := pebble.Open(b.TempDir(), pebble.Options{MemoryBudget: memory})
@@ -38,8 +38,10 @@ func countFixture(b *testing.B, n int, memory int64) *fixture {
 				}
 				return string(s)
 			}
-			docs = append(docs, bsonx.NewDoc("_id", int64(i), "n", int64(0), "s", fmt.Sprintf("user%08d", i), "r", int64(i*7919%n),
-				"g", int64(i%1000), "c", "category", "u", random.Int64N(1_000_000), "p1", text(224), "p2", text(224), "p3", text(448)))
+			docs = append(docs, bsonx.NewDoc("_id", int64(i), "n", int64(0), "s",
+				fmt.Sprintf("user%08d", i), "r", int64(i*7919%n),
+				"g", int64(i%1000), "c", "category", "u", random.Int64N(1_000_000), "p1", text(224),
+				"p2", text(224), "p3", text(448)))
 		}
 		f.insert(docs...)
 	}
@@ -49,7 +51,7 @@ func countFixture(b *testing.B, n int, memory int64) *fixture {
 	return f
 }
 
-// processTime is the processor time that the process has used.
+// processTime returns the processor time that the process has used.
 func processTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -58,8 +60,8 @@ func processTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkCount counts by a scan of a collection, by one processor and by all, with all blocks in
-// the cache and with a cache too small for them.
+// BenchmarkCount counts by a collection scan, with one processor and with all, with all blocks in
+// the cache and with a cache that is too small for them.
 func BenchmarkCount(b *testing.B) {
 	const n = 200_000
 	for _, m := range []struct {

@@ -19,17 +19,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// parallelRecords is more than a scan reads before it looks for other processors.
+// parallelRecords is more than the number of records after which a scan starts other workers.
 const parallelRecords = 20_000
 
-// countFixtures returns one collection under two planners: its scans run on one processor, and on
-// four.
+// countFixtures returns one collection with two planners: the scans of serial run on one processor,
+// the scans of parallel on four.
 func countFixtures(t *testing.T) (serial, parallel *fixture) {
 	t.Helper()
 	f := newFixture(t)
 	docs := make([]bsonx.Doc, parallelRecords)
 	for i := range docs {
-		docs[i] = bsonx.NewDoc("_id", i, "a", i%100, "b", []bsonx.Value{bsonx.Int32(int32(i % 7)), bsonx.Int32(int32(i % 11))},
+		docs[i] = bsonx.NewDoc("_id", i, "a", i%100, "b",
+			[]bsonx.Value{bsonx.Int32(int32(i % 7)), bsonx.Int32(int32(i % 11))},
 			"c", bsonx.NewDoc("d", fmt.Sprint("text", i%50)))
 	}
 	f.insert(docs...)
@@ -62,7 +63,10 @@ func TestParallelCount(t *testing.T) {
 	}
 	for range 60 {
 		a, b := predicates[random.IntN(len(predicates))](), predicates[random.IntN(len(predicates))]()
-		query := []string{a, fmt.Sprintf(`{"$and": [%s, %s]}`, a, b), fmt.Sprintf(`{"$or": [%s, %s]}`, a, b), fmt.Sprintf(`{"$nor": [%s]}`, b)}[random.IntN(4)]
+		query := []string{
+			a, fmt.Sprintf(`{"$and": [%s, %s]}`, a, b), fmt.Sprintf(`{"$or": [%s, %s]}`, a, b),
+			fmt.Sprintf(`{"$nor": [%s]}`, b),
+		}[random.IntN(4)]
 		want, err := serial.countUntil(ctx, serial.query(query))
 		if err != nil {
 			t.Fatal(query, err)
@@ -82,7 +86,7 @@ func TestParallelCountErrors(t *testing.T) {
 	t.Parallel()
 	serial, parallel := countFixtures(t)
 	ctx := context.Background()
-	// Two errors: which one comes first depends on the order alone.
+	// Two documents cause errors. Which error comes first depends on the order of the scan.
 	query := `{"$expr": {"$cond": [{"$eq": ["$_id", 9000]}, {"$divide": ["$_id", 0]}, {"$cond": [{"$eq": ["$_id", 19000]}, {"$add": ["$c.d", 1]}, true]}]}}`
 	_, want := serial.countUntil(ctx, serial.query(query))
 	if want == nil {
@@ -118,7 +122,8 @@ func TestParallelCountInterrupt(t *testing.T) {
 	}
 }
 
-// Explain runs the count by one goroutine: its counters are those of the plan.
+// TestParallelCountExplain checks that explain runs a count with one goroutine, so that its
+// counters are the counters of the plan.
 func TestParallelCountExplain(t *testing.T) {
 	t.Parallel()
 	_, parallel := countFixtures(t)

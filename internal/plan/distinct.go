@@ -38,8 +38,8 @@ func (p *Planner) distinct(ctx context.Context, q *query.Query, field string, r 
 	return set.array()
 }
 
-// planDistinct plans a distinct: a DISTINCT_SCAN where an index has the values, else a scan of the
-// matches.
+// planDistinct plans a distinct: a DISTINCT_SCAN if an index has the values, otherwise a plan that
+// finds the matching documents.
 func (p *Planner) planDistinct(ctx context.Context, q *query.Query, field string, r storage.Reader,
 ) (*trial.Choice, error) {
 	d := *q
@@ -59,7 +59,7 @@ func (p *Planner) planDistinct(ctx context.Context, q *query.Query, field string
 	return p.pick(ctx, cq, solutions, r, true)
 }
 
-// distinctRun collects the values of a field.
+// distinctRun collects the distinct values of a field.
 type distinctRun struct {
 	set    *valueSet
 	path   distinctPath
@@ -90,8 +90,8 @@ func (d *distinctRun) run(ctx context.Context, t *trial.Candidate) error {
 	}
 }
 
-// distinctBelow returns the scan that a plan is, or of whose entries it reads the documents; nil
-// for other plans.
+// distinctBelow returns the distinct scan of a plan that consists of the scan alone, or of the scan
+// and a fetch (fetched is true). It returns nil for other plans.
 func distinctBelow(root exec.Node) (scan *exec.DistinctScan, fetched bool) {
 	root = exec.Bare(root)
 	if f, ok := root.(*exec.Fetch); ok {
@@ -102,8 +102,8 @@ func distinctBelow(root exec.Node) (scan *exec.DistinctScan, fetched bool) {
 	return scan, false
 }
 
-// addFetched adds the values of a document of an entry. As in addEntry, further documents of the
-// entry for null are looked at until one has a null.
+// addFetched adds the values of an entry's document. As in addEntry, an entry for null makes the
+// scan stay at its value until a document with a null was found.
 func (d *distinctRun) addFetched(scan *exec.DistinctScan, row *exec.Row) error {
 	values, err := d.fields.Decode(row)
 	if err != nil {
@@ -119,8 +119,9 @@ func (d *distinctRun) addFetched(scan *exec.DistinctScan, row *exec.Row) error {
 	return nil
 }
 
-// addEntry adds the value of an index entry. Null stands for missing fields too, and undefined for
-// empty arrays: the records behind such entries are looked at until one has a null.
+// addEntry adds the value of an index entry. An entry with null may also stand for a missing field,
+// and an entry with undefined for an empty array. For such entries the records are read until one
+// of them has a null.
 func (d *distinctRun) addEntry(scan *exec.DistinctScan, row *exec.Row) error {
 	values, err := d.fields.Decode(row)
 	if err != nil {
@@ -147,23 +148,23 @@ func (d *distinctRun) addEntry(scan *exec.DistinctScan, row *exec.Row) error {
 
 func (d *distinctRun) addDocument(doc bsonx.Doc) error { return d.path.walk(doc, d.set.add) }
 
-// valueSet is a set of values in the order in which they came.
+// valueSet is a set of values that keeps the order of insertion.
 type valueSet struct {
 	seen    map[string]struct{}
 	values  []bsonx.Value
-	data    []byte // of the values
+	data    []byte // bytes of the values
 	bytes   int
 	hasNull bool
 	key     []byte
-	// collation tells which strings are the same; nil compares bytes.
+	// collation decides which strings are equal; nil compares their bytes.
 	collation *collation.Collator
 	op        *memory.Operation
 	ctx       context.Context
 	meter     interrupt.Meter
-	running   *interrupt.Running // that of ctx
+	running   *interrupt.Running // belongs to ctx
 }
 
-// setBytes is about what a value of a set takes beside its bytes and its key.
+// setBytes estimates the memory of a value in a set without its own bytes and its key, in bytes.
 const setBytes = 96
 
 func (s *valueSet) add(v bsonx.Value) error {
@@ -191,7 +192,7 @@ func (s *valueSet) add(v bsonx.Value) error {
 	if s.bytes > limits.DocumentBytes {
 		return mongoerr.New(17217, "distinct too big, 16mb cap")
 	}
-	// The bytes are there once in data and once in the answer.
+	// The value is stored twice: in data and in the answer.
 	if err := s.op.Add(int64(setBytes + len(s.key) + 2*len(v.Data))); err != nil {
 		return err
 	}

@@ -6,12 +6,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// distinctPath is the key of a distinct command. Its rules differ from those of a predicate: where
-// an array stands in the middle of the path, a numeric component is always a position and never
-// also a field of the array's documents.
+// distinctPath is the key of a distinct command. Its rules differ from the rules of a predicate. If
+// an array occurs in the middle of the path, a numeric component is always a position in the array,
+// and never also a field of the array's documents.
 type distinctPath struct {
 	parts   []string
-	indexes []int // of a numeric part; -1 for others
+	indexes []int // array index of each numeric part; -1 for other parts
 }
 
 func newDistinctPath(path string) distinctPath {
@@ -26,7 +26,8 @@ func newDistinctPath(path string) distinctPath {
 	return p
 }
 
-// walk calls add for each value at the path; the elements of an array at its end count one by one.
+// walk calls add for each value at the path. If the value is an array, it calls add for each
+// element.
 func (p *distinctPath) walk(doc bsonx.Doc, add func(bsonx.Value) error) error {
 	return p.from(bsonx.Document(doc), 0, add)
 }

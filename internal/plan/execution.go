@@ -9,35 +9,37 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Execution is a running plan. It is used by one goroutine at a time.
+// Execution is a running plan. Only one goroutine at a time may use it.
 //
 //	for {
 //		row, err := e.Next(ctx)   // row.Doc is borrowed until the next call
 //		if row == nil { break }
 //	}
 //	e.Save()                    // the reader may be closed now
-//	e.Restore(newReader)        // and another one taken for the next batch
+//	e.Restore(newReader)        // continues with another reader for the next batch
 type Execution struct {
 	env  *exec.Env
 	root exec.Node
 	plan *node.Solution
-	// processors lends those that Share uses; nil lends none.
+	// processors lends processors to Share; nil lends none.
 	processors *exec.Processors
 
-	observer           storage.PlanObserver // nil for none
+	observer           storage.PlanObserver // may be nil
 	toldKeys, toldDocs uint64
 	cached             bool
-	cq                 *canonical.Query // nil where there was nothing to plan
-	key                []byte           // of the plan cache; nil where there was one candidate
+	cq                 *canonical.Query // nil if the query needed no planning
+	key                []byte           // key in the plan cache; nil if there was only one candidate
 }
 
-// Next returns the next row, or nil at the end. For Find, row.Doc is the final document.
+// Next returns the next row, or nil at the end. In an execution of Find, row.Doc is the final
+// document.
 func (e *Execution) Next(ctx context.Context) (*exec.Row, error) { return e.root.Next(ctx) }
 
-// Share calls work with nodes that yield the rows, each row once and in no order, on several
-// goroutines where processors are idle; see exec.Parallel. It returns how many took part: 0,
-// without a call, where the rows of this plan cannot be shared. The execution is at its end then;
-// after an error it is of no use.
+// Share reads the rows with several goroutines while processors are idle. It calls work in each of
+// them with a node that yields some of the rows: each row once, in no particular order; see
+// exec.Parallel. Share returns the number of goroutines. It returns 0 and does not call work if the
+// rows of this plan cannot be shared. Otherwise the execution is then at its end, and cannot be
+// used after an error.
 func (e *Execution) Share(ctx context.Context, work func(ctx context.Context, in exec.Node) error,
 ) (workers int, err error) {
 	if e.processors == nil {
@@ -51,17 +53,17 @@ func (e *Execution) Share(ctx context.Context, work func(ctx context.Context, in
 	return shared.Workers(), err
 }
 
-// Save lets go of the reader: an idle cursor pins no snapshot.
+// Save releases the reader, so that an idle cursor holds no snapshot.
 func (e *Execution) Save() {
 	e.tell()
 	e.root.Save()
 	e.env.Reader = nil
 }
 
-// Kept returns about how many bytes the execution keeps after Save; see exec.Kept.
+// Kept estimates the memory in bytes that the execution keeps after Save; see exec.Kept.
 func (e *Execution) Kept() int64 { return exec.Kept(e.root) }
 
-// Restore goes on with another reader from where Save stopped.
+// Restore continues with another reader at the position where Save stopped.
 func (e *Execution) Restore(r storage.Reader) {
 	exec.Pin(r)
 	e.env.Reader = r
@@ -82,8 +84,8 @@ func (e *Execution) Close() {
 }
 
 // Summary implements session.PlanSummary: it describes the plan in one line, as MongoDB's slow
-// query log does: "IXSCAN { a: 1 }".
+// query log does, for example "IXSCAN { a: 1 }".
 func (e *Execution) Summary() string { return e.plan.Summary() }
 
-// Examined returns how many index keys and documents were looked at so far.
+// Examined returns the number of index keys and of documents examined so far.
 func (e *Execution) Examined() (keys, docs uint64) { return exec.Examined(e.root) }

@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Explain plans a query, runs it where the verbosity asks for it, and describes both. It changes
-// nothing. The plan cache is neither asked nor filled, as in MongoDB.
+// Explain plans a query, runs it if the verbosity demands it, and describes both. It changes no
+// data. As in MongoDB, it neither reads nor fills the plan cache.
 func (p *Planner) Explain(ctx context.Context, req *explain.Request, r storage.Reader) (*explain.Explanation, error) {
 	start := p.opts.Clock.Now()
 	c, err := p.explainChoice(ctx, req, r)
@@ -28,7 +28,7 @@ func (p *Planner) Explain(ctx context.Context, req *explain.Request, r storage.R
 	return explain.Run(ctx, req, c, p.opts.Clock.Now().Sub(start), p.opts.Clock)
 }
 
-// explainChoice plans as the command would.
+// explainChoice plans the query as the explained command would.
 func (p *Planner) explainChoice(ctx context.Context, req *explain.Request, r storage.Reader) (*trial.Choice, error) {
 	q := *req.Query
 	q.Timed = req.Verbosity != explain.QueryPlanner
@@ -38,13 +38,13 @@ func (p *Planner) explainChoice(ctx context.Context, req *explain.Request, r sto
 		return p.planCount(ctx, countQuery(&q), r, req.Records)
 	case explain.Distinct:
 		return p.planDistinct(ctx, &q, req.Field, r)
-	default: // the others need nothing here
+	default: // the other commands need no special plan
 	}
 	pu := canonical.Find
 	if req.Writes() {
 		pu = canonical.Targets
 		if !req.Multi && !q.Sort.IsEmpty() {
-			q.Limit = 1 // without a sort the stage that writes ends after the first target
+			q.Limit = 1 // without a sort the writing stage ends after the first target
 		}
 	}
 	one := func(cq *canonical.Query, s *node.Solution) *trial.Choice { return p.only(cq, s, r, nil) }

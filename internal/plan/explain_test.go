@@ -16,11 +16,12 @@ import (
 
 // TestExplain runs testdata/explain. The commands:
 //
-//	new                     an empty collection; the input are its documents, one per line
+//	new                     creates an empty collection; the input are its documents, one per line
 //	index [sparse] [unique] [hidden] [partial=…]   the input is the key pattern
-//	find | count | distinct key=…   the input are lines "filter …", "sort …", "projection …", "hint …", "min …",
-//	                        "max …", "skip …", "limit …", "returnKey"; the output is the winning plan with counters, then
-//	                        the rejected plans
+//	find | count | distinct key=…
+//	                        the input are lines "filter …", "sort …", "projection …", "hint …",
+//	                        "min …", "max …", "skip …", "limit …", "returnKey"; the output is the
+//	                        winning plan with counters, then the rejected plans
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/explain", func(t *testing.T, path string) {
@@ -127,13 +128,15 @@ func (f *fixture) readQuery(t *testing.T, input string) *query.Query {
 
 func shell(d bsonx.Doc, field string) string { return bsonx.FormatShell(d.Lookup(field)) }
 
-// printStage prints a stage as one line and its inputs below it.
+// printStage prints a stage as one line, and its inputs below it.
 func printStage(b *strings.Builder, d bsonx.Doc, depth int) {
 	b.WriteString(strings.Repeat("  ", depth) + d.Lookup("stage").Str())
 	for it := d.Iter(); it.Next(); {
 		switch name := string(it.Key()); name {
-		case "indexName", "direction", "indexBounds", "filter", "transformBy", "sortPattern", "limitAmount", "skipAmount",
-			"works", "keysExamined", "docsExamined", "dupsDropped", "type", "nCounted", "seeks", "minRecord", "maxRecord",
+		case "indexName", "direction", "indexBounds", "filter", "transformBy",
+			"sortPattern", "limitAmount", "skipAmount",
+			"works", "keysExamined", "docsExamined", "dupsDropped", "type", "nCounted",
+			"seeks", "minRecord", "maxRecord",
 			"nWouldDelete", "nWouldModify", "projection":
 			if v := bsonx.FormatShell(it.Value()); v != "0" || name == "works" {
 				b.WriteString(" " + name + "=" + strings.Trim(v, `"`))

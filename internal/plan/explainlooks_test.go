@@ -16,7 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// lookedAt is an operation that counts how often it is looked at.
+// lookedAt is an operation that counts how often its end is checked.
 type lookedAt struct {
 	context.Context
 	times int
@@ -27,8 +27,8 @@ func (o *lookedAt) Err() error {
 	return nil
 }
 
-// TestExplainLooks counts how often the operation of an explain command is looked at while a large
-// $in is shown: as the query, as the filter of a stage or as the bounds of an index.
+// TestExplainLooks counts how often an explain command checks whether its operation has ended while
+// it shows a large $in: as the query, as the filter of a stage, or as the bounds of an index.
 func TestExplainLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 16
@@ -40,7 +40,8 @@ func TestExplainLooks(t *testing.T) {
 	list = strings.TrimSuffix(fmt.Sprintf(list, numbers...), ",")
 	f := largeFixture(t)
 	for field, want := range map[string]int{"a": 9, "x": 2} {
-		parsed, err := filter.Parse(bsonxtest.MustParse(fmt.Sprintf(`{"%s": {"$in": [%s]}}`, field, list)), filter.FindOptions(expressions.Scope(), time.Time{}))
+		parsed, err := filter.Parse(bsonxtest.MustParse(fmt.Sprintf(`{"%s": {"$in": [%s]}}`, field, list)),
+			filter.FindOptions(expressions.Scope(), time.Time{}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/geo"
 )
 
-// genPlace is a longitude and latitude among few, so that geometries meet, or anywhere.
+// genPlace returns a longitude and latitude: either one of a few, so that geometries meet, or any.
 func genPlace(t *rapid.T, where float64) bsonx.Value {
 	if rapid.Bool().Draw(t, "on the grid") {
 		return bsonx.NewArray(rapid.IntRange(-5, 5).Draw(t, "lng"), rapid.IntRange(-5, 5).Draw(t, "lat"))
@@ -27,14 +27,15 @@ func geoJSON(kind string, coordinates bsonx.Value) bsonx.Value {
 	return bsonx.Document(bsonx.NewDoc("type", kind, "coordinates", coordinates))
 }
 
-// genSquare is the ring of a square.
+// genSquare returns the ring of a square.
 func genSquare(t *rapid.T) bsonx.Value {
-	x, y, d := rapid.IntRange(-8, 5).Draw(t, "x"), rapid.IntRange(-8, 5).Draw(t, "y"), rapid.IntRange(1, 6).Draw(t, "size")
+	x, y, d := rapid.IntRange(-8, 5).Draw(t, "x"), rapid.IntRange(-8, 5).Draw(t, "y"),
+		rapid.IntRange(1, 6).Draw(t, "size")
 	corner := func(x, y int) bsonx.Value { return bsonx.NewArray(x, y) }
 	return bsonx.NewArray(corner(x, y), corner(x+d, y), corner(x+d, y+d), corner(x, y+d), corner(x, y))
 }
 
-// genGeometry is what a document holds in an index of the sphere.
+// genGeometry returns a value for a field with a 2dsphere index.
 func genGeometry(t *rapid.T) bsonx.Value {
 	switch rapid.IntRange(0, 9).Draw(t, "geometry") {
 	case 0:
@@ -52,13 +53,14 @@ func genGeometry(t *rapid.T) bsonx.Value {
 	}
 }
 
-// genPairs is what a document holds in an index of the plane.
+// genPairs returns a value for a field with a 2d index.
 func genPairs(t *rapid.T) bsonx.Value {
 	switch rapid.IntRange(0, 5).Draw(t, "pairs") {
 	case 0:
 		return bsonx.NewArray(genPlace(t, 180), genPlace(t, 10))
 	case 1:
-		return bsonx.Document(bsonx.NewDoc("lng", rapid.Float64Range(-180, 180).Draw(t, "x"), "lat", rapid.IntRange(-90, 90).Draw(t, "y")))
+		return bsonx.Document(bsonx.NewDoc("lng", rapid.Float64Range(-180, 180).Draw(t, "x"), "lat",
+			rapid.IntRange(-90, 90).Draw(t, "y")))
 	case 2:
 		return bsonx.NewArray()
 	default:
@@ -72,21 +74,24 @@ func genRegion(t *rapid.T) bsonx.Doc {
 	case 0:
 		return shape("$geoIntersects", shape("$geometry", geoJSON("Polygon", bsonx.NewArray(genSquare(t)))))
 	case 1:
-		return shape("$geoIntersects", shape("$geometry", geoJSON("LineString", bsonx.NewArray(genPlace(t, 20), bsonx.NewArray(9.5, -3)))))
+		return shape("$geoIntersects",
+			shape("$geometry", geoJSON("LineString", bsonx.NewArray(genPlace(t, 20), bsonx.NewArray(9.5, -3)))))
 	case 2:
 		return shape("$geoWithin", shape("$geometry", geoJSON("Polygon", bsonx.NewArray(genSquare(t)))))
 	case 3:
 		return shape("$geoWithin", shape("$box", bsonx.NewArray(genPlace(t, 180), genPlace(t, 180))))
 	case 4:
-		return shape("$geoWithin", shape("$center", bsonx.NewArray(genPlace(t, 30), rapid.Float64Range(0, 40).Draw(t, "radius"))))
+		return shape("$geoWithin",
+			shape("$center", bsonx.NewArray(genPlace(t, 30), rapid.Float64Range(0, 40).Draw(t, "radius"))))
 	case 5:
 		return shape("$geoWithin", shape("$polygon", genSquare(t)))
 	default:
-		return shape("$geoWithin", shape("$centerSphere", bsonx.NewArray(genPlace(t, 180), rapid.Float64Range(0, 3.2).Draw(t, "radius"))))
+		return shape("$geoWithin",
+			shape("$centerSphere", bsonx.NewArray(genPlace(t, 180), rapid.Float64Range(0, 3.2).Draw(t, "radius"))))
 	}
 }
 
-// geoCase is a collection with and without an index on its geometries.
+// geoCase is a collection of geometries, once with an index and once without.
 type geoCase struct {
 	indexed, plain *fixture
 	docs           []bsonx.Doc
@@ -121,10 +126,13 @@ func (c *geoCase) find(t *rapid.T, f *fixture, filter bsonx.Doc, every int) []st
 	return out
 }
 
-// TestGeoBoundsLoseNothing: regions select the same documents with an index and without.
+// TestGeoBoundsLoseNothing checks that regions select the same documents with and without an index.
 func TestGeoBoundsLoseNothing(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{`{"loc":"2dsphere"}`, `{"k":1,"loc":"2dsphere"}`, `{"loc":"2dsphere","k":-1}`, `{"loc":"2d","k":1}`} {
+	for _, key := range []string{
+		`{"loc":"2dsphere"}`, `{"k":1,"loc":"2dsphere"}`,
+		`{"loc":"2dsphere","k":-1}`, `{"loc":"2d","k":1}`,
+	} {
 		gen := genGeometry
 		if key == `{"loc":"2d","k":1}` {
 			gen = genPairs
@@ -132,7 +140,8 @@ func TestGeoBoundsLoseNothing(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			c := genGeoCase(rt, t, bsonxtest.MustParse(key), gen)
 			for range 4 {
-				filter := bsonx.NewDoc("loc", genRegion(rt), "k", bsonx.NewDoc("$lte", rapid.IntRange(0, 4).Draw(rt, "k")))
+				filter := bsonx.NewDoc("loc", genRegion(rt), "k",
+					bsonx.NewDoc("$lte", rapid.IntRange(0, 4).Draw(rt, "k")))
 				got, want := c.find(rt, c.indexed, filter, 3), c.find(rt, c.plain, filter, 0)
 				slices.Sort(got)
 				slices.Sort(want)
@@ -144,8 +153,8 @@ func TestGeoBoundsLoseNothing(t *testing.T) {
 	}
 }
 
-// TestNearIsSortedByDistance: a search gives every document that has a place within the limits, the
-// nearest first.
+// TestNearIsSortedByDistance checks that a search by distance returns every document with a
+// geometry within the limits, the nearest first.
 func TestNearIsSortedByDistance(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{`{"loc":"2dsphere"}`, `{"k":1,"loc":"2dsphere"}`, `{"loc":"2d"}`} {
@@ -168,7 +177,8 @@ func TestNearIsSortedByDistance(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			got := c.find(rt, c.indexed, bsonx.NewDoc("loc", near, "k", bsonx.NewDoc("$gte", 1)), rapid.IntRange(0, 5).Draw(rt, "batch"))
+			got := c.find(rt, c.indexed, bsonx.NewDoc("loc", near, "k", bsonx.NewDoc("$gte", 1)),
+				rapid.IntRange(0, 5).Draw(rt, "batch"))
 			checkNearest(rt, c.docs, got, &point, low, high)
 		})
 	}

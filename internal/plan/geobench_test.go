@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 )
 
-// placesFixture has places in clusters, as cities are, with an index.
+// placesFixture returns a collection of places in clusters, like cities, with a geo index.
 func placesFixture(b *testing.B, size int) *fixture {
 	f := newFixture(b)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -21,7 +21,8 @@ func placesFixture(b *testing.B, size int) *fixture {
 			lng, lat = rng.Float64()*340-170, rng.Float64()*150-75
 		}
 		at := bsonx.NewArray(lng+rng.NormFloat64(), lat+rng.NormFloat64())
-		docs[i] = bsonx.NewDoc("_id", i, "name", "a place", "loc", bsonx.Document(bsonx.NewDoc("type", "Point", "coordinates", at)))
+		docs[i] = bsonx.NewDoc("_id", i, "name", "a place", "loc",
+			bsonx.Document(bsonx.NewDoc("type", "Point", "coordinates", at)))
 	}
 	f.insert(docs...)
 	f.index("geo", bsonxtest.MustParse(`{"loc":"2dsphere"}`))

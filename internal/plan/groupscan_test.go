@@ -15,8 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// TestOneOf requires of a query of which one row of each value is read the same first rows, or last
-// ones, as without that leave, whatever plan runs.
+// TestOneOf compares queries with OneOf, which allows reading only one row for each value of a
+// field, with the same queries without it. The first or last rows of each value must be the same
+// for all plans.
 func TestOneOf(t *testing.T) {
 	t.Parallel()
 	jumps := 0
@@ -89,7 +90,7 @@ func checkOneOf(t *testing.T, f *fixture, query func() *query.Query, field, fiel
 		}
 		rows, err := f.find(q, 2+i)
 		if err != nil {
-			return 0 // the sort's keys are arrays beside each other
+			return 0 // the sort keys are parallel arrays
 		}
 		found[i] = map[string]string{}
 		jumped := i == 1 && strings.Contains(text(f.explain(q, explain.Find, explain.QueryPlanner).
@@ -98,8 +99,8 @@ func checkOneOf(t *testing.T, f *fixture, query func() *query.Query, field, fiel
 			jumps++
 		}
 		for _, row := range rows {
-			// A distinct scan for the last rows reads backwards. Which of rows that the sort has as
-			// equals is first is open.
+			// A distinct scan for the last rows reads backwards. The order of rows that the sort
+			// considers equal is not defined.
 			value := bsonx.Null
 			if v := lookup(row, field); !v.IsMissing() {
 				value = v

@@ -18,8 +18,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// largeFilters are filters of many predicates: %[1]d is the number of each, %[2]d the number after
-// it.
+// largeFilters are filters of many predicates. %[1]d is the number of each predicate, and %[2]d the
+// number after it.
 var largeFilters = map[string][2]string{
 	"ranges":          {"$or", `{"x": {"$gt": %[1]d}}`},
 	"equalities":      {"$or", `{"x": %[1]d}`},
@@ -37,7 +37,7 @@ var largeFilters = map[string][2]string{
 	"arrays of an in": {"$or", `{"a": [%[1]d]}`},
 }
 
-// largeFilter compiles a filter of n predicates, which serves an operation.
+// largeFilter compiles a filter of n predicates. running is its operation.
 func largeFilter(t *testing.T, form [2]string, n int, running *interrupt.Running) *filter.Filter {
 	t.Helper()
 	parts := make([]string, n)
@@ -73,8 +73,8 @@ func (f *fixture) open(ctx context.Context, q *query.Query) error {
 	return err
 }
 
-// TestPlanningIsQuick compares the time for n predicates with the time for 16n: 16 times as long
-// and some more, not 256 times.
+// TestPlanningIsQuick compares the planning time for n predicates with the time for 16n. The ratio
+// must be near 16 and far below 256.
 func TestPlanningIsQuick(t *testing.T) {
 	const small, factor = 250, 16
 	f := largeFixture(t)
@@ -94,7 +94,7 @@ func TestPlanningIsQuick(t *testing.T) {
 				return best
 			}
 			one, many := time.Duration(1<<62), time.Duration(1<<62)
-			for try := 1; ; try++ { // others may take the processor meanwhile: the least times of all tries count
+			for try := 1; ; try++ { // others may use the processor meanwhile: the least times of all tries count
 				one, many = min(one, least(small)), min(many, least(small*factor))
 				if many <= 6*factor*max(one, time.Millisecond) {
 					return
@@ -132,18 +132,22 @@ func TestPlanningStops(t *testing.T) {
 	}
 }
 
-// TestResidualServesItsOperation: what a plan leaves of a filter to match hears that its operation
-// has ended, too.
+// TestResidualServesItsOperation checks that the residual filter of a plan also notices the end of
+// its operation.
 func TestResidualServesItsOperation(t *testing.T) {
 	t.Parallel()
 	f := largeFixture(t)
 	f.insert(bsonxtest.MustParse(fmt.Sprintf(`{"_id": 5, "a": 5, "s": "%s"}`, strings.Repeat("word1 word2 ", 30_000))))
-	for _, query := range []string{`{"_id": 5, "s": {"$not": {"$regex": "(.*7){25}$"}}}`, `{"a": 5, "s": {"$regex": "(.*7){25}$"}}`} {
+	for _, query := range []string{
+		`{"_id": 5, "s": {"$not": {"$regex": "(.*7){25}$"}}}`,
+		`{"a": 5, "s": {"$regex": "(.*7){25}$"}}`,
+	} {
 		q, running := f.query(`{}`), &interrupt.Running{}
 		ends := interrupttest.New(t.Context())
 		running.Set(ends)
 		var err error
-		q.Filter, err = filter.Parse(bsonxtest.MustParse(query), filter.FindOptions(expressions.Scope().WithScripts(js.Options{Running: running}), time.Time{}))
+		q.Filter, err = filter.Parse(bsonxtest.MustParse(query),
+			filter.FindOptions(expressions.Scope().WithScripts(js.Options{Running: running}), time.Time{}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,8 +165,9 @@ func TestResidualServesItsOperation(t *testing.T) {
 	}
 }
 
-// TestBoundsLook plans lists of members for one index. Their bounds are made, once for each pass
-// over the predicates, and described for each candidate, with a step for each member.
+// TestBoundsLook plans queries with long lists of values for one index. Each pass over the
+// predicates builds bounds, and each candidate describes them. Both must count one step for each
+// value.
 func TestBoundsLook(t *testing.T) {
 	t.Parallel()
 	const members = 1 << 14
@@ -175,7 +180,10 @@ func TestBoundsLook(t *testing.T) {
 		lists = append(lists, `{"m": {"$in": [`+strings.Join(list, ",")+`]}}`)
 	}
 	f := largeFixture(t)
-	for n, want := range map[int]int{1: 2, 2: 2 * members * 8 * interrupt.Step / interrupt.Interval, 8: 8 * members * 8 * interrupt.Step / interrupt.Interval} {
+	for n, want := range map[int]int{
+		1: 2, 2: 2 * members * 8 * interrupt.Step / interrupt.Interval,
+		8: 8 * members * 8 * interrupt.Step / interrupt.Interval,
+	} {
 		q := f.query(`{"$and": [` + strings.Join(lists[:n], ",") + `]}`)
 		op := interrupttest.New(t.Context())
 		if err := f.open(op, q); err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// The metamorphic relation of the planner: whatever indexes there are, and whatever plan runs, a
-// query has the result that a scan of the collection gives.
+// The metamorphic relation of the planner: with any indexes and any plan, a query has the same
+// result as a scan of the collection.
 
 var (
 	scalars = []string{
@@ -36,14 +36,14 @@ var (
 		`{"c": 1, "a.y": 1, "a.x": -1}`, `{"a.y": -1, "b": 1}`, `{"b": 1, "_id": -1}`,
 		`{"o.q": 1, "o.p": -1}`,
 	}
-	// kindKeys are those of other kinds than ordered ones. Where these take no arrays, they are
-	// over fields that have none.
+	// kindKeys are the keys of hashed and wildcard indexes. Hashed fields, which do not accept
+	// arrays, never have arrays in the documents.
 	kindKeys = []string{
 		`{"c": "hashed"}`, `{"o.p": "hashed", "c": 1}`, `{"o.p": 1, "c": "hashed", "o.q": -1}`,
 		`{"$**": 1}`, `{"$**": -1}`, `{"a.$**": 1}`, `{"o.$**": -1}`, `{"c": 1, "a.$**": 1}`, `{"o.$**": 1, "c": -1}`,
 		`{"c": -1, "o.$**": -1, "_id": 1}`,
 	}
-	// projections are those of wildcard indexes.
+	// projections are wildcardProjection options of wildcard indexes.
 	projections = []string{
 		`{"c": 0}`, `{"a.x": 0, "b": 0}`, `{"a": 1, "o.p": 1}`,
 		`{"_id": 1, "b": 1, "a.x": 1}`, `{"_id": 1, "a.y": 0}`,
@@ -81,8 +81,8 @@ func genValue(t *rapid.T, depth int) string {
 	}
 }
 
-// genDoc makes documents whose a may be an array while o, if calm, never is: both kinds of index
-// occur.
+// genDoc returns a document. Its field a may be an array. If calm is true, its field o is never an
+// array, so that both multikey and other indexes occur.
 func genDoc(t *rapid.T, id int, calm bool) string {
 	parts := []string{fmt.Sprintf(`"_id": %d`, id)}
 	for _, name := range []string{"a", "b", "c", "o"} {
@@ -179,7 +179,7 @@ func genSort(t *rapid.T) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// runScan gives the documents that match, in the order of the sort and then of insertion.
+// runScan returns the matching documents, ordered by the sort and then by insertion.
 func runScan(t *rapid.T, docs []bsonx.Doc, f *filter.Filter, sort bsonx.Doc) ([]bsonx.Doc, bool) {
 	var out []bsonx.Doc
 	for _, d := range docs {
@@ -233,7 +233,8 @@ func TestPlansAgreeWithScan(t *testing.T) {
 	})
 }
 
-// quiet is a testing.TB for fixtures within a rapid check: its cleanup is left to the check.
+// quiet is a testing.TB for fixtures within a rapid check. It ignores cleanups: the check does
+// them.
 type quiet struct {
 	testing.TB
 	rapid *rapid.T
@@ -276,7 +277,7 @@ func (f *fixture) compareQuery(t *rapid.T, docs []bsonx.Doc, filterText, sortTex
 	q := f.query(filterText, sortText)
 	want, ok := runScan(t, docs, q.Filter, q.Sort)
 	if !ok {
-		return // the sort is over parallel arrays
+		return // the sort keys are parallel arrays
 	}
 	if rapid.IntRange(0, 3).Draw(t, "limited") == 0 {
 		q.Skip = int64(rapid.IntRange(0, 3).Draw(t, "skip"))
@@ -310,8 +311,8 @@ func window(docs []bsonx.Doc, skip, limit int64) []bsonx.Doc {
 	return docs
 }
 
-// sameResult compares sets and sort keys: documents that sort alike may come in any order, and of
-// those a window may hold any.
+// sameResult compares results as sets, and compares their sort keys. Documents with equal sort keys
+// may come in any order, and a result with skip or limit may have any of them.
 func sameResult(got, want []bsonx.Doc, sort bsonx.Doc, docs []bsonx.Doc, f *filter.Filter, windowed bool) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d documents, want %d\ngot %s\nwant %s", len(got), len(want), texts(got), texts(want))
@@ -350,8 +351,8 @@ func texts(docs []bsonx.Doc) string {
 	return b.String()
 }
 
-// compareCovered compares projections, counts and distinct values with those of the matching
-// documents.
+// compareCovered compares projections, counts and distinct values with the ones computed from the
+// matching documents.
 func (f *fixture) compareCovered(t *rapid.T, q *query.Query, total int, describe func() string) {
 	n, err := f.count(q)
 	want := int64(total) - min(q.Skip, int64(total))
@@ -405,8 +406,8 @@ func (f *fixture) compareCovered(t *rapid.T, q *query.Query, total int, describe
 	f.compareDistinct(t, q, whole, describe)
 }
 
-// canonicalText prints a document with sorted top-level fields: index entries do not know the
-// document's order.
+// canonicalText prints a document with sorted top-level fields, because index entries do not store
+// the order of the document's fields.
 func canonicalText(d bsonx.Doc) string {
 	var parts []string
 	for it := d.Iter(); it.Next(); {

@@ -8,9 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 )
 
-// BenchmarkOpen measures planning alone: a collection without documents and with four indexes gives
-// plans nothing to do. Queries with several candidates are repeated until the plan cache knows
-// them.
+// BenchmarkOpen measures planning alone: the collection has four indexes and no documents, so plans
+// have nothing to do. Queries with several candidates are repeated until the plan cache has them.
 func BenchmarkOpen(b *testing.B) {
 	f := newFixture(b)
 	f.index("n", bsonxtest.MustParse(`{"n": 1}`))

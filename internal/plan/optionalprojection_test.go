@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// TestOptionalProjection shows that a projection that only tells which fields are read is done
-// where an index covers it, and not above a fetch.
+// TestOptionalProjection checks that an optional projection is applied if an index covers it, and
+// not above a fetch.
 func TestOptionalProjection(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -33,7 +33,7 @@ func (compiler) Partial(doc bsonx.Doc, co *collation.Collator) (table.Predicate,
 
 func (compiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, error) { return nil, nil }
 
-// fixture is a store with one collection.
+// fixture is a store with one collection and a planner.
 type fixture struct {
 	t       testing.TB
 	engine  storage.Engine
@@ -84,7 +84,7 @@ func (f *fixture) index(name string, key bsonx.Doc, options ...any) {
 	f.coll = f.store.Current(f.coll)
 }
 
-// query parses a query of documents in extended JSON.
+// query parses a query given as extended JSON: a filter, and optionally a sort and a projection.
 func (f *fixture) query(filterJSON string, more ...string) *query.Query {
 	f.t.Helper()
 	q := &query.Query{DB: "db", Name: "c", Coll: f.store.Current(f.coll), AllowDiskUse: true}
@@ -112,7 +112,7 @@ func mustFilter(t testing.TB, d bsonx.Doc) *filter.Filter {
 	return parsed
 }
 
-// find runs a query, with a saved and restored cursor every few rows.
+// find runs a query. It saves and restores the execution every few rows.
 func (f *fixture) find(q *query.Query, every int) ([]bsonx.Doc, error) {
 	ctx := context.Background()
 	r := exec.NewReader(f.store.Newest())
@@ -181,7 +181,7 @@ func (f *fixture) distinct(q *query.Query, field string) (bsonx.Value, error) {
 	return f.planner.Distinct(context.Background(), q, field, r)
 }
 
-// insertValid inserts the documents that no index refuses (parallel arrays) and returns them.
+// insertValid inserts the documents that no index refuses (for parallel arrays) and returns them.
 func (f *fixture) insertValid(docs []bsonx.Doc, _ int) []bsonx.Doc {
 	var out []bsonx.Doc
 	for _, d := range docs {

@@ -16,8 +16,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestLargeFiltersAreCounted compiles and plans filters of many predicates: what both take is
-// counted, more where an index serves them. Without memory for it they fail.
+// TestLargeFiltersAreCounted compiles and plans filters of many predicates. The memory of both must
+// be counted, and more of it if an index serves the predicates. Without enough memory they must
+// fail.
 func TestLargeFiltersAreCounted(t *testing.T) {
 	t.Parallel()
 	const n = 3000

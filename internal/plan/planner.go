@@ -19,35 +19,37 @@ import (
 
 // Options configure a Planner.
 type Options struct {
-	// TempDir is where sorts spill; the system's default where empty.
+	// TempDir is the directory of the files that sorts spill to. Empty means the system's default.
 	TempDir string
-	// SortMemory is the budget of one blocking sort; limits.OperatorBytes where zero.
+	// SortMemory is the memory limit of one blocking sort in bytes; 0 means limits.OperatorBytes.
 	SortMemory int
-	// Memory is what all requests of the server hold together; nil where nobody counts.
+	// Memory is the memory budget of the whole server, which all requests share. nil means that
+	// memory is not accounted.
 	Memory *memory.Budget
-	// Clock measures what explain reports; the system's where nil.
+	// Clock measures the times that explain reports; nil means the system's clock.
 	Clock clock.Clock
-	// Processors is how many goroutines scans may keep busy at once beyond one for each query;
-	// GOMAXPROCS where zero.
+	// Processors is the number of goroutines that scans may keep busy at once, beyond one for each
+	// query; 0 means GOMAXPROCS.
 	Processors int
-	// CacheSize bounds the plan cache of all collections; DefaultCacheSize where zero.
+	// CacheSize is the largest number of entries of the plan cache, for all collections together; 0
+	// means cache.DefaultSize.
 	CacheSize int
 }
 
-// Planner plans queries. One Planner serves all collections of a store; it is safe for concurrent
+// Planner plans queries. One Planner serves all collections of a store. It is safe for concurrent
 // use.
 type Planner struct {
 	opts       Options
 	sortMemory atomic.Int64
 	noScans    atomic.Bool
-	// collatedRegex is what SetCollatedRegex set.
+	// collatedRegex is set by SetCollatedRegex.
 	collatedRegex atomic.Bool
 	cache         *cache.Cache
 	processors    *exec.Processors
 	catalog       indexinfo.Cache
 }
 
-// New returns a planner with an empty cache.
+// New returns a planner with an empty plan cache.
 func New(opts Options) *Planner {
 	if opts.SortMemory == 0 {
 		opts.SortMemory = limits.OperatorBytes
@@ -66,21 +68,21 @@ func New(opts Options) *Planner {
 	return p
 }
 
-// SetSortMemory changes the budget of a blocking sort, for queries that are planned from now on.
+// SetSortMemory changes the memory limit of a blocking sort, for queries planned from now on.
 func (p *Planner) SetSortMemory(bytes int) { p.sortMemory.Store(int64(bytes)) }
 
-// RefuseTableScans makes queries fail that only a scan of the whole collection could answer: the
-// parameter notablescan. Queries without a predicate, and those of system collections, are
-// excepted.
+// RefuseTableScans makes queries fail that only a scan of the whole collection could answer
+// (parameter notablescan). Queries without a predicate and queries on system collections are
+// exempt.
 func (p *Planner) RefuseTableScans(on bool) { p.noScans.Store(on) }
 
-// SetCollatedRegex decides whether a regular expression may use an index with a collation. It
-// then reads all strings of the index, because it compares without a collation. The parameter
-// internalQueryPlannerIgnoreIndexWithCollationForRegex is the opposite.
+// SetCollatedRegex decides whether a regular expression may use an index with a collation. Such a
+// plan reads all strings of the index, because regular expressions do not follow a collation. The
+// parameter internalQueryPlannerIgnoreIndexWithCollationForRegex is the opposite.
 func (p *Planner) SetCollatedRegex(on bool) { p.collatedRegex.Store(on) }
 
 // Find plans a find. The Execution yields final documents: sorted, skipped, limited and projected.
-// The reader stays the caller's; it is used until the Execution is saved or closed.
+// It uses r until it is saved or closed; the caller closes r.
 func (p *Planner) Find(ctx context.Context, q *query.Query, r storage.Reader) (*Execution, error) {
 	run, err := p.open(ctx, q, r, canonical.Find)
 	if err == nil {
@@ -90,9 +92,9 @@ func (p *Planner) Find(ctx context.Context, q *query.Query, r storage.Reader) (*
 	return run, err
 }
 
-// Targets plans the documents that an update, delete or findAndModify works on. The Execution
-// yields whole documents with their record keys; the projection is ignored. Between planning and
-// writing a document may change: the writer locks the record and asks the filter again.
+// Targets plans the search for the documents that an update, delete or findAndModify changes. The
+// Execution yields whole documents with their record keys; the projection is ignored. A document
+// may change between planning and writing, so the writer locks the record and matches it again.
 func (p *Planner) Targets(ctx context.Context, q *query.Query, r storage.Reader) (*Execution, error) {
 	run, err := p.open(ctx, q, r, canonical.Targets)
 	if err == nil {
@@ -101,26 +103,26 @@ func (p *Planner) Targets(ctx context.Context, q *query.Query, r storage.Reader)
 	return run, err
 }
 
-// Counter tells how many records a collection has without a scan; nil where that is not known, as
-// inside a transaction.
+// Counter returns the number of records of a collection without a scan. It is nil if the number is
+// not known, as in a transaction.
 type Counter func() (int64, error)
 
-// Count returns how many documents match, after Skip and up to Limit. Without a filter it asks
-// records, if not nil.
+// Count returns the number of matching documents, after Skip and up to Limit. Without a filter it
+// calls records, if records is not nil, instead of reading the collection.
 func (p *Planner) Count(ctx context.Context, q *query.Query, r storage.Reader, records Counter) (int64, error) {
 	return p.count(ctx, q, r, records)
 }
 
-// Distinct returns the distinct values of a field among the matching documents as a BSON array.
-// Values of arrays count one by one.
+// Distinct returns the distinct values of a field in the matching documents, as a BSON array. If
+// the value of a document is an array, its elements count as values.
 func (p *Planner) Distinct(ctx context.Context, q *query.Query, field string, r storage.Reader) (bsonx.Value, error) {
 	return p.distinct(ctx, q, field, r)
 }
 
-// ClearCache forgets the cached plans of a collection (planCacheClear).
+// ClearCache removes the cached plans of a collection (planCacheClear).
 func (p *Planner) ClearCache(collectionID uint32) { p.cache.Clear(collectionID) }
 
-// ClearShape forgets the cached plans of the queries of q's shape, whatever command they are of.
+// ClearShape removes the cached plans of all queries with q's shape, for all commands.
 func (p *Planner) ClearShape(q *query.Query) error {
 	shape, err := canonical.ShapeOf(q)
 	if err == nil {
@@ -129,5 +131,5 @@ func (p *Planner) ClearShape(q *query.Query) error {
 	return err
 }
 
-// CachedPlans lists what the plan cache holds of a collection ($planCacheStats).
+// CachedPlans lists the entries of the plan cache for a collection ($planCacheStats).
 func (p *Planner) CachedPlans(collectionID uint32) []cache.Entry { return p.cache.List(collectionID) }

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/describe"
 )
 
-// TestDescribeArrays describes filters with arrays. Only those of $and, $or and $nor hold
+// TestDescribeArrays describes filters with arrays. Only the arrays of $and, $or and $nor hold
 // predicates; the array of an $expr is a value.
 func TestDescribeArrays(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 )
 
-// TestShare: several goroutines get each document of a scan, or of an index and its records, once.
+// TestShare checks that several goroutines together get each document of a collection scan, or of
+// an index scan with its records, exactly once.
 func TestShare(t *testing.T) {
 	t.Parallel()
 	_, f := countFixtures(t)
@@ -44,8 +45,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// shared reads a query's documents on several goroutines. The first waits for a second one when
-// others should have come.
+// shared reads a query's documents with several goroutines. The first goroutine waits for a second
+// one if the plan can be shared.
 func (f *fixture) shared(ctx context.Context, filter string) (docs []bsonx.Doc, workers int) {
 	f.t.Helper()
 	r := exec.NewReader(f.store.Newest())
@@ -94,7 +95,7 @@ func sortedDocs(docs []bsonx.Doc) []string {
 	return out
 }
 
-// TestShareErrors: the first error ends all goroutines, and so does the end of the operation.
+// TestShareErrors checks that the first error, and the end of the operation, end all goroutines.
 func TestShareErrors(t *testing.T) {
 	t.Parallel()
 	_, f := countFixtures(t)

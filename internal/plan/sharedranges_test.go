@@ -11,8 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestLongBoundsAreCounted plans a query of many values for one index and for eight, which share
-// the bounds: as much is counted. Without memory for them the query fails.
+// TestLongBoundsAreCounted plans a query of many values with one index and with eight indexes,
+// which share the bounds. Both must count the same memory. Without enough memory the query must
+// fail.
 func TestLongBoundsAreCounted(t *testing.T) {
 	t.Parallel()
 	const n = 20_000

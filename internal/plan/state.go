@@ -7,11 +7,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// IsEOF reports whether it is known, without another look, that there is no further row.
+// IsEOF reports whether the execution is known to have no further row, without calling Next.
 func (e *Execution) IsEOF() bool { return exec.IsEOF(e.root) }
 
-// CheckIndexes fails with QueryPlanKilled where an index that the plan reads is gone from the
-// newest form of its collection. It is asked before Restore.
+// CheckIndexes fails with QueryPlanKilled if an index that the plan reads no longer exists in the
+// newest version of its collection. It is called before Restore.
 func (e *Execution) CheckIndexes(current *table.Collection) error {
 	for _, ix := range exec.IndexesOf(e.root) {
 		if ix == current.IDIndex {

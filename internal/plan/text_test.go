@@ -24,9 +24,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// The metamorphic relation of text searches: whatever the index is over, a search finds the
-// documents that match it by themselves, with the scores that they have by themselves, in the order
-// of the sort.
+// The metamorphic relation of text searches: with any fields in the index, a search finds the
+// documents that match it one by one, with the scores that they have one by one, in the order of
+// the sort.
 
 var (
 	textWords = []string{
@@ -175,7 +175,7 @@ func (f *fixture) rewrite(t *rapid.T, docs []bsonx.Doc) []bsonx.Doc {
 	return out
 }
 
-// scored is a document with its score; NaN for none.
+// scored is a document with its score; NaN means that it has no score.
 type scored struct {
 	id    int64
 	score float64
@@ -224,8 +224,8 @@ func (f *fixture) compareText(t *rapid.T, docs []bsonx.Doc) {
 		slices.SortFunc(want, byID)
 	}
 	same := func(a, b scored) bool {
-		// Sums in another order differ in their last digits, and which of two such documents comes
-		// first is open.
+		// Sums in another order differ in their last digits, so the order of documents with nearly
+		// equal scores is not defined.
 		if a.id != b.id && sortText != "" && math.Abs(a.score-b.score) < 1e-9 {
 			return true
 		}
@@ -243,7 +243,7 @@ func (f *fixture) compareText(t *rapid.T, docs []bsonx.Doc) {
 	}
 }
 
-// textScan finds what a search, which has been planned, finds in the documents one by one.
+// textScan evaluates a search, which was planned before, on the documents one by one.
 func (f *fixture) textScan(t *rapid.T, q *query.Query, docs []bsonx.Doc) []scored {
 	type row struct {
 		scored
@@ -261,7 +261,8 @@ func (f *fixture) textScan(t *rapid.T, q *query.Query, docs []bsonx.Doc) []score
 		}
 		id, _ := d.Lookup("_id").AsInt64()
 		score, has := search.Score(d)
-		if strings.Contains(string(q.Filter.Spec()), "$or") { // it may have been found by the other branch alone
+		// The document may have been found by the other branch alone.
+		if strings.Contains(string(q.Filter.Spec()), "$or") {
 			byWords, _ := (&filter.Filter{Root: search}).Match(d)
 			has = has && byWords && bsonx.CompareValues(d.Lookup("k"), bsonx.Int32(1)) == 0
 		}
@@ -317,8 +318,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// TestTextOrMemory: a search that has too many documents fails before it takes more memory than a
-// sort may.
+// TestTextOrMemory checks that a search with too many documents fails before it takes more memory
+// than a blocking sort may.
 func TestTextOrMemory(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -337,7 +338,7 @@ func TestTextOrMemory(t *testing.T) {
 	}
 }
 
-// TestRankedSearchStops: a sort by score with a limit reads no records behind it.
+// TestRankedSearchStops checks that a sort by score with a limit reads no record after the limit.
 func TestRankedSearchStops(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -366,7 +367,8 @@ func TestRankedSearchStops(t *testing.T) {
 	}
 }
 
-// TestSearchOfNothing: what can never be true is no search that lacks an equality.
+// TestSearchOfNothing checks that a filter which can never be true is not refused for lacking an
+// equality on the index prefix.
 func TestSearchOfNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -380,8 +382,8 @@ func TestSearchOfNothing(t *testing.T) {
 	}
 }
 
-// TestBestTexts: a search with a limit, which does not read all entries of its words, gives the
-// first rows of the one without.
+// TestBestTexts checks that a search with a limit, which does not read all entries of its words,
+// returns the first rows of the same search without a limit.
 func TestBestTexts(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -427,7 +429,8 @@ func TestBestTexts(t *testing.T) {
 	}
 }
 
-// bestTexts returns the ids and scores of the first rows of a search, and how many entries it read.
+// bestTexts returns the _ids and scores of the first rows of a search, and the number of entries
+// that it has read.
 func bestTexts(t *testing.T, f *fixture, search, more, sort string, limit int) (out []string, keys uint64) {
 	t.Helper()
 	q := f.query(fmt.Sprintf(`{"$text": {"$search": %q}%s}`, search, more), sort)

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
-// zipfWord returns the n-th most frequent word of a made language.
+// zipfWord returns the n-th most frequent word of an artificial language.
 func zipfWord(n uint64) string {
 	var b strings.Builder
 	for n += 20; n > 0; n /= 20 {
@@ -24,8 +24,8 @@ func zipfWord(n uint64) string {
 	return b.String()
 }
 
-// BenchmarkText builds a text index over documents of 100 words that are as frequent as in a
-// natural language, and searches it.
+// BenchmarkText builds a text index over documents of 100 words, whose frequencies follow a natural
+// language, and searches it.
 func BenchmarkText(b *testing.B) {
 	const n = 100_000
 	engine, err := pebble.Open(b.TempDir(), pebble.Options{MemoryBudget: 512 << 20, Keep: keyspace.IsRecord})
@@ -72,7 +72,8 @@ func BenchmarkText(b *testing.B) {
 					b.Fatal(err)
 				}
 				rows := 0
-				for row, err := e.Next(context.Background()); row != nil || err != nil; row, err = e.Next(context.Background()) {
+				for row, err := e.Next(context.Background()); row != nil || err != nil; row,
+					err = e.Next(context.Background()) {
 					if err != nil {
 						b.Fatal(err)
 					}

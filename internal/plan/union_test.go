@@ -14,11 +14,12 @@ import (
 var (
 	// unionKeys has indexes that the branches of an $or share, and indexes for one branch each.
 	unionKeys = []string{
-		`{"a": 1}`, `{"a": -1}`, `{"b": 1}`, `{"c": -1}`, `{"a": 1, "b": -1, "c": 1}`, `{"b": 1, "c": 1}`, `{"c": -1, "b": 1, "a": 1}`,
+		`{"a": 1}`, `{"a": -1}`, `{"b": 1}`, `{"c": -1}`, `{"a": 1, "b": -1, "c": 1}`,
+		`{"b": 1, "c": 1}`, `{"c": -1, "b": 1, "a": 1}`,
 		`{"a": "hashed"}`, `{"a": "hashed", "b": 1}`, `{"b": 1, "a": "hashed"}`, `{"$**": 1}`, `{"a": 1, "c": 1}`,
 	}
 	// unionValues has few values, so that sorts have ties, and values that an index entry cannot
-	// tell apart.
+	// distinguish.
 	unionValues = []string{`0`, `1`, `2`, `3`, `1`, `2`, `2.0`, `null`, `"a"`, `{"$numberLong": "1"}`}
 )
 
@@ -44,8 +45,8 @@ func TestUnionsAgreeWithScan(t *testing.T) {
 	})
 }
 
-// TestMergeOfHashedFields sorts by a field that the index stores as a hash. The merge compares the
-// documents.
+// TestMergeOfHashedFields sorts by a field that the index stores as a hash. The merge must compare
+// the documents.
 func TestMergeOfHashedFields(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{`{"a": "hashed"}`, `{"a": "hashed", "b": 1}`} {
@@ -83,7 +84,8 @@ func genFlatDoc(t *rapid.T, id int, arrays bool) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// genUnion makes a $or of conjunctions, in half of the cases beside a further predicate.
+// genUnion returns an $or of conjunctions. In half of the cases another predicate is combined
+// with the $or.
 func genUnion(t *rapid.T) string {
 	var branches []string
 	for range rapid.IntRange(1, 3).Draw(t, "branches") {
@@ -119,7 +121,10 @@ func genFlatOperator(t *rapid.T) string {
 	case 4:
 		return `{"$mod": [2, 0]}`
 	case 5:
-		return pick(t, "type", []string{`{"$type": "int"}`, `{"$type": "number"}`, `{"$exists": true}`, `{"$regex": "a"}`})
+		return pick(t, "type", []string{
+			`{"$type": "int"}`, `{"$type": "number"}`,
+			`{"$exists": true}`, `{"$regex": "a"}`,
+		})
 	default:
 		return v
 	}
@@ -127,7 +132,8 @@ func genFlatOperator(t *rapid.T) string {
 
 func genFlatSort(t *rapid.T) string {
 	var parts []string
-	for _, p := range rapid.Permutation([]string{"a", "b", "c"}).Draw(t, "sort")[:rapid.IntRange(0, 3).Draw(t, "fields")] {
+	for _, p := range rapid.Permutation([]string{"a", "b", "c"}).
+		Draw(t, "sort")[:rapid.IntRange(0, 3).Draw(t, "fields")] {
 		parts = append(parts, fmt.Sprintf("%q: %d", p, rapid.SampledFrom([]int{1, -1}).Draw(t, "direction")))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
