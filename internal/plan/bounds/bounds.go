@@ -10,54 +10,58 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// Tightness says what bounds leave to check.
+// Tightness says what remains to be checked after a scan within bounds.
 type Tightness int
 
 const (
-	// Exact bounds hold the matching keys and no others.
+	// Exact bounds contain exactly the matching keys.
 	Exact Tightness = iota
-	// InexactCovered bounds hold the matching keys and others; the key tells them apart.
+	// InexactCovered bounds contain the matching keys and others. The index key is enough to tell
+	// which keys match.
 	InexactCovered
-	// InexactFetch bounds hold the matching keys and others; only the document tells them apart.
+	// InexactFetch bounds contain the matching keys and others. Only the document tells which keys
+	// match.
 	InexactFetch
 )
 
-// Field are the bounds that a predicate gives to an index field.
+// Field holds the bounds that a predicate gives to an index field.
 type Field struct {
 	Intervals Intervals
 	Tight     Tightness
 }
 
-// Context is what the bounds of a predicate depend on beside the predicate.
+// Context holds the properties of the index field and of the query on which the bounds of a
+// predicate depend.
 type Context struct {
-	// Multikey is true where a component of the path was an array in some document of the index.
+	// Multikey is true if a component of the path was an array in some document of the index.
 	Multikey bool
-	// Dotted is true where the path has several components.
+	// Dotted is true if the path has several components.
 	Dotted bool
-	// Numeric is true where a component of the path may be an array position: the matcher stops at
-	// the element there, the index goes on into it.
+	// Numeric is true if a component of the path may be an array position. At such a position the
+	// matcher takes the element itself, while the index also descends into it.
 	Numeric bool
-	// Mismatch is true where the query and the index do not have the same collation.
+	// Mismatch is true if the query and the index have different collations.
 	Mismatch bool
-	// Folded is true where the index does not hold strings as they are: a regular expression, which
-	// goes by no collation, does not find them there.
+	// Folded is true if the index holds collation keys in place of strings. A regular expression
+	// follows no collation, so it cannot be evaluated on such keys.
 	Folded bool
-	// CollatedRegex is true where a regular expression reads all strings of such an index.
+	// CollatedRegex is true if a regular expression may use such an index; it then reads all
+	// strings.
 	CollatedRegex bool
-	// Collation turns strings into what the index holds.
+	// Collation turns strings into the values that the index holds.
 	Collation *collation.Collator
-	// Room is memory for one interval, to be used once.
+	// Room is memory for one interval, which may be used once.
 	Room Intervals
 }
 
-// one returns an interval as bounds.
+// one returns bounds of one interval.
 func (c *Context) one(iv Interval) Intervals { return append(c.Room, iv) }
 
-// undefined is what the index holds for an array without elements.
+// undefined is the value that the index holds for an array without elements.
 var undefined = bsonx.Value{Type: bsonx.TypeUndefined}
 
-// Of returns the bounds of a predicate on the field of its path; false where an index cannot serve
-// it.
+// Of returns the bounds of a predicate on the field with its path. It returns false if an index
+// cannot serve the predicate.
 func Of(n filter.Node, c Context) (Field, bool) {
 	if c.Numeric && matchesMissing(n) {
 		return Field{}, false
@@ -91,7 +95,7 @@ func Of(n filter.Node, c Context) (Field, bool) {
 	return Field{}, false
 }
 
-// orBounds are the union of the bounds of all branches.
+// orBounds returns the union of the bounds of all branches.
 func orBounds(n *filter.Or, c Context) (Field, bool) {
 	out := Field{nil, Exact}
 	all := make([]Intervals, 0, len(n.Children))
@@ -111,10 +115,11 @@ func compareBounds(n *filter.Compare, c Context) (Field, bool) {
 	if c.Mismatch && collation.Concerns(n.Value) {
 		return Field{}, false
 	}
-	// The predicate's collator is the index's, or the value is not concerned.
+	// The predicate has the same collation as the index, or its value is not affected by a
+	// collation.
 	v, err := n.Collation.Fold(n.Value, nil)
 	if err != nil {
-		return Field{}, false // too large a value for bounds
+		return Field{}, false // the value is too large for bounds
 	}
 	if n.Op == filter.Eq {
 		return Equality(v, c), true
@@ -129,7 +134,8 @@ func compareBounds(n *filter.Compare, c Context) (Field, bool) {
 	case bsonx.ClassArray:
 		return Field{c.one(arrayRange(n.Op, v)), InexactFetch}, true
 	case bsonx.ClassMinKey, bsonx.ClassMaxKey:
-		// A missing field is null to the index and matches nothing here.
+		// An index entry with null may belong to a missing field, which this predicate does not
+		// match.
 		return Field{c.RangeBounds(n.Op, v, All[0]), InexactFetch}, true
 	}
 	if class == bsonx.ClassNumber && bsonx.CompareValues(v, nanPoint.Low) == 0 {
@@ -141,9 +147,9 @@ func compareBounds(n *filter.Compare, c Context) (Field, bool) {
 	return Field{c.RangeBounds(n.Op, v, classBrackets[class]), Exact}, true
 }
 
-// arrayRange is the range of the entries of arrays on one side of v. The first element of such an
-// array is on that side of the first element of v, or equal to it. An array within an array has an
-// entry as a whole.
+// arrayRange returns a range that contains an entry of each array that compares with v by op. The
+// first element of such an array is on the same side of v's first element, or equal to it. If the
+// first element is itself an array, the index has an entry for it as a whole.
 func arrayRange(op filter.CompareOp, v bsonx.Value) Interval {
 	ends := [2]bsonx.Value{firstEntry(v), v}
 	if bsonx.CompareValues(ends[0], ends[1]) > 0 {
@@ -158,7 +164,7 @@ func arrayRange(op filter.CompareOp, v bsonx.Value) Interval {
 	return out
 }
 
-// firstEntry is what the index holds for the first element of an array.
+// firstEntry returns the value that the index holds for the first element of an array.
 func firstEntry(v bsonx.Value) bsonx.Value {
 	if v.Doc().IsEmpty() {
 		return undefined
@@ -166,7 +172,7 @@ func firstEntry(v bsonx.Value) bsonx.Value {
 	return v.Doc().First().Value
 }
 
-// RangeBounds cuts within at v.
+// RangeBounds returns the part of the interval within that compares with v by op.
 func (c *Context) RangeBounds(op filter.CompareOp, v bsonx.Value, within Interval) Intervals {
 	switch op {
 	case filter.Lt, filter.Lte:
@@ -182,13 +188,13 @@ func (c *Context) RangeBounds(op filter.CompareOp, v bsonx.Value, within Interva
 	return c.one(within)
 }
 
-// Equality are exact for all values but null, which missing fields have too, and arrays, which the
-// index holds by their elements.
+// Equality returns the bounds of an equality. They are exact except for null, which also stands for
+// missing fields, for arrays, whose elements are indexed, and for MinKey and MaxKey.
 func Equality(v bsonx.Value, c Context) Field {
 	switch v.Type {
 	case bsonx.TypeNull:
 		if c.Multikey && c.Dotted {
-			// An array without elements on the way is undefined to the index.
+			// An array without elements on the path is undefined in the index.
 			return Field{Intervals{{undefined, v, true, true}}, InexactFetch}
 		}
 		return Field{Intervals{Point(v)}, InexactFetch}
@@ -202,7 +208,7 @@ func Equality(v bsonx.Value, c Context) Field {
 }
 
 func inBounds(n *filter.In, c Context) (Field, bool) {
-	var room [1]Interval // of each value in turn
+	var room [1]Interval // for each value in turn
 	out := Field{nil, Exact}
 	points := make(Intervals, 0, len(n.Values))
 	var others []Intervals
@@ -212,7 +218,7 @@ func inBounds(n *filter.In, c Context) (Field, bool) {
 		}
 		v, err := n.Collation.Fold(v, nil)
 		if err != nil {
-			return Field{}, false // too large a value for bounds
+			return Field{}, false // the value is too large for bounds
 		}
 		c.Room = room[:0]
 		b := Equality(v, c)
@@ -223,7 +229,7 @@ func inBounds(n *filter.In, c Context) (Field, bool) {
 			others = append(others, b.Intervals)
 		}
 	}
-	// The values are sorted: joining the points at once keeps a long list linear.
+	// The values are sorted: joining all points at once takes linear time for a long list.
 	others = append(others, points)
 	for _, re := range n.Regexes {
 		b := regexBounds(re, c)
@@ -233,9 +239,9 @@ func inBounds(n *filter.In, c Context) (Field, bool) {
 	return out, true
 }
 
-// regexBounds returns the strings that begin with the literal prefix, and the regular expression
-// itself, which it also matches. If the index does not hold strings as they are, it returns all
-// strings.
+// regexBounds returns the strings that begin with the literal prefix of the regular expression, and
+// the regular expression as a value, which it also matches. If the index holds collation keys, it
+// returns all strings.
 func regexBounds(n *filter.Regex, c Context) Field {
 	self := Intervals{Point(bsonx.Regex(n.Pattern, n.Options))}
 	if c.Folded {
@@ -258,8 +264,9 @@ func regexBounds(n *filter.Regex, c Context) Field {
 	return b
 }
 
-// prefixSuccessor returns the least string above all strings with the prefix. The last byte of
-// valid UTF-8 is never 0xFF, but its increment may be no valid UTF-8: it is a bound only.
+// prefixSuccessor returns the least string that is greater than all strings with the prefix. The
+// last byte of valid UTF-8 is never 0xFF. The result may be invalid UTF-8; it is only used as a
+// bound.
 func prefixSuccessor(prefix string) (string, bool) {
 	if !utf8.ValidString(prefix) {
 		return "", false
@@ -269,8 +276,8 @@ func prefixSuccessor(prefix string) (string, bool) {
 	return string(b), true
 }
 
-// typeBounds are the classes of the types. Arrays are indexed by their elements: their type is not
-// to be seen there.
+// typeBounds returns the brackets of the types' classes. The index holds the elements of arrays, so
+// the type array cannot be recognised.
 func typeBounds(n *filter.TypeOf) Field {
 	out := Field{nil, Exact}
 	if n.Set.Number {
@@ -281,12 +288,12 @@ func typeBounds(n *filter.TypeOf) Field {
 		case bsonx.TypeArray:
 			return Field{All, InexactFetch}
 		case bsonx.TypeNull, bsonx.TypeMinKey, bsonx.TypeMaxKey, bsonx.TypeUndefined:
-			// A missing field is null to the index, an empty array is undefined.
+			// The index has null for a missing field and undefined for an empty array.
 			out.Tight = InexactFetch
 		case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128,
 			bsonx.TypeString, bsonx.TypeSymbol:
 			out.Tight = max(out.Tight, InexactCovered)
-		default: // the others need nothing here
+		default: // the brackets of other types are exact
 		}
 		out.Intervals = out.Intervals.Union(bracketOf(t.Class()))
 	}
@@ -296,13 +303,13 @@ func typeBounds(n *filter.TypeOf) Field {
 	return out
 }
 
-// elemMatchBounds are those of all predicates that one element has to satisfy. That there is an
-// array only the document tells.
+// elemMatchBounds returns the intersection of the bounds of all predicates on the element. Only the
+// document tells whether the field is an array.
 func elemMatchBounds(n *filter.ElemMatchValue, c Context) (Field, bool) {
 	out, found := Field{All, InexactFetch}, false
 	var all []Intervals
 	if c.Numeric {
-		return out, false // an array at a position in another one is a value as a whole to the index
+		return out, false // the index holds an array at a position of another array as one value
 	}
 	for _, child := range n.Children {
 		if not, ok := child.(*filter.Not); ok && negatesNull(not) {
@@ -322,9 +329,9 @@ func elemMatchBounds(n *filter.ElemMatchValue, c Context) (Field, bool) {
 	return out, found
 }
 
-// hasArrayOperand reports whether a predicate is about values that are arrays: an element that is
-// an array stands in the index as a whole, but the bounds of such a predicate are made for arrays
-// that are indexed by their elements.
+// hasArrayOperand reports whether a predicate compares with arrays. The index holds an element that
+// is an array as one value, but the bounds of such a predicate assume arrays whose elements are
+// indexed.
 func hasArrayOperand(n filter.Node) bool {
 	switch n := n.(type) {
 	case *filter.ElemMatchValue, *filter.ElemMatchObject, *filter.Size:
@@ -347,8 +354,8 @@ func hasArrayOperand(n filter.Node) bool {
 	return false
 }
 
-// notBounds are the complement of bounds within which every key is a match. Where the path is
-// multikey a document can have keys on both sides, so that it must be looked at.
+// notBounds returns the complement of bounds within which every key is a match. On a multikey path
+// a document can have keys inside and outside, so its record must be read.
 func notBounds(n *filter.Not, c Context) (Field, bool) {
 	if hasArrayOperand(n.Child) {
 		return Field{}, false
@@ -384,7 +391,7 @@ func notBounds(n *filter.Not, c Context) (Field, bool) {
 	return Field{b.Intervals.complement(), tight}, true
 }
 
-// negatesNull reports whether null, and so a missing field, does not match.
+// negatesNull reports whether the negation does not match null, and so a missing field.
 func negatesNull(n *filter.Not) bool {
 	switch child := n.Child.(type) {
 	case *filter.Compare:
@@ -403,8 +410,8 @@ func negatesNull(n *filter.Not) bool {
 	return false
 }
 
-// ImpliesPresence reports whether every document that matches has the field, so that a sparse index
-// holds it.
+// ImpliesPresence reports whether every matching document has the field, so that a sparse index
+// contains it.
 func ImpliesPresence(n filter.Node) bool {
 	switch n := n.(type) {
 	case *filter.Compare:
@@ -429,9 +436,9 @@ func ImpliesPresence(n filter.Node) bool {
 	return true
 }
 
-// matchesMissing reports whether a predicate asks for missing fields: of an array that has the
-// position of a path the matcher also looks for the position as a field of the elements, where the
-// index does not look.
+// matchesMissing reports whether a predicate can match missing fields. If an array has the position
+// named in a path, the matcher also looks for a field of that name in the elements, which the index
+// does not hold.
 func matchesMissing(n filter.Node) bool {
 	switch n := n.(type) {
 	case *filter.Compare, *filter.In:

@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// classBrackets holds the bounds of MongoDB's type bracketing: the values that a value of the class
-// compares with. The upper end of strings, documents and arrays is the first value of the next
-// class.
+// classBrackets holds the bounds of MongoDB's type bracketing: for each type class, the values that
+// a value of the class is compared with. The upper end of strings, documents and arrays is the
+// first value of the next class.
 var classBrackets = map[int]Interval{
 	bsonx.ClassMinKey:     Point(bsonx.MinKey),
 	bsonx.ClassUndefined:  Point(bsonx.Value{Type: bsonx.TypeUndefined}),
@@ -32,7 +32,7 @@ var classBrackets = map[int]Interval{
 
 var maxObjectID = bsonx.ObjectID([12]byte(bytes.Repeat([]byte{0xFF}, 12)))
 
-// The first values of classes that have no constructor.
+// The least values of classes that have no constructor.
 var (
 	dbPointerMin     = bsonx.Value{Type: bsonx.TypeDBPointer, Data: append([]byte{1, 0, 0, 0, 0}, make([]byte, 12)...)}
 	codeMin          = bsonx.Value{Type: bsonx.TypeCode, Data: []byte{1, 0, 0, 0, 0}}
@@ -42,10 +42,10 @@ var (
 	}}
 )
 
-// nanPoint is the one number that no range holds.
+// nanPoint contains NaN, the only number outside of the bracket of numbers.
 var nanPoint = Point(bsonx.Double(math.NaN()))
 
-// bracketOf returns the values of a type class, NaN among the numbers.
+// bracketOf returns the values of a type class. For numbers this includes NaN.
 func bracketOf(class int) Intervals {
 	if class == bsonx.ClassNumber {
 		return Intervals{{nanPoint.Low, classBrackets[class].High, true, true}}
@@ -53,5 +53,6 @@ func bracketOf(class int) Intervals {
 	return Intervals{classBrackets[class]}
 }
 
-// Documents are the values of which a wildcard index holds only what is in them.
+// Documents contains all documents. A wildcard index holds the fields of a document in place of the
+// document.
 var Documents = Intervals{{Low: bsonx.Document(bsonx.Empty), High: bsonx.Array(bsonx.Empty)}}

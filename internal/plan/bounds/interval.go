@@ -15,7 +15,7 @@ type Interval struct {
 	LowIncl, HighIncl bool
 }
 
-// MayHaveText reports whether strings lie within the intervals, or values that may hold some.
+// MayHaveText reports whether the intervals may contain strings, or values that contain strings.
 func (ivs Intervals) MayHaveText() bool {
 	return len(ivs) == 0 || slices.ContainsFunc(ivs, func(iv Interval) bool {
 		class := iv.Low.Type.Class()
@@ -24,13 +24,13 @@ func (ivs Intervals) MayHaveText() bool {
 	})
 }
 
-// Point is the interval of one value.
+// Point returns the interval that contains only v.
 func Point(v bsonx.Value) Interval { return Interval{v, v, true, true} }
 
-// Intervals are sorted, disjoint and not empty: what the bounds of one index field are made of.
+// Intervals are the bounds of one index field: sorted, disjoint, non-empty intervals.
 type Intervals []Interval
 
-// All is the bounds of a field that no predicate restricts.
+// All contains every value: the bounds of a field that no predicate restricts.
 var All = Intervals{{bsonx.MinKey, bsonx.MaxKey, true, true}}
 
 func (iv Interval) isPoint() bool {
@@ -42,16 +42,16 @@ func (iv Interval) isEmpty() bool {
 	return c > 0 || c == 0 && !(iv.LowIncl && iv.HighIncl)
 }
 
-// IsAll reports whether the bounds restrict nothing.
+// IsAll reports whether the bounds contain every value.
 func (ivs Intervals) IsAll() bool {
 	return len(ivs) == 1 && ivs[0].Low.Type == bsonx.TypeMinKey && ivs[0].High.Type == bsonx.TypeMaxKey &&
 		ivs[0].LowIncl && ivs[0].HighIncl
 }
 
-// IsPoint reports whether the bounds are a single value.
+// IsPoint reports whether the bounds contain a single value.
 func (ivs Intervals) IsPoint() bool { return len(ivs) == 1 && ivs[0].isPoint() }
 
-// IsPoints reports whether the bounds are single values, at least one.
+// IsPoints reports whether the bounds consist of single values. It returns false for empty bounds.
 func (ivs Intervals) IsPoints() bool {
 	for _, iv := range ivs {
 		if !iv.isPoint() {
@@ -83,7 +83,7 @@ func compareHigh(a, b Interval) int {
 	return -1
 }
 
-// Union returns the values of both.
+// Union returns the values that are in either.
 func (ivs Intervals) Union(other Intervals) Intervals {
 	switch {
 	case len(ivs) == 0 && other.areApart():
@@ -113,8 +113,8 @@ func (ivs Intervals) Union(other Intervals) Intervals {
 	return out
 }
 
-// fold joins lists, of which there is one at least. It joins pairs first: one by one, the result of
-// many would be copied again and again.
+// fold joins lists; there must be at least one. It joins them pairwise: joining one after another
+// would copy a growing result again and again.
 func fold(lists []Intervals, join func(a, b Intervals) Intervals) Intervals {
 	if len(lists) == 1 {
 		return lists[0]
@@ -123,7 +123,7 @@ func fold(lists []Intervals, join func(a, b Intervals) Intervals) Intervals {
 	return join(fold(lists[:half], join), fold(lists[half:], join))
 }
 
-// areApart reports whether there are values between all neighbours.
+// areApart reports whether there are values between all neighbouring intervals.
 func (ivs Intervals) areApart() bool {
 	for i := 1; i < len(ivs); i++ {
 		if touches(ivs[i-1], ivs[i]) {
@@ -133,14 +133,14 @@ func (ivs Intervals) areApart() bool {
 	return true
 }
 
-// touches reports whether b, which does not begin before a, leaves no value between them.
+// touches reports whether there is no value between a and b. b must not begin before a.
 func touches(a, b Interval) bool {
 	c := bsonx.CompareValues(b.Low, a.High)
 	return c < 0 || c == 0 && (a.HighIncl || b.LowIncl)
 }
 
-// Intersect returns the values that are in both. Intervals are not changed once they are made: the
-// result may be ivs or other itself.
+// Intersect returns the values that are in both. The result may share memory with ivs or other,
+// because intervals are not changed after they are made.
 func (ivs Intervals) Intersect(other Intervals) Intervals {
 	switch {
 	case ivs.IsAll():
@@ -188,8 +188,8 @@ func (ivs Intervals) complement() Intervals {
 	return out
 }
 
-// Text writes an interval as explain shows it, from the end where reverse is set. Of a collated one
-// the ends are keys.
+// Text returns an interval as explain shows it. If reverse is set, it begins with the upper end. If
+// collated is set, the ends are collation keys.
 func (iv Interval) Text(reverse, collated bool) string {
 	if collated {
 		iv.Low, iv.High = collation.Display(iv.Low), collation.Display(iv.High)
@@ -208,10 +208,10 @@ func bracket(inclusive bool, yes, no string) string {
 	return no
 }
 
-// formatBound writes a value as MongoDB's server logs do; its infinities are those of C.
+// formatBound writes a value as MongoDB's server logs do. Infinities and NaN are written as in C.
 func formatBound(v bsonx.Value) string {
 	if s := v; s.Type == bsonx.TypeString && collation.IsDisplayed(s.StrBytes()) {
-		return s.Str() // a key is not quoted
+		return s.Str() // a collation key is not quoted
 	}
 	if v.Type == bsonx.TypeDouble {
 		switch f := v.Double(); {

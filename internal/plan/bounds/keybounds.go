@@ -7,11 +7,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/keystring"
 )
 
-// behind is a byte that stands behind every encoded value; see exec.Range.
+// behind is a byte that sorts after every encoded value; see exec.Range.
 const behind = 0xFF
 
-// IsSimple reports whether bounds are one range of keys: single values, then a single interval,
-// then everything.
+// IsSimple reports whether bounds form one range of keys: leading fields with a single value each,
+// then at most one field with a single interval, then fields that are not restricted.
 func IsSimple(bounds []Intervals) bool {
 	f := 0
 	for f < len(bounds) && bounds[f].IsPoint() {
@@ -26,14 +26,13 @@ func IsSimple(bounds []Intervals) bool {
 	return f == len(bounds)
 }
 
-// Simple encodes the bounds of an index's fields if they are one range of keys, else it returns
-// nil.
+// Simple encodes the bounds of an index's fields if they form one range of keys. Otherwise it
+// returns nil.
 func Simple(bounds []Intervals, fields index.Pattern) *exec.Bounds {
 	if !IsSimple(bounds) {
 		return nil
 	}
-	// Both ends are written into one piece of memory: what is the same for both, the lower end, the
-	// upper end.
+	// One buffer holds both ends: the common prefix, the lower end, and the upper end.
 	buf := make([]byte, 0, keySize(bounds))
 	f := 0
 	for ; f < len(bounds) && bounds[f].IsPoint(); f++ {
@@ -52,8 +51,8 @@ func Simple(bounds []Intervals, fields index.Pattern) *exec.Bounds {
 	return &exec.Bounds{Lower: buf[:middle:middle], Upper: buf[middle:]}
 }
 
-// keySize estimates how many bytes both ends of bounds take: every value is there twice, numbers
-// take more than in BSON.
+// keySize estimates the size in bytes of both encoded ends. Every value occurs twice, and numbers
+// take more space than in BSON.
 func keySize(bounds []Intervals) int {
 	const overhead = 8
 	size := overhead
@@ -65,7 +64,8 @@ func keySize(bounds []Intervals) int {
 	return size
 }
 
-// ranges encodes the bounds of a field in the order of the bytes; nil is everything.
+// ranges encodes the bounds of a field, in byte order. It returns nil for bounds that contain every
+// value.
 func ranges(ivs Intervals, desc bool) []exec.Range {
 	if ivs.IsAll() {
 		return nil
@@ -82,8 +82,7 @@ func ranges(ivs Intervals, desc bool) []exec.Range {
 	return out
 }
 
-// rangeSize estimates how many bytes the range of an interval takes: both ends of a point are one
-// key.
+// rangeSize estimates the size in bytes of an encoded interval. The ends of a point share one key.
 func rangeSize(iv Interval) int {
 	const overhead = 8
 	if iv.isPoint() {
@@ -98,7 +97,7 @@ func RangeOf(iv Interval, desc bool) exec.Range {
 	return r
 }
 
-// appendRange encodes an interval behind buf, which many ranges share.
+// appendRange encodes an interval at the end of buf, which many ranges share.
 func appendRange(buf []byte, iv Interval, desc bool) (exec.Range, []byte) {
 	low, high, lowIncl, highIncl := ends(iv, desc)
 	start := len(buf)
@@ -112,7 +111,7 @@ func appendRange(buf []byte, iv Interval, desc bool) (exec.Range, []byte) {
 	return exec.Range{Lo: buf[start:middle:middle], Hi: buf[middle:len(buf):len(buf)]}, buf
 }
 
-// ends returns the ends of an interval in the order of the bytes.
+// ends returns the ends of an interval in byte order.
 func ends(iv Interval, desc bool) (low, high bsonx.Value, lowIncl, highIncl bool) {
 	if desc {
 		return iv.High, iv.Low, iv.HighIncl, iv.LowIncl
@@ -120,7 +119,8 @@ func ends(iv Interval, desc bool) (low, high bsonx.Value, lowIncl, highIncl bool
 	return iv.Low, iv.High, iv.LowIncl, iv.HighIncl
 }
 
-// appendEnd encodes an end of an interval: before the keys with that value, or behind them.
+// appendEnd encodes an end of an interval. If isBehind is true, the end is after all keys with the
+// value, otherwise before them.
 func appendEnd(buf []byte, v bsonx.Value, desc, isBehind bool) []byte {
 	buf = keystring.Append(buf, v, desc)
 	if isBehind {
@@ -129,7 +129,7 @@ func appendEnd(buf []byte, v bsonx.Value, desc, isBehind bool) []byte {
 	return buf
 }
 
-// FirstKey returns the least key that can be in bounds.
+// FirstKey returns a key that is not greater than any key in bounds.
 func FirstKey(fields [][]exec.Range) []byte {
 	var key []byte
 	for _, f := range fields {
@@ -144,7 +144,8 @@ func FirstKey(fields [][]exec.Range) []byte {
 	return key
 }
 
-// LastKey returns a key behind all that can be in bounds.
+// LastKey returns a key that is greater than all keys in bounds. It returns nil if the first field
+// is not restricted.
 func LastKey(fields [][]exec.Range) []byte {
 	if fields[0] == nil {
 		return nil

@@ -6,22 +6,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 )
 
-// Long is from which number of intervals on bounds are shared and counted. A scan of a few is made
-// again.
+// Long is the number of intervals from which bounds are shared and their memory is counted. Shorter
+// bounds are encoded again for each scan.
 const Long = 1 << 10
 
-// Shared are the encoded bounds of long lists, which all candidates of a query share. It is used by
-// one goroutine at a time; a nil one shares nothing.
+// Shared holds encoded bounds of long lists, which all candidates of a query share. Only one
+// goroutine at a time may use it. A nil *Shared shares nothing.
 type Shared struct{ lists []sharedList }
 
 type sharedList struct {
-	of     *Interval // the first of the list, which tells it from others
+	of     *Interval // first element of the list, which identifies the list
 	length int
 	desc   bool
 	ranges []exec.Range
 }
 
-// Ranges is the function ranges, for a list of any length.
+// Ranges encodes bounds like the function ranges. It encodes a long list only once.
 func (s *Shared) Ranges(ivs Intervals, desc bool) []exec.Range {
 	if s == nil || len(ivs) < Long {
 		return ranges(ivs, desc)
@@ -36,8 +36,8 @@ func (s *Shared) Ranges(ivs Intervals, desc bool) []exec.Range {
 	return made
 }
 
-// Bytes returns about how much memory a list takes with its ranges: their keys are as long as the
-// first.
+// Bytes estimates the memory in bytes of a list with its encoded ranges. It assumes that all keys
+// are as long as the first.
 func (ivs Intervals) Bytes() int64 {
 	return int64(len(ivs)) * int64(unsafe.Sizeof(Interval{})+unsafe.Sizeof(exec.Range{})+uintptr(rangeSize(ivs[0])))
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// DefaultSize is how many query shapes the plan cache holds
+// DefaultSize is the default number of entries of the plan cache
 // (internalQueryCacheMaxEntriesPerCollection).
 const DefaultSize = 5000
 
-// Cache remembers for query shapes which candidate won its trial and how many works that took. An
-// entry becomes active when a second trial of the shape was about as cheap; only active entries
-// spare a trial.
+// Cache stores for query shapes which candidate won its trial and how many works that took. An
+// entry becomes active when a second trial of the shape was about as cheap. Only an active entry
+// replaces a trial.
 type Cache struct {
 	mu      sync.Mutex
 	max     int
 	entries map[entryKey]*list.Element
-	order   *list.List // of *cacheEntry, the most recently used first
-	bytes   int        // of the entries without their debug
-	debug   int        // bytes of the entries' debug
+	order   *list.List // list of *entry, the most recently used first
+	bytes   int        // size of the entries without their debug data
+	debug   int        // size of the entries' debug data
 
 	hits, misses, Replans atomic.Int64
 }
@@ -38,21 +38,21 @@ type entryKey struct {
 
 type entry struct {
 	key       entryKey
-	version   uint64 // of the collection's catalog entry
+	version   uint64 // version of the collection's catalog entry
 	signature string
 	works     uint64
 	active    bool
-	reads     uint64 // of the winner's trial
+	reads     uint64 // keys and documents that the winner read in its trial
 	made      time.Time
 	queryHash string
-	debug     *Debug // nil where the cache has no room for it
+	debug     *Debug // nil if the cache had no room for it
 }
 
-// Debug is what $planCacheStats tells of an entry beside what the planner needs of it.
+// Debug holds the data of an entry that only $planCacheStats shows.
 type Debug struct {
 	Query  bsonx.Doc // filter, sort and projection
 	Plan   bsonx.Doc
-	Stats  []bsonx.Doc // what each candidate did
+	Stats  []bsonx.Doc // statistics of each candidate
 	Scores []float64
 }
 
@@ -67,14 +67,15 @@ func (d *Debug) bytes() int {
 	return n
 }
 
-// maxCacheBytes bounds what the entries take beside that. A query with a shape beyond
-// maxCacheEntry, which has very long names or very many predicates, is planned anew each time.
+// maxCacheBytes limits the total size of the entries without debug data, in bytes. maxCacheEntry
+// limits the size of a shape. A query with a larger shape, which has very long names or very many
+// predicates, is planned anew each time.
 const (
 	maxCacheBytes = 8 << 20
 	maxCacheEntry = 128 << 10
 )
 
-// maxCacheDebug bounds the bytes of what is kept for $planCacheStats only.
+// maxCacheDebug limits the size of the data that only $planCacheStats shows, in bytes.
 const maxCacheDebug = 2 << 20
 
 // New returns an empty cache of at most limit entries.
@@ -82,8 +83,8 @@ func New(limit int) *Cache {
 	return &Cache{max: limit, entries: map[entryKey]*list.Element{}, order: list.New()}
 }
 
-// Get returns the winner of a shape and its works, if there is an active entry of that catalog
-// version.
+// Get returns the winner of a shape and its works. ok is false if there is no active entry for the
+// catalog version.
 func (c *Cache) Get(collection uint32, shape []byte, version uint64) (signature string, works uint64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,13 +108,13 @@ func (c *Cache) Get(collection uint32, shape []byte, version uint64) (signature 
 	return e.signature, e.works, e.active
 }
 
-// Outcome is the winner of a trial.
+// Outcome is the result of a trial.
 type Outcome struct {
 	Signature    string
 	Works, Reads uint64
 	QueryHash    string
 	At           time.Time
-	Describe     func() *Debug // nil where nobody wants to know
+	Describe     func() *Debug // describes the trial for $planCacheStats; may be nil
 }
 
 // Put records the outcome of a trial.
@@ -129,7 +130,8 @@ func (c *Cache) Put(collection uint32, shape []byte, version uint64, o Outcome) 
 		case o.Works <= e.works:
 			c.fill(e, version, o, true)
 		default:
-			// The shape was cheaper once. It gets twice the allowance before it becomes active.
+			// An earlier trial was cheaper. The allowance is doubled, and the entry is not active
+			// yet.
 			e.works *= 2
 		}
 		c.order.MoveToFront(el)
@@ -146,14 +148,14 @@ func (c *Cache) Put(collection uint32, shape []byte, version uint64, o Outcome) 
 	c.trim()
 }
 
-// trim removes the entries that were not used for longest, where the cache has too many.
+// trim removes the least recently used entries while the cache is too large.
 func (c *Cache) trim() {
 	for c.order.Len() > c.max || c.bytes > maxCacheBytes {
 		c.remove(c.order.Back())
 	}
 }
 
-// fill makes the outcome of a trial what the entry holds.
+// fill replaces the contents of an entry by the outcome of a trial.
 func (c *Cache) fill(e *entry, version uint64, o Outcome, active bool) {
 	c.debug -= e.debug.bytes()
 	c.bytes += len(o.Signature) - len(e.signature)
@@ -176,7 +178,7 @@ func (c *Cache) Deactivate(collection uint32, shape []byte) {
 	}
 }
 
-// Clear forgets all shapes of a collection.
+// Clear removes all entries of a collection.
 func (c *Cache) Clear(collection uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,8 +189,8 @@ func (c *Cache) Clear(collection uint32) {
 	}
 }
 
-// ClearShape forgets a shape of a collection: the entries of all purposes, and of all sets of
-// candidates. A shape ends with its purpose, a byte up to purposes.
+// ClearShape removes the entries of a shape in a collection, for all purposes and for all sets of
+// candidates. The last byte of a shape is its purpose, which is at most purposes.
 func (c *Cache) ClearShape(collection uint32, shape []byte, purposes byte) {
 	query := string(shape[:len(shape)-1])
 	c.mu.Lock()
@@ -209,23 +211,24 @@ func (c *Cache) remove(el *list.Element) {
 	c.order.Remove(el)
 }
 
-// Entry is a plan that the cache holds, as $planCacheStats shows it.
+// Entry is an entry of the cache as $planCacheStats shows it.
 type Entry struct {
 	QueryHash, PlanCacheKey string
 	IsActive                bool
 	Works                   uint64
-	// Reads are the keys and documents that the winner looked at in its trial.
+	// Reads is the number of keys and documents that the winner read in its trial.
 	Reads uint64
 	Made  time.Time
 	Bytes int
-	// Query is the query that made the entry, Plan its plan; CreationStats and Scores are those of
-	// all candidates, the winner first. They are nil where the cache had no room for them.
+	// Query is the query that created the entry, and Plan is its plan. CreationStats and Scores
+	// have an element for each candidate, the winner first. All are nil if the cache had no room
+	// for them.
 	Query, Plan   bsonx.Doc
 	CreationStats []bsonx.Doc
 	Scores        []float64
 }
 
-// List returns the plans of a collection, the most recently used first.
+// List returns the entries of a collection, the most recently used first.
 func (c *Cache) List(collection uint32) []Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,27 +253,27 @@ func (e *entry) bytes() int {
 	return len(e.key.shape) + len(e.signature) + entryOverhead + e.debug.bytes()
 }
 
-// entryOverhead is about what an entry takes beside its shape and signature.
+// entryOverhead estimates the memory of an entry without its shape and signature, in bytes.
 const entryOverhead = 128
 
-// Hash is a hash as explain prints it: eight upper-case hexadecimal digits.
+// Hash returns the hash of a key as explain prints it: eight upper-case hexadecimal digits.
 func Hash(key []byte) string {
 	h := fnv.New32a()
-	// A hash's Write never fails.
+	// Write of a hash never fails.
 	_, _ = h.Write(key)
 	return fmt.Sprintf("%08X", binary.BigEndian.Uint32(h.Sum(nil)))
 }
 
-// Stats counts what the plan cache did, and what it has.
+// Stats are the counters and the size of the plan cache.
 type Stats struct {
-	// Shapes are the entries, Bytes what is kept of them.
+	// Shapes is the number of entries, Bytes is their total size.
 	Shapes, Bytes int64
-	// Hits are queries whose plan the cache named, Misses those that needed a trial. Replans are
-	// hits whose plan then proved too expensive.
+	// Hits counts queries whose plan the cache named. Misses counts queries that needed a trial.
+	// Replans counts hits whose plan then proved too expensive.
 	Hits, Misses, Replans int64
 }
 
-// Stats returns what the cache did so far, and what it has now.
+// Stats returns the counters and the current size of the cache.
 func (c *Cache) Stats() Stats {
 	st := Stats{Hits: c.hits.Load(), Misses: c.misses.Load(), Replans: c.Replans.Load()}
 	c.mu.Lock()

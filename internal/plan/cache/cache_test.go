@@ -34,7 +34,8 @@ func TestCache(t *testing.T) {
 		t.Error("an entry of another catalog version is used")
 	}
 	for i := range 5 {
-		c.Put(uint32(i), []byte(strconv.Itoa(i)), 1, Outcome{Signature: "ix", Works: 1, Describe: func() *Debug { return &Debug{} }})
+		c.Put(uint32(i), []byte(strconv.Itoa(i)), 1,
+			Outcome{Signature: "ix", Works: 1, Describe: func() *Debug { return &Debug{} }})
 	}
 	if len(c.entries) != 2 || c.order.Len() != 2 {
 		t.Errorf("%d entries, want 2", len(c.entries))
@@ -49,8 +50,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestCacheBytes puts shapes and signatures of up to a megabyte. The cache is bounded in bytes,
-// too.
+// TestCacheBytes puts shapes and signatures of up to a megabyte, and checks that the total size of
+// the cache stays within its limit.
 func TestCacheBytes(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -58,7 +59,7 @@ func TestCacheBytes(t *testing.T) {
 	for size := 1 << 10; size <= 1<<20; size *= 4 {
 		for i := range 500 {
 			shape := append(make([]byte, size), strconv.Itoa(i)...)
-			for range 2 { // the second time for an entry that is there
+			for range 2 { // the second time the entry exists
 				c.Put(1, shape, 1, Outcome{Signature: strings.Repeat("s", size/2), Works: 1})
 			}
 			sum := 0

@@ -1,15 +1,15 @@
-// Package cache remembers which plan won the trial of a query shape, and how much work that took.
+// Package cache remembers which plan won the trial of a query shape, and how many works that took.
 //
-// An entry becomes active when a second trial of the shape was about as cheap; only active entries
-// spare a trial. Entries are found by collection and key: the shape of the query and the signatures
-// of its candidate plans.
+// An entry becomes active when a second trial of the shape was about as cheap. Only an active entry
+// replaces a trial. The key of an entry consists of the collection, the shape of the query, and the
+// signatures of its candidate plans.
 //
 // Invariants:
 //
-//  1. The cache names a plan by its signature and holds no plan: a stale entry costs time, never a
-//     result.
-//  2. Entries, and what is kept of them for $planCacheStats, are bounded in number and bytes.
+//  1. The cache stores the signature of a plan and not the plan: a stale entry costs time and never
+//     changes a result.
+//  2. Entries and their data for $planCacheStats are limited in number and in bytes.
 //
-// It does not plan and does not know what keys are made of. To show more in $planCacheStats: a
-// field of Debug.
+// The package does not plan, and does not know the contents of keys. To show more in
+// $planCacheStats, add a field to Debug.
 package cache

@@ -10,27 +10,28 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// Max bounds how many candidates are made for a query (internalQueryPlannerMaxIndexedSolutions).
+// Max limits the number of candidates of a query (internalQueryPlannerMaxIndexedSolutions).
 const Max = 64
 
-// branchWork is the work of planning a branch of an $or without what stands beside it.
+// branchWork is the work of planning a branch of an $or, without the predicates beside the $or.
 const branchWork = 16 * interrupt.Step
 
-// access is a way to the records that match a conjunction: a tree whose rows hold every match.
+// access is a way to find the records that match a conjunction: a tree that yields every match.
 type access struct {
 	node node.Node
-	// scan is node where that is a single index scan.
+	// scan is the node if it is a single index scan; otherwise it is nil.
 	scan *node.IndexScan
-	// residual are the conjuncts that node does not settle.
+	// residual are the conjuncts that remain to be checked on the rows of the node.
 	residual []filter.Node
-	// settled lists, for a branch of an $or, the conjuncts that node settles: those of the branch
-	// and those beside the $or.
+	// settled lists, for a branch of an $or, the conjuncts that the node checks completely. They
+	// belong to the branch, or stand beside the $or.
 	settled []filter.Node
-	// score estimates how selective the access is, to choose among the branches of an $or.
+	// score estimates how selective the access is. It serves to choose among accesses to a branch
+	// of an $or.
 	score int
 }
 
-// tree returns the access with its residual checked.
+// tree returns the access with a fetch that checks the residual, if there is any.
 func (a *access) tree() node.Node {
 	if len(a.residual) == 0 {
 		return a.node
@@ -38,9 +39,10 @@ func (a *access) tree() node.Node {
 	return &node.Fetch{In: a.node, Filter: canonical.AllOf(a.residual)}
 }
 
-// accesses appends the ways to a conjunction: one or more per index whose first field it bounds,
-// and one per $or whose branches all have one. need, where not nil, must have bounded the index: it
-// keeps a branch of an $or from being served by what stands outside of it.
+// accesses appends the accesses to a conjunction: one or more for each index whose first field the
+// conjunction bounds, and one for each $or whose branches all have an access. If need is not nil, a
+// predicate of need must bound the index. This prevents that a branch of an $or is served only by
+// predicates outside of the $or.
 func (e *enumerator) accesses(out []access, c, need *canonical.Conjunction) []access {
 	own := c
 	if need != nil {
@@ -70,7 +72,7 @@ func (e *enumerator) accesses(out []access, c, need *canonical.Conjunction) []ac
 			break
 		}
 		if c.Serves(o) {
-			continue // one scan reads what a union of scans would
+			continue // one scan already reads the records that a union of scans would read
 		}
 		if a, ok := e.orAccess(o, c); ok {
 			out = append(out, a)
@@ -79,7 +81,7 @@ func (e *enumerator) accesses(out []access, c, need *canonical.Conjunction) []ac
 	return out
 }
 
-// indexAccesses appends the ways to a conjunction through one index.
+// indexAccesses appends the accesses to a conjunction through one index.
 func (e *enumerator) indexAccesses(out []access, x *indexinfo.Index, c, need *canonical.Conjunction) []access {
 	e.assignments(x, c, func(asg assignment) bool {
 		if need == nil || asg.usesOneOf(need) {
@@ -91,8 +93,8 @@ func (e *enumerator) indexAccesses(out []access, x *indexinfo.Index, c, need *ca
 	return out
 }
 
-// orAccess is the union of accesses to all branches, if all have one. What stands beside the $or
-// also bounds the branches.
+// orAccess returns the union of accesses to all branches of an $or. It returns false if a branch
+// has no access. The predicates beside the $or also bound the scans of the branches.
 func (e *enumerator) orAccess(o *filter.Or, c *canonical.Conjunction) (access, bool) {
 	outer := canonical.Conjunction{Query: &e.cq}
 	for _, n := range c.Conjuncts {
@@ -102,7 +104,7 @@ func (e *enumerator) orAccess(o *filter.Or, c *canonical.Conjunction) (access, b
 	}
 	union := &node.Or{In: make([]node.Node, 0, len(o.Children))}
 	score := 0
-	settledBy := map[filter.Node]int{} // how many branches, from the first one on, settle a conjunct
+	settledBy := map[filter.Node]int{} // for each conjunct, how many leading branches check it completely
 	for i, child := range o.Children {
 		if e.cq.Stopped(branchWork + len(outer.Predicates)*interrupt.Step) {
 			return access{}, false
@@ -126,7 +128,8 @@ func (e *enumerator) orAccess(o *filter.Or, c *canonical.Conjunction) (access, b
 	return access{node: union, residual: residual, score: score - 1}, true
 }
 
-// bestAccess chooses the access to a branch of an $or that bounds most; false if there is none.
+// bestAccess returns the most selective access to a branch of an $or. It returns false if the
+// branch has no access.
 func (e *enumerator) bestAccess(branch, outer *canonical.Conjunction) (best access, found bool) {
 	combined := branch
 	if len(outer.Predicates) > 0 {

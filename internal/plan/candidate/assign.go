@@ -20,10 +20,10 @@ type assigned struct {
 	field  int
 }
 
-// assignment says which predicates bound which fields of an index, in the order of the fields.
+// assignment lists which predicates bound which fields of an index, ordered by field.
 type assignment []assigned
 
-// workspace holds what the assignments of a query are made in, one after the other.
+// workspace holds the buffers in which the assignments of a query are built, one after another.
 type workspace struct {
 	leading, servable, chosen assignment
 	room                      [3][canonical.UsualConjuncts]assigned
@@ -36,9 +36,9 @@ func (w *workspace) clear() {
 	w.leading, w.servable, w.chosen = w.leading[:0], w.servable[:0], w.chosen[:0]
 }
 
-// assignments calls use for the ways to bound an index by a conjunction until it returns false.
-// Where the first field is multikey only one of several predicates can bound it, and each of them
-// is tried. An assignment is good until use returns.
+// assignments calls use for each way to bound an index by a conjunction, until use returns false.
+// If the first field is multikey, only one of several predicates may be able to bound it, so each
+// of them is tried. An assignment is valid until use returns.
 func (e *enumerator) assignments(x *indexinfo.Index, c *canonical.Conjunction, use func(assignment) bool) {
 	w := &e.work
 	w.clear()
@@ -63,8 +63,8 @@ func (e *enumerator) assignments(x *indexinfo.Index, c *canonical.Conjunction, u
 	}
 }
 
-// alreadyTogether reports whether the assignment that one of the earlier predicates began holds
-// this one too.
+// alreadyTogether reports whether an assignment that began with one of the earlier predicates
+// already contains this predicate.
 func alreadyTogether(earlier assignment, next assigned, bits uint64) bool {
 	for _, e := range earlier {
 		if canonical.Combine(e.pred, next.pred, bits) {
@@ -106,13 +106,13 @@ func (e *enumerator) servable(dst assignment, x *indexinfo.Index, field int, c *
 	return dst
 }
 
-// extend adds every predicate of one field that can be combined with all that were chosen before.
+// extend adds every predicate of one field that can be combined with all predicates chosen before.
 func (e *enumerator) extend(a assignment, x *indexinfo.Index, from assignment) assignment {
-	first := len(a) // predicates of one path and one $elemMatch follow each other, and are judged alike
+	first := len(a) // predicates of one path and one $elemMatch are adjacent, and have the same answer
 	fitted := false
 	for i, next := range from {
 		switch {
-		case len(a) > 0 && next.pred == a[0].pred: // began the assignment
+		case len(a) > 0 && next.pred == a[0].pred: // the predicate began the assignment
 			fitted = false
 			continue
 		case i > 0 && len(a) > first && fitted && standsBeside(next.pred, from[i-1].pred):
@@ -130,8 +130,8 @@ func (e *enumerator) extend(a assignment, x *indexinfo.Index, from assignment) a
 	return a
 }
 
-// standsBeside reports whether two predicates are about one path, in the same $elemMatch if they
-// are in any.
+// standsBeside reports whether two predicates have the same path and the same innermost $elemMatch,
+// if any.
 func standsBeside(p *canonical.Predicate, q *canonical.Predicate) bool {
 	return p.Path == q.Path && len(p.Elems) == len(q.Elems) && (len(p.Elems) == 0 ||
 		p.Elems[len(p.Elems)-1] == q.Elems[len(q.Elems)-1])
@@ -147,9 +147,10 @@ func (a assignment) fits(x *indexinfo.Index, next assigned) bool {
 	return true
 }
 
-// isComplete reports whether an index that does not hold every document has an entry of every
-// match. A wildcard index is one for the value of its wildcard, or, without it, for the other
-// fields.
+// isComplete reports whether the index has an entry for every matching document. A geo index has
+// one if a geo predicate bounds it, and the form of a wildcard index for a path if a predicate
+// bounds the value at the path. Other indexes that contain only some documents have one if a
+// predicate implies that its field exists.
 func (a assignment) isComplete(x *indexinfo.Index) bool {
 	if x.IsGeo() {
 		return a.hasGeo(x)
@@ -180,7 +181,7 @@ func (a assignment) usesOneOf(c *canonical.Conjunction) bool {
 	return false
 }
 
-// access makes the index scan of an assignment, and the residual that it leaves of a conjunction.
+// access builds the index scan of an assignment and the residual of the conjunction.
 func (e *enumerator) access(a assignment, x *indexinfo.Index, c *canonical.Conjunction) access {
 	scan := node.NewScan(x)
 	out := access{node: scan, scan: scan}
@@ -222,14 +223,14 @@ func (e *enumerator) access(a assignment, x *indexinfo.Index, c *canonical.Conju
 	return out
 }
 
-// serve notes that the predicates bound an access.
+// serve marks the predicates as bounding an access.
 func (a assignment) serve() {
 	for _, have := range a {
 		have.pred.Served = true
 	}
 }
 
-// exact returns the conjuncts that the bounds settle completely. Each is a single predicate.
+// exact returns the conjuncts that the bounds check completely. Each is a single predicate.
 func (a assignment) exact() []filter.Node {
 	var out []filter.Node
 	for _, have := range a {
@@ -240,9 +241,9 @@ func (a assignment) exact() []filter.Node {
 	return out
 }
 
-// countsNulls reports whether a conjunct asks for null, and the entries with null are those of its
-// matches: no array is on the way. An entry does not tell null from a missing field, which is
-// nothing to a count.
+// countsNulls reports whether a conjunct matches null and missing fields, and its matches are
+// exactly the records whose entries have null. That is so if there is no array on the path. An
+// entry does not distinguish null from a missing field, which does not matter to a count.
 func (a assignment) countsNulls(x *indexinfo.Index, conjunct filter.Node) bool {
 	if !asksForNull(conjunct) {
 		return false
@@ -256,8 +257,8 @@ func (a assignment) countsNulls(x *indexinfo.Index, conjunct filter.Node) bool {
 	return x.Wild == nil && x.Kind == index.Ordered
 }
 
-// asksForNull reports whether a conjunct is an equality with null, or with one of several values
-// and null.
+// asksForNull reports whether a conjunct is an equality with null, or an $in of null and other
+// values.
 func asksForNull(conjunct filter.Node) bool {
 	if n, ok := conjunct.(*filter.Compare); ok {
 		return n.Op == filter.Eq && n.Value.Type == bsonx.TypeNull
@@ -268,8 +269,8 @@ func asksForNull(conjunct filter.Node) bool {
 		!slices.ContainsFunc(n.Values, isInexactPoint)
 }
 
-// isInexactPoint reports whether an index entry with the value may be of a document that does not
-// have it, null aside.
+// isInexactPoint reports whether an index entry with the value, which is not null, may belong to a
+// document that does not have the value.
 func isInexactPoint(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeMinKey, bsonx.TypeMaxKey, bsonx.TypeArray, bsonx.TypeUndefined:
@@ -279,8 +280,8 @@ func isInexactPoint(v bsonx.Value) bool {
 	}
 }
 
-// settled returns what the bounds leave to check of each conjunct that they concern; nil where
-// there are so few that it is quicker to look through them.
+// settled returns the tightness of the bounds for each conjunct. It returns nil for a short
+// assignment, for which settles searches the assignment instead.
 func (a assignment) settled() map[filter.Node]bounds.Tightness {
 	if len(a) <= usualAssigned {
 		return nil
@@ -292,10 +293,11 @@ func (a assignment) settled() map[filter.Node]bounds.Tightness {
 	return settled
 }
 
-// usualAssigned is how many predicates bound an index at most as a rule.
+// usualAssigned is the usual largest number of predicates that bound an index.
 const usualAssigned = 8
 
-// settles returns what the bounds leave to check of a conjunct; false where they do not concern it.
+// settles returns the tightness of the bounds of a conjunct. ok is false if no bounds belong to the
+// conjunct.
 func (a assignment) settles(conjunct filter.Node, settled map[filter.Node]bounds.Tightness,
 ) (t bounds.Tightness, ok bool) {
 	if settled != nil {
@@ -310,8 +312,9 @@ func (a assignment) settles(conjunct filter.Node, settled map[filter.Node]bounds
 	return t, ok
 }
 
-// common returns the values that all bounds of an assignment of one field hold. Pairs are
-// intersected first: one by one the bounds of many negations would be copied again and again.
+// common returns the values that are within all bounds of an assignment for one field. It
+// intersects pairwise: intersecting one after another would copy the bounds of many negations again
+// and again.
 func (e *enumerator) common(a assignment) bounds.Intervals {
 	if len(a) == 1 || e.cq.Stopped(len(a)*interrupt.Step) {
 		return a[0].bounds.Intervals
@@ -320,8 +323,7 @@ func (e *enumerator) common(a assignment) bounds.Intervals {
 	return e.common(a[:half]).Intersect(e.common(a[half:]))
 }
 
-// fieldScore weighs the bounds that predicates give to a field: points most, ranges less, and
-// leading fields most.
+// fieldScore rates the bounds of a field: points most, ranges less, and leading fields most.
 func fieldScore(ivs bounds.Intervals, field int) int {
 	weight := 64 >> min(field, 5)
 	switch {
@@ -336,7 +338,7 @@ func fieldScore(ivs bounds.Intervals, field int) int {
 	}
 }
 
-// hasGeo reports whether a predicate on a geometry bounds the index: every match has one then.
+// hasGeo reports whether a geo predicate bounds the index. Then every match has a geometry.
 func (a assignment) hasGeo(x *indexinfo.Index) bool {
 	for _, have := range a {
 		if indexinfo.IsGeo(x.Fields[have.field]) {

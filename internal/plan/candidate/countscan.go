@@ -5,8 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// countScanOf returns the plan of a count that no other can beat: of nothing, or of one range of an
-// index. It returns nil if there is none.
+// countScanOf returns a plan for a count that no other plan can beat: a count of nothing, or of one
+// range of an index. It returns nil if there is no such plan.
 func countScanOf(solutions []*node.Solution) *node.Solution {
 	for _, s := range solutions {
 		if none, ok := s.Root.(*node.EOF); ok {
@@ -19,7 +19,7 @@ func countScanOf(solutions []*node.Solution) *node.Solution {
 	return nil
 }
 
-// toCountScan turns a plan that is one range of an index into a COUNT_SCAN, or returns nil.
+// toCountScan turns a count of one index range into a COUNT_SCAN. It returns nil for other plans.
 func toCountScan(s *node.Solution) *node.Solution {
 	c, ok := s.Root.(*node.Count)
 	if !ok {

@@ -5,9 +5,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// distinctScan returns a plan that reads one entry per value, or nil. Where the field was ever an
-// array only the whole index has all values of the matching documents. With a collation an index
-// without one may have several entries for what is one value.
+// distinctScan returns a plan that reads one entry for each value, or nil. If the field was an
+// array in some document, only a scan of the whole index yields all values of the matching
+// documents. If the query has a collation, an index without one may have several entries for values
+// that the collation considers equal.
 func (e *enumerator) distinctScan(solutions []*node.Solution, field string) *node.Solution {
 	if e.cq.Hint.Natural != 0 {
 		return nil
@@ -15,10 +16,10 @@ func (e *enumerator) distinctScan(solutions []*node.Solution, field string) *nod
 	for _, s := range solutions {
 		scan := soleScan(s.Root)
 		if scan == nil || scan.Index.Stored == nil || scan.Filter != nil && len(solutions) > 1 || !scan.HasOnePath() {
-			continue // another plan may read fewer entries than one whose entries are filtered
+			continue // another plan may read fewer entries than a scan that filters them
 		}
-		// An entry within bounds that leave nothing to check is of a match, and so is the value of
-		// a field that was no array.
+		// An entry within exact bounds belongs to a match. So does the value of a field that was
+		// never an array.
 		if f := scan.DistinctField(field); f >= 0 {
 			if s := e.distinctSolution(scan, f); s != nil {
 				return s
@@ -34,7 +35,7 @@ func (e *enumerator) distinctScan(solutions []*node.Solution, field string) *nod
 			continue
 		}
 		if x.Collation != nil && x.Bits(0) != 0 {
-			continue // an entry does not tell which element of an array it is of
+			continue // an entry does not tell which array element it belongs to
 		}
 		scan := node.NewScan(x)
 		scan.Dedup = false
@@ -44,8 +45,9 @@ func (e *enumerator) distinctScan(solutions []*node.Solution, field string) *nod
 }
 
 // distinctSolution returns a plan that reads one entry for each value of a field. An index with a
-// collation does not hold strings: where there may be some, the documents are read, and only an
-// index with the query's own collation has one entry for each. It returns nil for others.
+// collation does not hold strings. If the values may contain strings, the plan reads the documents;
+// this requires an index with the query's collation, which has one entry for each value. Otherwise
+// distinctSolution returns nil.
 func (e *enumerator) distinctSolution(scan *node.IndexScan, field int) *node.Solution {
 	n := &node.DistinctScan{Scan: scan, Fields: field + 1}
 	switch x := scan.Index; {
@@ -59,7 +61,8 @@ func (e *enumerator) distinctSolution(scan *node.IndexScan, field int) *node.Sol
 	}
 }
 
-// soleScan returns the scan of a plan that is nothing else but the fetch of its records.
+// soleScan returns the index scan of a plan that consists only of the scan, or of the scan and a
+// fetch. It returns nil for other plans.
 func soleScan(n node.Node) *node.IndexScan {
 	if p, ok := n.(*node.Subplan); ok {
 		n = p.In

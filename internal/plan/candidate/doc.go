@@ -1,17 +1,17 @@
-// Package candidate makes the candidate plans of a query.
+// Package candidate creates the candidate plans of a query.
 //
-// Of is the entry: an enumerator finds the accesses, for each index that bounds a predicate or
-// gives the sort order, and a finisher completes each: residual filter, sort, skip, projection,
-// limit. Where no index helps the candidate is a scan of the collection. ForID, FastCount and
-// Nowhere make the plans that need no enumeration.
+// Of is the entry point. An enumerator finds the accesses: for each index that bounds a predicate
+// or provides the sort order. A finisher completes each of them: residual filter, sort, skip,
+// projection, limit. If no index helps, the candidate is a collection scan. ForID, FastCount and
+// Nowhere create plans that need no enumeration.
 //
 // Invariants:
 //
-//  1. Every candidate gives the same result. Which one runs is a question of cost.
-//  2. Candidates come in the order in which ties are settled, at least one, at most Max for each
-//     conjunction.
-//  3. All that planning works in is one piece of memory, for queries of a usual size.
+//  1. Every candidate gives the same result. They differ only in cost.
+//  2. Candidates are ordered so that earlier ones win ties. There is at least one, and there are at
+//     most Max for each conjunction.
+//  3. For queries of usual size, all working memory of planning is one allocation.
 //
-// It does not run plans. To use a new operator: a function beside the others that returns a
-// Solution with it, called in enumerator.enumerate or in the finisher.
+// The package does not run plans. To use a new operator, write a function beside the others that
+// returns a Solution with it, and call the function in enumerator.enumerate or in the finisher.
 package candidate

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// onEntries gives a scan of a whole index the conjuncts that its entries can tell, and returns the
-// others.
+// onEntries moves to a scan of a whole index the conjuncts that can be checked on the index
+// entries. It returns the other conjuncts.
 func (e *enumerator) onEntries(scan *node.IndexScan, c *canonical.Conjunction) []filter.Node {
 	x := scan.Index
 	if x.Stored == nil || x.IsMultikey() || x.Wild != nil || x.Collation != nil {
@@ -31,7 +31,7 @@ func (e *enumerator) onEntries(scan *node.IndexScan, c *canonical.Conjunction) [
 	return rest
 }
 
-// entryTells reports whether an entry of an index tells if a conjunct is true of the record.
+// entryTells reports whether a conjunct can be checked on the entries of an index.
 func entryTells(cq *canonical.Query, x *indexinfo.Index, c *canonical.Conjunction, conjunct filter.Node) bool {
 	if o, ok := conjunct.(*filter.Or); ok {
 		return entryTellsBranches(cq, x, o)
@@ -52,7 +52,7 @@ func entryTells(cq *canonical.Query, x *indexinfo.Index, c *canonical.Conjunctio
 	return b.Ok && b.Tight != bounds.InexactFetch
 }
 
-// entryTellsBranches is entryTells for a disjunction.
+// entryTellsBranches is entryTells for an $or.
 func entryTellsBranches(cq *canonical.Query, x *indexinfo.Index, o *filter.Or) bool {
 	for _, child := range o.Children {
 		if cq.Stopped(branchWork) {
@@ -66,7 +66,7 @@ func entryTellsBranches(cq *canonical.Query, x *indexinfo.Index, o *filter.Or) b
 	return true
 }
 
-// appendPaths appends the paths that the predicates in a conjunct are about.
+// appendPaths appends the paths of the predicates in a conjunct.
 func appendPaths(dst []string, n filter.Node) []string {
 	filter.WalkNodes(n, func(n filter.Node) bool {
 		l, ok := n.(filter.Leaf)

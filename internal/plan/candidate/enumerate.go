@@ -15,8 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// solutions enumerates the candidate plans of a query, at least one, in the order in which ties are
-// settled.
+// solutions returns the candidate plans of a query, at least one. Earlier candidates win ties.
 func (e *enumerator) solutions() ([]*node.Solution, error) {
 	out, err := e.candidates()
 	if e.cq.Ended != nil {
@@ -39,7 +38,7 @@ func (e *enumerator) candidates() ([]*node.Solution, error) {
 	return []*node.Solution{e.finisher().above(accesses[0].node, accesses[0].residual, false)}, nil
 }
 
-// enumerate is solutions without a $text.
+// enumerate returns the candidates of a query without $text.
 func (e *enumerator) enumerate() ([]*node.Solution, error) {
 	if e.cq.Natural != 0 || e.cq.Hint.Natural != 0 || e.cq.Asked.Tailable {
 		return []*node.Solution{e.finisher().sorted(e.naturalScan(), nil)}, nil
@@ -80,7 +79,8 @@ func (e *enumerator) enumerate() ([]*node.Solution, error) {
 	return e.unique(out), nil
 }
 
-// withoutScans drops the plans that scan a whole collection, where notablescan forbids them.
+// withoutScans drops plans that scan a whole collection, if the parameter notablescan forbids them.
+// It fails if there is no other plan.
 func (e *enumerator) withoutScans(solutions []*node.Solution) ([]*node.Solution, error) {
 	c := e.cq.Asked.Coll
 	if e.cq.Root == nil || query.IsTrue(e.cq.Root) || c == nil || strings.HasPrefix(c.Name, "system.") ||
@@ -109,7 +109,7 @@ func (e *enumerator) withoutScans(solutions []*node.Solution) ([]*node.Solution,
 	return kept, nil
 }
 
-// unique drops plans that were made twice.
+// unique drops plans that are equal to an earlier one.
 func (e *enumerator) unique(in []*node.Solution) []*node.Solution {
 	if len(in) == 1 {
 		return in
@@ -127,7 +127,7 @@ func (e *enumerator) unique(in []*node.Solution) []*node.Solution {
 	return out
 }
 
-// same reports whether two plans that were signed do the same.
+// same reports whether two signed plans are equal.
 func (e *enumerator) same(s, other *node.Solution) bool {
 	return bytes.Equal(s.Signature, other.Signature) && e.bounds(s) == e.bounds(other)
 }
@@ -135,7 +135,8 @@ func (e *enumerator) same(s, other *node.Solution) bool {
 // boundWork is the work of describing an interval.
 const boundWork = 8 * interrupt.Step
 
-// bounds describes the bounds of all scans. If the operation ends it is of no use.
+// bounds describes the bounds of all scans as text. The result is useless if the operation has
+// ended.
 func (e *enumerator) bounds(s *node.Solution) string {
 	if s.Described != "" {
 		return s.Described
@@ -179,8 +180,8 @@ func (e *enumerator) naturalScan() node.Node {
 	if e.cq.Asked.Coll == nil || !e.cq.Asked.Coll.Oplog && !scan.Clustered {
 		return scan
 	}
-	// The order of the log is that of its stamps: who follows it from one on does not read it from
-	// its beginning. The order of a clustered collection is that of its _ids.
+	// The oplog is ordered by its stamps, and a clustered collection by its _ids. So bounds on
+	// these restrict the scan: a reader that follows the oplog does not read it from the beginning.
 	for _, a := range e.accesses(nil, &e.cq.Whole, nil) {
 		if a.scan != nil && a.scan.Index.Clustered && len(a.scan.Bounds[0]) == 1 {
 			scan.IDs, scan.HasIDs = a.scan.Bounds[0][0], true
@@ -189,8 +190,8 @@ func (e *enumerator) naturalScan() node.Node {
 	return scan
 }
 
-// sortScans are scans of whole indexes that provide the sort. Indexes that do not hold every
-// document do not.
+// sortScans returns plans that scan a whole index to provide the sort. They leave out indexes that
+// do not contain every document.
 func (e *enumerator) sortScans(c *canonical.Conjunction) []*node.Solution {
 	var out []*node.Solution
 	for _, x := range e.cq.Indexes {
@@ -209,7 +210,7 @@ func (e *enumerator) sortScans(c *canonical.Conjunction) []*node.Solution {
 	return out
 }
 
-// wholeIndex scans all of a hinted index.
+// wholeIndex returns a plan that scans all of a hinted index.
 func (e *enumerator) wholeIndex(x *indexinfo.Index, c *canonical.Conjunction) *node.Solution {
 	scan := node.NewScan(x)
 	return e.finisher().above(scan, e.onEntries(scan, c), false)

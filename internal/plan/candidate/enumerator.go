@@ -10,37 +10,37 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// enumerator makes the candidate plans of a query. It is one piece of memory for all that planning
-// works in.
+// enumerator creates the candidate plans of a query. It contains all working memory of planning, so
+// that there is one allocation.
 type enumerator struct {
 	cq      canonical.Query
-	nearest []*node.Solution // the searches by distance that answer a near
+	nearest []*node.Solution // plans of the searches by distance, if the filter has a near predicate
 
 	work workspace
 	room struct {
 		accesses  [usualCandidates]access
 		solutions [usualCandidates]*node.Solution
 	}
-	// signatures holds those of the candidates, one behind the other.
+	// signatures holds the signatures of the candidates, one after another.
 	signatures []byte
 }
 
-// usualCandidates is how many candidates a query has at most as a rule.
+// usualCandidates is the usual largest number of candidates of a query.
 const usualCandidates = 2
 
-// Options are what the candidates of a query depend on beside it.
+// Options are the inputs of Of in addition to the query.
 type Options struct {
 	Indexes []*indexinfo.Index
-	// CollatedRegex says that regular expressions may read indexes with a collation.
+	// CollatedRegex allows regular expressions to use indexes with a collation.
 	CollatedRegex bool
 	// NoScans refuses plans that scan the whole collection.
 	NoScans bool
-	// Distinct is the field of a query for purposeDistinct.
+	// Distinct is the field of a query with purpose canonical.Distinct.
 	Distinct string
 }
 
-// Of makes the candidate plans of a query of a collection that exists, at least one, in the order
-// in which ties are settled.
+// Of returns the candidate plans of a query, at least one. The collection must exist. Earlier
+// candidates win ties.
 func Of(ctx context.Context, q *query.Query, pu canonical.Purpose, o Options,
 ) (*canonical.Query, []*node.Solution, error) {
 	e := new(enumerator)
@@ -80,12 +80,12 @@ func (e *enumerator) finisher() finisher { return finisher{&e.cq} }
 
 func (e *enumerator) ordering() ordering { return ordering{&e.cq} }
 
-// prepare reads the hint, and takes out of the filter what is planned apart.
+// prepare parses the hint, and removes from the filter the parts that are planned separately.
 func (e *enumerator) prepare() error {
 	cq := &e.cq
 	h, err := indexinfo.ParseHint(cq.Asked.Hint, cq.Asked.Coll, cq.Indexes)
 	if cq.Asked.Tailable && h.Natural == 0 && (cq.Root == nil || !query.HasNear(cq.Root)) {
-		return nil // there is but one plan: a hint of an index is not even looked up
+		return nil // there is only one plan, so a hint of an index is not looked up
 	}
 	if err != nil {
 		return err
@@ -106,8 +106,8 @@ func (e *enumerator) prepare() error {
 	return nil
 }
 
-// narrowed returns the plan that makes a trial of others needless where there is one: for a count
-// the range of an index, for a distinct a scan of the values.
+// narrowed returns the only plan to use, if one is certainly the best: for a count a scan of one
+// index range, for a distinct a distinct scan. Otherwise it returns all solutions.
 func (e *enumerator) narrowed(solutions []*node.Solution, distinct string) []*node.Solution {
 	var only *node.Solution
 	if e.cq.Purpose == canonical.Count {
@@ -128,21 +128,21 @@ func ForID(q *query.Query, pu canonical.Purpose, id bsonx.Value) (*canonical.Que
 	return cq, finisher{cq}.idPlan(id)
 }
 
-// ExpressForID is forID with the name that explain has for the plan.
+// ExpressForID is ForID with a plan that explain shows as express.
 func ExpressForID(q *query.Query, pu canonical.Purpose, id bsonx.Value) (*canonical.Query, *node.Solution) {
 	cq, s := ForID(q, pu, id)
 	cq.Root = q.Filter.Root
 	return cq, finisher{cq}.asExpress(s)
 }
 
-// FastCount returns the plan of a count of all records.
+// FastCount returns the plan for a count of all records.
 func FastCount(q *query.Query) (*canonical.Query, *node.Solution) {
 	cq := &canonical.Query{Asked: q, Filter: q.Filter, Purpose: canonical.Count}
 	return cq, node.NewSolution(&node.FastCount{Skip: q.Skip, Limit: q.Limit})
 }
 
-// Nowhere plans a query of a collection that does not exist. Only what needs no collection is
-// checked.
+// Nowhere returns the plan of a query on a collection that does not exist. It only checks the parts
+// of the query that need no collection.
 func Nowhere(q *query.Query, pu canonical.Purpose) (*canonical.Query, *node.Solution, error) {
 	if _, err := query.HintDirection(q.Hint); err != nil {
 		return nil, nil, query.Refuse(q, err)

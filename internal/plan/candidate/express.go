@@ -10,8 +10,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// expressPlan returns the plan of a find for at most one document by equality on a field that leads
-// an index: no other plan can be better, so that none is tried. It returns nil for other queries.
+// expressPlan returns the plan of a find for at most one document by equality on the first field of
+// an index. No other plan can be better, so no other plan is tried. It returns nil for other
+// queries.
 func (e *enumerator) expressPlan() *node.Solution {
 	c, ok := e.cq.Root.(*filter.Compare)
 	if !ok || c.Op != filter.Eq || !isExpress(&e.cq) || !isExpressValue(c.Value) {
@@ -39,14 +40,14 @@ func (e *enumerator) expressPlan() *node.Solution {
 	return node.NewSolution(&node.Express{Index: best, In: inner.Root})
 }
 
-// isExpress reports whether nothing but the filter and a simple projection is asked for.
+// isExpress reports whether the query has only a filter and perhaps a simple projection.
 func isExpress(cq *canonical.Query) bool {
 	q := cq.Asked
 	return cq.Purpose == canonical.Find && len(cq.Sort) == 0 && cq.Natural == 0 && !cq.Hint.Provided && q.Skip == 0 &&
 		!q.ReturnKey && !q.ShowRecordID && !cq.Collated() && (q.Projection == nil || q.Projection.IsSimple())
 }
 
-// isExpressValue leaves out the values whose equality an index does not settle.
+// isExpressValue reports whether an index alone decides the equality with a value.
 func isExpressValue(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeNull, bsonx.TypeArray, bsonx.TypeRegex, bsonx.TypeMinKey, bsonx.TypeMaxKey:

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/canonical"
 )
 
-// factor puts the conjuncts that all branches of a disjunction have beside it, where they bound an
-// index better than the branches do: a scan of what they match then reads each document once.
+// factor moves conjuncts that all branches of an $or have in common out of the $or, if they bound
+// an index better than the branches do. A scan by these conjuncts reads each document once.
 func (e *enumerator) factor() {
 	if len(e.cq.Whole.Ors) == 0 || e.cq.Text != nil {
 		return
@@ -28,7 +28,7 @@ func (e *enumerator) factor() {
 	}
 }
 
-// settlesBranches reports whether indexes leave nothing to check of any branch of a disjunction.
+// settlesBranches reports whether each branch of an $or has an access without a residual.
 func (e *enumerator) settlesBranches(o *filter.Or) bool {
 	return !slices.ContainsFunc(o.Children, func(child filter.Node) bool {
 		if e.cq.Stopped(branchWork) {

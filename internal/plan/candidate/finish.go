@@ -10,11 +10,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// finisher completes plans: it adds to the access of a query what the access does not cover, in
-// MongoDB's order: residual filter, sort, skip, projection, limit.
+// finisher completes plans: it adds the operators that the access does not cover, in MongoDB's
+// order: residual filter, sort, skip, projection, limit.
 type finisher struct{ cq *canonical.Query }
 
-// idPlan is the plan of a query for one _id.
+// idPlan returns the plan of a query for one _id.
 func (fi finisher) idPlan(id bsonx.Value) *node.Solution {
 	n := node.Node(&node.IDHack{ID: id})
 	if fi.cq.Purpose == canonical.Count {
@@ -29,7 +29,7 @@ func (fi finisher) idPlan(id bsonx.Value) *node.Solution {
 	return node.NewSolution(n)
 }
 
-// asExpress gives the plan for one _id the name that explain has for it.
+// asExpress makes explain show the plan for one _id as express.
 func (fi finisher) asExpress(s *node.Solution) *node.Solution {
 	p := fi.cq.Asked.Projection
 	if fi.cq.Purpose != canonical.Find || p != nil && !p.IsSimple() {
@@ -38,9 +38,8 @@ func (fi finisher) asExpress(s *node.Solution) *node.Solution {
 	return node.NewSolution(&node.Express{Index: indexinfo.OfID(fi.cq.Asked.Coll), In: s.Root})
 }
 
-// cluster makes a scan of the index of a collection that was created with a clusteredIndex what
-// MongoDB makes of it: a scan of the collection, bounded where the index's is. Several ranges stay
-// what they are: nothing between them is read.
+// cluster turns a scan of a clusteredIndex into a bounded collection scan, as in MongoDB. A scan
+// with several ranges stays an index scan, because it skips the records between the ranges.
 func (fi finisher) cluster(n node.Node) node.Node {
 	scan, ok := n.(*node.IndexScan)
 	if !ok || !scan.Index.Clustered || len(scan.Bounds[0]) != 1 {
@@ -63,7 +62,8 @@ func (fi finisher) cluster(n node.Node) node.Node {
 
 func isClustered(cq *canonical.Query) bool { return len(cq.Indexes) > 0 && cq.Indexes[0].Clustered }
 
-// above puts above an access what it leaves to do. ordered is true where it provides the sort.
+// above adds the operators that the access does not cover: residual filter, sort, skip,
+// projection, limit. ordered says that the access provides the sort.
 func (fi finisher) above(n node.Node, residual []filter.Node, ordered bool) *node.Solution {
 	n = fi.cluster(n)
 	if len(fi.cq.Sort) == 0 {
@@ -75,8 +75,8 @@ func (fi finisher) above(n node.Node, residual []filter.Node, ordered bool) *nod
 		}
 	}
 	f := n
-	_, isWhole := n.(*node.CollScan) // which has the whole filter
-	_, isText := n.(*node.TextMatch) // which reads the records that it asks
+	_, isWhole := n.(*node.CollScan) // a collection scan applies the whole filter
+	_, isText := n.(*node.TextMatch) // a text match reads the records itself
 	if !isWhole && (len(residual) > 0 || !isText && !hasRecords(n)) {
 		f = &node.Fetch{In: n, Filter: canonical.AllOf(residual)}
 	}
@@ -86,7 +86,7 @@ func (fi finisher) above(n node.Node, residual []filter.Node, ordered bool) *nod
 	return fi.sorted(f, fi.cq.Sort)
 }
 
-// sorted sorts what a tree gives, if asked to, and finishes it.
+// sorted adds a sort, if the query has one, and the operators after it.
 func (fi finisher) sorted(n node.Node, sort []canonical.SortField) *node.Solution {
 	if fi.cq.Natural == 0 && len(fi.cq.Sort) > 0 {
 		sort = fi.cq.Sort
@@ -115,7 +115,8 @@ func (fi finisher) sorted(n node.Node, sort []canonical.SortField) *node.Solutio
 	return fi.finish(s)
 }
 
-// withoutFetch finishes a plan whose results can be made from index entries, or returns nil.
+// withoutFetch completes a plan whose results can be built from index entries. It returns nil if
+// the plan needs the records.
 func (fi finisher) withoutFetch(n node.Node, residual []filter.Node) *node.Solution {
 	if len(residual) > 0 {
 		return nil
@@ -134,7 +135,7 @@ func (fi finisher) withoutFetch(n node.Node, residual []filter.Node) *node.Solut
 		return fi.finish(&lean)
 	case fi.cq.Purpose != canonical.Find || fi.cq.Asked.ShowRecordID || !scan.HasOnePath():
 		return nil
-	case fi.cq.Asked.ReturnsSortKey(): // they are made of documents
+	case fi.cq.Asked.ReturnsSortKey(): // sort keys are built from documents
 		return nil
 	case fi.cq.Asked.ReturnKey:
 		return fi.finish(scan)
@@ -180,7 +181,7 @@ func (fi finisher) finish(n node.Node) *node.Solution {
 	return fi.limited(n)
 }
 
-// projects reports whether the projection is to be done above a tree.
+// projects reports whether the projection must be added above a tree.
 func (fi finisher) projects(n node.Node) bool {
 	p := fi.cq.Asked.Projection
 	if p == nil || p.IsIdentity() || isProjected(n) {
@@ -193,7 +194,7 @@ func (fi finisher) projects(n node.Node) bool {
 	return sorted || !fi.cq.Asked.OptionalProjection
 }
 
-// isProjected reports whether the projection was done below a sort.
+// isProjected reports whether the projection is below a sort.
 func isProjected(n node.Node) bool {
 	if s, ok := n.(*node.Skip); ok {
 		n = s.In
@@ -206,7 +207,7 @@ func isProjected(n node.Node) bool {
 	return ok
 }
 
-// skipped skips rows, before their records are read where that is possible.
+// skipped adds a skip: below a fetch, if possible, so that skipped records are not read.
 func skipped(n node.Node, count int64) node.Node {
 	if f, ok := n.(*node.Fetch); ok && f.Filter == nil {
 		return &node.Fetch{In: &node.Skip{In: f.In, Count: count}}
@@ -224,8 +225,8 @@ func (fi finisher) limited(n node.Node) *node.Solution {
 	return node.NewSolution(n)
 }
 
-// rank makes the search below a sort with a limit give its best rows first, where the sort begins
-// with the score.
+// rank makes the text search below a sort with a limit yield its best rows first, if the sort
+// begins with the score.
 func (fi finisher) rank(n node.Node, limit int64) {
 	if fi.cq.Text == nil || len(fi.cq.Sort) == 0 || fi.cq.Sort[0].Path != index.ScorePath {
 		return

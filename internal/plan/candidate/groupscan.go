@@ -6,10 +6,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// groupScan returns a plan for a query of which one row for each value of a field is read
-// (Query.OneOf), or nil: a DISTINCT_SCAN, where an index holds the rows of each value together and
-// in the order asked for. It reads the first row of a value, or the last, and jumps over the
-// others.
+// groupScan returns a DISTINCT_SCAN for a query with OneOf, or nil. It requires an index that holds
+// the rows of each value together, in the order of the sort. The scan reads the first or the last
+// row of a value and skips the others.
 func (e *enumerator) groupScan(solutions []*node.Solution) *node.Solution {
 	field := e.cq.Asked.OneOf
 	if field == "" || e.cq.Purpose != canonical.Find || e.cq.Natural != 0 || e.cq.Hint.Natural != 0 ||
@@ -37,8 +36,8 @@ func (e *enumerator) groupScan(solutions []*node.Solution) *node.Solution {
 	return nil
 }
 
-// entryScan returns the scan of a plan that is nothing else but that of the index and what makes
-// documents of its entries.
+// entryScan returns the index scan of a plan that consists only of the scan and of operators that
+// turn its entries into documents. It returns nil for other plans.
 func (e *enumerator) entryScan(n node.Node) *node.IndexScan {
 	if p, ok := n.(*node.Subplan); ok {
 		n = p.In
@@ -49,10 +48,10 @@ func (e *enumerator) entryScan(n node.Node) *node.IndexScan {
 	return soleScan(n)
 }
 
-// groupedBy returns the position of an index field such that the documents with the same value in
-// it are behind each other in a scan, or -1. The fields before it have a single value within the
-// bounds. In an index with arrays a document has several entries, of which the last one is not
-// where a sort has the document.
+// groupedBy returns the position of an index field by whose values the scan yields the documents in
+// groups, or -1. The fields before it must have a single value within the bounds. In a multikey
+// index, a document has several entries, and the last of them is not at the document's place in the
+// sort.
 func (e *enumerator) groupedBy(n *node.IndexScan, field string) int {
 	x := n.Index
 	if x.Stored == nil || x.Wild != nil || n.Filter != nil || n.Min != nil || n.Max != nil ||
@@ -73,8 +72,8 @@ func (e *enumerator) groupedBy(n *node.IndexScan, field string) int {
 	return -1
 }
 
-// oneOfEach makes a scan one of the first rows of each value of an index field, or of the last
-// ones.
+// oneOfEach returns a plan that reads only the first row of each value of an index field, or the
+// last row.
 func (e *enumerator) oneOfEach(scan *node.IndexScan, field int) *node.Solution {
 	lean := *scan
 	lean.Backward = scan.Backward != e.cq.Asked.LastOf

@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// minMax plans a query with the options min and max: the part [min, max) of the hinted index.
+// minMax returns the plan of a query with the options min and max, which scans the range [min, max)
+// of the hinted index.
 func (e *enumerator) minMax() (*node.Solution, error) {
 	const caused = "error processing query: planner returned error :: caused by :: "
 	if e.cq.Hint.Natural != 0 || e.cq.Natural != 0 {
@@ -54,7 +55,7 @@ func (e *enumerator) minMax() (*node.Solution, error) {
 	return e.finisher().above(scan, e.cq.Whole.Conjuncts, ordered), nil
 }
 
-// hasText reports whether a collation concerns a value of the key.
+// hasText reports whether a collation affects a value of the key.
 func hasText(key bsonx.Doc) bool {
 	for it := key.Iter(); it.Next(); {
 		if collation.Concerns(it.Value()) {

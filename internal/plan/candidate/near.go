@@ -11,14 +11,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// errNoNearIndex is the answer where no index can sort by distance.
+// errNoNearIndex returns the error for a search by distance without a suitable index.
 func errNoNearIndex() error {
 	return mongoerr.New(mongoerr.NoQueryExecutionPlans,
 		"error processing query: planner returned error :: caused by :: "+
 			"unable to find index for $geoNear query")
 }
 
-// nearField returns the field of an index that can sort by distance, or -1.
+// nearField returns the position of the index field that can serve the search by distance, or -1.
 func (e *enumerator) nearField(x *indexinfo.Index) int {
 	for f := range x.Fields {
 		if x.Fields[f].Path != e.cq.Near.Path {
@@ -33,13 +33,13 @@ func (e *enumerator) nearField(x *indexinfo.Index) int {
 			if e.cq.Near.Center.CRS == geo.Flat || !e.cq.Near.Wraps {
 				return f
 			}
-		default: // the others hold no cells
+		default: // fields of other kinds hold no cells
 		}
 	}
 	return -1
 }
 
-// nearSolutions are the searches by distance, one for each index that can.
+// nearSolutions returns the plans of a search by distance, one for each suitable index.
 func (e *enumerator) nearSolutions(c *canonical.Conjunction) []*node.Solution {
 	var out []*node.Solution
 	for _, x := range e.cq.Indexes {
@@ -62,8 +62,8 @@ func (e *enumerator) nearSolutions(c *canonical.Conjunction) []*node.Solution {
 	return out
 }
 
-// beside chooses the predicates that bound the other fields of an index; false where the first
-// field, which is another, has none.
+// beside returns the predicates that bound the other fields of a geo index. It returns false if the
+// first field is another field and no predicate bounds it.
 func (e *enumerator) beside(x *indexinfo.Index, near int, c *canonical.Conjunction) (assignment, bool) {
 	var chosen assignment
 	for f := range x.Fields {

@@ -10,16 +10,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// maxScansToExplode bounds how many scans one index scan is split into to provide a sort
+// maxScansToExplode limits the number of scans that replace one index scan to provide a sort
 // (internalQueryMaxScansToExplode).
 const maxScansToExplode = 200
 
-// ordering finds scans, and merges of scans, that give rows in the order of a query's sort.
+// ordering finds scans, and merges of scans, that yield rows in the order of a query's sort.
 type ordering struct{ cq *canonical.Query }
 
-// provides reports whether a scan of x within bounds gives rows in the order of the sort, and in
-// which direction it has to scan. Fields that are a single value can be left out and can stand
-// anywhere in the sort.
+// provides reports whether a scan of x within bounds yields rows in the order of the sort, and
+// whether it must scan backward. A field with a single value within the bounds may be missing in
+// the sort, or stand anywhere in it.
 func (o ordering) provides(x *indexinfo.Index, bounds []bounds.Intervals) (backward, ok bool) {
 	sort := o.cq.Sort
 	if x.Kind == index.Plane || !x.Collation.Same(o.cq.Asked.Collation) {
@@ -51,8 +51,8 @@ func (o ordering) provides(x *indexinfo.Index, bounds []bounds.Intervals) (backw
 	return direction == -1, len(rest) == 0
 }
 
-// withoutFixed returns a sort without the fields that it begins with but that have a single value
-// within the bounds.
+// withoutFixed returns a sort without its leading fields that have a single value within the
+// bounds.
 func withoutFixed(x *indexinfo.Index, bounds []bounds.Intervals, sort []canonical.SortField) []canonical.SortField {
 	for len(sort) > 0 {
 		f := slices.IndexFunc(x.Fields, func(f index.Field) bool {
@@ -68,8 +68,8 @@ func withoutFixed(x *indexinfo.Index, bounds []bounds.Intervals, sort []canonica
 }
 
 // sortableField reports whether the order of an index field is the order of a sort by its path. A
-// document with an array sorts by its least or greatest element: the first one that a scan meets,
-// if bounds hide none of them.
+// document with an array is sorted by its least or greatest element. That is the first element that
+// a scan meets, if the bounds do not exclude any element.
 func sortableField(x *indexinfo.Index, bounds []bounds.Intervals, field int) bool {
 	bits := x.Bits(field)
 	if bits == 0 {
@@ -83,8 +83,8 @@ func sortableField(x *indexinfo.Index, bounds []bounds.Intervals, field int) boo
 			!sharesArray(x.Fields[f].Path, x.Fields[field].Path, bits) {
 			continue
 		}
-		// The fields of one array's elements stand side by side in its keys: bounds on one hide
-		// elements of the other.
+		// The keys of an index combine the fields of one array element. So bounds on one field
+		// exclude other elements' values of this field.
 		return false
 	}
 	return true
@@ -96,8 +96,8 @@ func sharesArray(a, b string, bits uint64) bool {
 	return n >= 64 || bits&(1<<n-1) != 0
 }
 
-// ordered returns a's scan in the direction that provides the sort, or a merge of scans that does,
-// or nil.
+// ordered returns a node that yields the rows of an access in the order of the sort: its scan in
+// the right direction, or a merge of scans. It returns nil if that is not possible.
 func (o ordering) ordered(a *access) node.Node {
 	if len(o.cq.Sort) == 0 {
 		return nil
@@ -111,8 +111,8 @@ func (o ordering) ordered(a *access) node.Node {
 	return nil
 }
 
-// orderedScan gives a scan the direction that provides the sort and returns it, or a merge of
-// scans, or nil.
+// orderedScan sets the direction in which a scan provides the sort, and returns the scan. If there
+// is no such direction, it returns a merge of scans, or nil.
 func (o ordering) orderedScan(scan *node.IndexScan) node.Node {
 	if backward, ok := o.provides(scan.Index, scan.Bounds); ok {
 		scan.Backward = backward
@@ -121,7 +121,8 @@ func (o ordering) orderedScan(scan *node.IndexScan) node.Node {
 	return o.explode(scan)
 }
 
-// orderedOr turns a union whose branches all provide the sort into a merge.
+// orderedOr turns a union into a merge, if all its branches provide the sort. Otherwise it returns
+// nil.
 func (o ordering) orderedOr(n *node.Or) node.Node {
 	merge := &node.SortMerge{Pattern: o.cq.Asked.Sort, Dedup: true}
 	for _, in := range n.In {
@@ -133,7 +134,7 @@ func (o ordering) orderedOr(n *node.Or) node.Node {
 		if !isScan {
 			return nil
 		}
-		own := *scan // n stays what it is: a later branch may not provide the sort
+		own := *scan // n must stay unchanged: a later branch may not provide the sort
 		directed := o.orderedScan(&own)
 		if directed == nil {
 			return nil
@@ -160,8 +161,9 @@ func (o ordering) orderedOr(n *node.Or) node.Node {
 	return merge
 }
 
-// explode splits a scan whose leading fields are several single values into a scan for each of
-// them, each of which provides the sort.
+// explode splits a scan whose leading fields have several single values into one scan for each
+// combination of values. It returns a merge of these scans if each provides the sort, otherwise
+// nil.
 func (o ordering) explode(scan *node.IndexScan) node.Node {
 	fields, scans := 0, 1
 	for fields < len(scan.Bounds) && scan.Bounds[fields].IsPoints() {
@@ -198,8 +200,8 @@ func (o ordering) explode(scan *node.IndexScan) node.Node {
 	return merge
 }
 
-// sortsByKey reports whether all sort fields stand in the index, so that its entries can be
-// compared in a merge.
+// sortsByKey reports whether the index contains all sort fields, so that a merge can compare its
+// entries.
 func (o ordering) sortsByKey(x *indexinfo.Index) bool {
 	for _, s := range o.cq.Sort {
 		if x.FieldOf(s.Path) < 0 {

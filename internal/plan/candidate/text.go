@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// checkTextPlanned explains why there is no plan for a search.
+// checkTextPlanned returns the error for a text search without a plan.
 func (e *enumerator) checkTextPlanned() error {
 	for _, o := range e.cq.Whole.Ors {
 		if filter.TextOf(o) != nil && filter.TextOf(o) == e.cq.Text.Node && !e.cq.Text.Refused {
@@ -23,9 +23,9 @@ func (e *enumerator) checkTextPlanned() error {
 	return query.CannotPlan("failed to use text index to satisfy $text query (if text index is compound, are equality predicates given for all prefix fields?)")
 }
 
-// textAccess appends the only way to a conjunction with a $text, by the text index; done is false
-// where there is no $text in it. own are the predicates of the conjunction that $text stands in
-// itself.
+// textAccess appends the access to a conjunction with a $text, which can only be the text index.
+// done is false if the conjunction has no $text. own are the predicates of the innermost
+// conjunction that contains the $text.
 func (e *enumerator) textAccess(out []access, c, own *canonical.Conjunction) (_ []access, done bool) {
 	if e.cq.Text == nil {
 		return out, false
@@ -63,8 +63,8 @@ func (e *enumerator) textAccess(out []access, c, own *canonical.Conjunction) (_ 
 	return append(out, a), true
 }
 
-// searchTree makes the plan of a search with the given fields before the text, and predicates that
-// entries answer.
+// searchTree returns the plan of a text search. prefix holds the values of the index fields before
+// the text. onEntry are the predicates that are checked on the entries.
 func searchTree(s *canonical.Search, prefix []bsonx.Elem, onEntry []filter.Node) node.Node {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -92,7 +92,8 @@ func searchTree(s *canonical.Search, prefix []bsonx.Elem, onEntry []filter.Node)
 	return &node.TextMatch{In: searchUnion(s, or), Index: s.Index, Spec: s.Spec, Query: s.Query, Prefix: b.Bytes()}
 }
 
-// searchUnion is the union itself where the scores are wanted, else one that does not add them up.
+// searchUnion returns n if the scores are needed. Otherwise it returns a cheaper union that does
+// not add up scores.
 func searchUnion(s *canonical.Search, n *node.TextOr) node.Node {
 	switch {
 	case len(n.In) == 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// wildcardAccesses appends the ways to a conjunction through the forms of a wildcard index.
+// wildcardAccesses appends the accesses to a conjunction through the forms of a wildcard index.
 func (e *enumerator) wildcardAccesses(out []access, x *indexinfo.Index, c, need *canonical.Conjunction) []access {
 	var tried []string
 	for _, p := range c.Predicates {

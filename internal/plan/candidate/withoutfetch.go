@@ -12,7 +12,7 @@ import (
 )
 
 // sortableEntries returns the scan, or the union of scans, whose entries can be sorted before their
-// records are read. Only the records within the limit are then read. It returns nil if there is no
+// records are read. Then only the records within the limit are read. It returns nil if there is no
 // such scan.
 func (fi finisher) sortableEntries(n node.Node, limit int64) node.Node {
 	f, ok := n.(*node.Fetch)
@@ -26,10 +26,10 @@ func (fi finisher) sortableEntries(n node.Node, limit int64) node.Node {
 	if u, ok := f.In.(*node.Or); ok && !slices.ContainsFunc(u.In, func(n node.Node) bool { return !fi.hasSort(n) }) {
 		return u
 	}
-	return nil // documents
+	return nil // the documents must be sorted
 }
 
-// hasSort reports whether a node is a scan whose entries have all fields of the sort.
+// hasSort reports whether a node is an index scan whose entries contain all fields of the sort.
 func (fi finisher) hasSort(n node.Node) bool {
 	scan, ok := n.(*node.IndexScan)
 	if !ok || scan.Index.Stored == nil || scan.Index.Wild != nil || scan.Dedup || scan.Index.Collation != nil {
@@ -44,7 +44,7 @@ func (fi finisher) hasSort(n node.Node) bool {
 }
 
 // unionWithoutFetch completes a union or a merge of scans without reading further records. Some of
-// the scans may have read theirs. It returns nil if it needs other records.
+// the scans may have read their records. It returns nil if the plan needs other records.
 func (fi finisher) unionWithoutFetch(n node.Node, scans []node.Node) *node.Solution {
 	first := fi.entriesOf(scans)
 	p := fi.cq.Asked.Projection
@@ -65,8 +65,8 @@ func (fi finisher) unionWithoutFetch(n node.Node, scans []node.Node) *node.Solut
 	})
 }
 
-// entriesOf returns the first scan of a union of which every row has what is asked for: the record,
-// or an entry that has the fields. It returns nil where a row might have neither.
+// entriesOf returns the first index scan of a union, if every row of the union has what the query
+// needs: the record, or an entry that contains the projected fields. Otherwise it returns nil.
 func (fi finisher) entriesOf(scans []node.Node) (first *node.IndexScan) {
 	var paths []string
 	if fi.cq.Purpose == canonical.Find {
@@ -94,7 +94,7 @@ func (fi finisher) entriesOf(scans []node.Node) (first *node.IndexScan) {
 	return first
 }
 
-// unionOf returns the inputs of a union or a merge; false for other nodes.
+// unionOf returns the inputs of a union or a merge. It returns false for other nodes.
 func unionOf(n node.Node) (inputs []node.Node, isUnion bool) {
 	if u, ok := n.(*node.Or); ok {
 		return u.In, true
@@ -105,7 +105,7 @@ func unionOf(n node.Node) (inputs []node.Node, isUnion bool) {
 	return nil, false
 }
 
-// hasRecords reports whether each branch of a union reads its records.
+// hasRecords reports whether all rows of a node have their record, in each branch of a union.
 func hasRecords(n node.Node) bool {
 	if inputs, isUnion := unionOf(n); isUnion {
 		return haveRecords(inputs)
@@ -119,8 +119,8 @@ func haveRecords(in []node.Node) bool {
 	return !slices.ContainsFunc(in, func(n node.Node) bool { return !hasRecords(n) })
 }
 
-// coversSorted returns the scan whose entries have all that a projection before a sort keeps, or
-// nil.
+// coversSorted returns the index scan whose entries contain all fields that a projection below a
+// sort keeps, or nil.
 func (fi finisher) coversSorted(n node.Node) *node.IndexScan {
 	f, ok := n.(*node.Fetch)
 	if !ok || f.Filter != nil {
@@ -137,8 +137,8 @@ func (fi finisher) coversSorted(n node.Node) *node.IndexScan {
 	return scan
 }
 
-// projectsSorted reports whether the projection can be done before the sort, so that less is
-// sorted: it only picks fields, and the sort's are among them.
+// projectsSorted reports whether the projection can be applied below the sort, which then sorts
+// less data. The projection must only select fields, and must select the fields of the sort.
 func (fi finisher) projectsSorted() bool {
 	p := fi.cq.Asked.Projection
 	if fi.cq.Purpose != canonical.Find || p == nil || !p.IsSimple() || !p.IsInclusion() ||
@@ -158,7 +158,7 @@ func (fi finisher) projectsSorted() bool {
 // coveredBy reports whether all paths are fields of the index that were never arrays.
 func coveredBy(x *indexinfo.Index, paths []string) bool {
 	if x.Collation != nil || x.Kind == index.Plane {
-		return false // the keys do not give strings back, or values of arrays
+		return false // such keys do not restore strings, or the values of arrays
 	}
 	for _, p := range paths {
 		f := x.FieldOf(p)

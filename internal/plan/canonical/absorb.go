@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// absorb splits the filter, without the branches of disjunctions that others include.
+// absorb splits the filter into its conjuncts. It first drops branches of disjunctions that are
+// included in other branches.
 func (cq *Query) absorb() {
 	if cq.Filter == nil || cq.Filter.Text() != nil {
 		cq.Whole.Split(cq.Root)
@@ -16,8 +17,8 @@ func (cq *Query) absorb() {
 	cq.Whole.Split(root)
 }
 
-// ReplaceOrs returns a filter with other nodes in the place of the disjunctions among its
-// conjuncts, and whether any is another.
+// ReplaceOrs returns a filter in which by has replaced the disjunctions among the conjuncts.
+// replaced reports whether any of them changed.
 func ReplaceOrs(n filter.Node, by func(*filter.Or) filter.Node) (out filter.Node, replaced bool) {
 	if o, ok := n.(*filter.Or); ok {
 		out = by(o)

@@ -16,30 +16,30 @@ import (
 // Query is a query in the form that planning works on.
 type Query struct {
 	Asked   *query.Query
-	Filter  *filter.Filter // normalised; nil: everything
-	Root    filter.Node    // nil: everything
+	Filter  *filter.Filter // normalised; nil matches everything
+	Root    filter.Node    // root of Filter; nil matches everything
 	Sort    []SortField
 	Natural int // direction of {$natural: ±1}, or 0
 	Hint    indexinfo.Hint
 	Indexes []*indexinfo.Index
-	// CollatedRegex says that regular expressions may read indexes with a collation.
+	// CollatedRegex allows regular expressions to use indexes with a collation.
 	CollatedRegex bool
 	Purpose       Purpose
-	Near          *filter.GeoNear // taken out of whole; nil: none
-	Text          *Search         // nil: no $text
+	Near          *filter.GeoNear // removed from Whole; may be nil
+	Text          *Search         // nil if the filter has no $text
 
 	Running interrupt.Running // the operation that the query is planned for
 	meter   interrupt.Meter
-	Ended   error // why the operation ended while the query was planned
+	Ended   error // why the operation ended during planning; nil if it did not
 
-	Whole  Conjunction   // root
-	Shared bounds.Shared // of the candidates
+	Whole  Conjunction   // the conjuncts of Root
+	Shared bounds.Shared // bounds that the candidates share
 }
 
-// Purpose is what the rows of a plan are for.
+// Purpose says what the rows of a plan are used for.
 type Purpose int
 
-// The purposes.
+// The purposes of plans.
 const (
 	Find Purpose = iota
 	Targets
@@ -47,13 +47,14 @@ const (
 	Distinct
 )
 
-// SortField is a component of a sort pattern.
+// SortField is a field of a sort pattern.
 type SortField struct {
 	Path string
 	Desc bool
 }
 
-// Read checks a query against its collection, which exists, and the indexes that may answer it.
+// Read prepares a query for planning and checks it. The collection must exist; indexes are the
+// indexes that may answer the query.
 func (cq *Query) Read(ctx context.Context, indexes []*indexinfo.Index) error {
 	cq.Running.Set(ctx)
 	cq.Whole.Query = cq
@@ -84,8 +85,8 @@ func (cq *Query) ReadFilter() {
 	}
 }
 
-// Stopped counts work, and reports whether the operation has ended. What was planned is of no use
-// then.
+// Stopped counts work, and reports whether the operation has ended. If it has, the results of
+// planning so far are useless.
 func (cq *Query) Stopped(work int) bool {
 	if cq.Ended == nil {
 		cq.Ended = cq.meter.Did(work, &cq.Running)
@@ -110,7 +111,8 @@ func (cq *Query) readSort() error {
 		}
 		f, ok := v.AsFloat64()
 		if !ok {
-			return mongoerr.New(mongoerr.BadValue, "Illegal key in $sort specification: %s: %s", key, bsonx.FormatShell(v))
+			return mongoerr.New(mongoerr.BadValue,
+				"Illegal key in $sort specification: %s: %s", key, bsonx.FormatShell(v))
 		}
 		cq.Sort = append(cq.Sort, SortField{key, f < 0})
 	}
@@ -120,8 +122,8 @@ func (cq *Query) readSort() error {
 // Collated reports whether the query compares strings by a collation.
 func (cq *Query) Collated() bool { return cq.Asked.Collation != nil }
 
-// Shape returns a key that queries of the same shape share, while the query is planned. If the
-// operation ends it is of no use.
+// Shape returns a key that all queries of the same shape share. It is called during planning. The
+// result is useless if the operation has ended.
 func (cq *Query) Shape() []byte {
 	key, err := cq.ShapeWithin(cq.Running.Context())
 	if cq.Ended == nil {
@@ -130,7 +132,7 @@ func (cq *Query) Shape() []byte {
 	return key
 }
 
-// ShapeOf returns the shape of a query that is not planned, for purposeFind.
+// ShapeOf returns the shape of a query that is not planned, for the purpose Find.
 func ShapeOf(q *query.Query) ([]byte, error) {
 	cq := &Query{Asked: q}
 	cq.ReadFilter()
@@ -140,7 +142,7 @@ func ShapeOf(q *query.Query) ([]byte, error) {
 	return cq.Shape(), nil
 }
 
-// ShapeWithin is shape for any operation. It fails where that ends.
+// ShapeWithin is Shape for any operation. It fails if the operation has ended.
 func (cq *Query) ShapeWithin(ctx context.Context) ([]byte, error) {
 	out := make([]byte, 0, usualKeySize)
 	if cq.Root != nil {
@@ -161,7 +163,7 @@ func (cq *Query) ShapeWithin(ctx context.Context) ([]byte, error) {
 	return append(out, byte(cq.Purpose)), nil
 }
 
-// usualKeySize is room for most keys of the plan cache.
+// usualKeySize is the size in bytes of most keys of the plan cache.
 const usualKeySize = 256
 
 func appendQuoted(dst []byte, words []string) []byte {
@@ -174,14 +176,13 @@ func appendQuoted(dst []byte, words []string) []byte {
 	return dst
 }
 
-// MayUse reports whether a hint, if there is one, is of that index.
+// MayUse reports whether the query has no hint of an index, or hints the index x.
 func (cq *Query) MayUse(x *indexinfo.Index) bool {
 	return cq.Hint.Index == nil || cq.Hint.Index == x
 }
 
-// Holds reports whether an index has an entry of every document that the conjunction matches, as
-// far as its partial filter is concerned. A hint overrides it, and then the result may be
-// incomplete, as in MongoDB.
+// Holds reports whether the partial filter of an index includes every document that the conjunction
+// matches. It returns true for a hinted index; the result may then be incomplete, as in MongoDB.
 func (cq *Query) Holds(x *indexinfo.Index, c *Conjunction) bool {
 	if !x.IsPartial || cq.Hint.Index == x {
 		return true
@@ -190,7 +191,7 @@ func (cq *Query) Holds(x *indexinfo.Index, c *Conjunction) bool {
 	return x.Partial != nil && n != nil && filter.SubsetOf(n, x.Partial)
 }
 
-// IsRootedOr reports whether the whole filter is one $or, whose branches MongoDB plans one by one.
+// IsRootedOr reports whether the whole filter is one $or, whose branches MongoDB plans separately.
 func (cq *Query) IsRootedOr() bool {
 	_, ok := cq.Root.(*filter.Or)
 	return ok && !cq.Hint.Provided && cq.Natural == 0

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// addComparisons adds the comparisons of a field with a constant that an $expr is, or is a
-// conjunction of. whole is false for the parts of a conjunction.
+// addComparisons adds the comparisons of a field with a constant in an $expr: the expression
+// itself, or operands of its conjunctions. whole is false for the operands of a conjunction.
 func (c *Conjunction) addComparisons(e expr.Expr, conjunct filter.Node, whole bool) {
 	switch e := e.(type) {
 	case *expr.And:
@@ -29,7 +29,8 @@ func (c *Conjunction) addComparisons(e expr.Expr, conjunct filter.Node, whole bo
 	}
 }
 
-// comparisonOf reads a comparison of a field with a constant, whichever stands first.
+// comparisonOf reads a comparison of a field with a constant, in either order. ok is false for
+// other comparisons.
 func comparisonOf(e *expr.Comparison) (path string, op filter.CompareOp, v bsonx.Value, ok bool) {
 	op, ok = comparisonOps[e.Op]
 	if !ok {
@@ -53,13 +54,13 @@ var comparisonOps = map[expr.CompareOp]filter.CompareOp{
 	expr.Eq: filter.Eq, expr.Gt: filter.Gt, expr.Gte: filter.Gte, expr.Lt: filter.Lt, expr.Lte: filter.Lte,
 }
 
-// mirrored are the comparisons with their operands in the other order.
+// mirrored maps each comparison to the one with exchanged operands.
 var mirrored = map[filter.CompareOp]filter.CompareOp{
 	filter.Eq: filter.Eq, filter.Gt: filter.Lt, filter.Gte: filter.Lte, filter.Lt: filter.Gt, filter.Lte: filter.Gte,
 }
 
-// isPlain reports whether a value stands in an index as an expression sees it, and on the same side
-// of a missing field, which is null to the index.
+// isPlain reports whether an index holds a value as expressions see it. The value must also have
+// the same order relative to a missing field, for which the index holds null.
 func isPlain(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeMissing, bsonx.TypeUndefined, bsonx.TypeNull, bsonx.TypeMinKey, bsonx.TypeMaxKey, bsonx.TypeArray:
@@ -69,9 +70,9 @@ func isPlain(v bsonx.Value) bool {
 	}
 }
 
-// expressionBounds are the bounds that a comparison of an $expr gives to a field. An expression
-// sees an array as one value, so that the field may never have been one; its comparisons go across
-// types.
+// expressionBounds returns the bounds that a comparison of an $expr gives to a field. An expression
+// sees an array as one value, so the field must never have been an array. Comparisons of
+// expressions are not restricted to one type.
 func (p *Predicate) expressionBounds(x *indexinfo.Index, field int, c *collation.Collator) *Bounds {
 	b := &Bounds{made: true}
 	n, _ := p.Node.(*filter.Compare)
@@ -86,7 +87,7 @@ func (p *Predicate) expressionBounds(x *indexinfo.Index, field int, c *collation
 	}
 	v, err := c.Fold(n.Value, nil)
 	if err != nil {
-		return b // too large a value for bounds
+		return b // the value is too large for bounds
 	}
 	ctx := bounds.Context{Room: b.room[:0]}
 	b.Intervals, b.Ok = ctx.RangeBounds(n.Op, v, bounds.All[0]), true
@@ -97,7 +98,7 @@ func (p *Predicate) expressionBounds(x *indexinfo.Index, field int, c *collation
 	return b
 }
 
-// ImpliesPresence reports whether every document that matches has the field. To an expression a
+// ImpliesPresence reports whether every matching document has the field. In an expression, a
 // missing field is less than any value.
 func (p *Predicate) ImpliesPresence() bool {
 	if n, ok := p.Node.(*filter.Compare); ok && p.Expression {

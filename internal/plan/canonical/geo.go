@@ -8,16 +8,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// covering is what geoBounds returned last: it is asked for several times, and takes some time.
+// covering caches the last result of geoBounds, which is called several times and is slow.
 type covering struct {
 	bounds *Bounds
 	index  *indexinfo.Index
 	field  int
 }
 
-// geoBounds are the bounds of a predicate on a field that holds cells: those that cover the region.
-// What is on the edge of a cell only the document tells. The other fields of a 2d index hold arrays
-// as they are, and are not bounded.
+// geoBounds returns the bounds of a predicate on a geo field: the cells that cover the region. Only
+// the document tells whether a geometry in such a cell matches. The other fields of a 2d index hold
+// arrays unchanged, so they get no bounds.
 func (p *Predicate) geoBounds(x *indexinfo.Index, field int) *Bounds {
 	if have := &p.covering; have.bounds != nil && have.index == x && have.field == field {
 		return have.bounds

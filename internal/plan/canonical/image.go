@@ -40,14 +40,14 @@ func (p *Predicate) imageBounds(x *indexinfo.Index, field int, c *collation.Coll
 	case *filter.And, *filter.Or, *filter.ElemMatchObject, *filter.ElemMatchValue, *filter.Size,
 		*filter.Regex, *filter.Mod, *filter.Bits, *filter.Nor, *filter.TypeOf, *filter.Geo,
 		*filter.Where, *filter.Expr, *filter.AlwaysFalse, *filter.AlwaysTrue, *filter.GeoNear,
-		*filter.Text, *filter.SampleRate, *filter.JSONSchema: // an image tells none of them
+		*filter.Text, *filter.SampleRate, *filter.JSONSchema: // an image does not tell whether they match
 	}
 	b.Points = b.Intervals.IsPoints()
 	return b
 }
 
-// imagePoints returns the images of values. Arrays have none: no document with an array is in the
-// index.
+// imagePoints returns the images of values. An array has no image, because an index of images
+// refuses arrays. It returns false if the values cannot be bounded.
 func imagePoints(of image, values []bsonx.Value, c *collation.Collator, mismatch bool) (bounds.Intervals, bool) {
 	var arrays bounds.Intervals
 	points := make(bounds.Intervals, 0, len(values))
@@ -60,7 +60,7 @@ func imagePoints(of image, values []bsonx.Value, c *collation.Collator, mismatch
 		default:
 			folded, err := c.Fold(v, nil)
 			if err != nil {
-				return nil, false // too large a value for bounds
+				return nil, false // the value is too large for bounds
 			}
 			v, err := of(folded, nil)
 			if err != nil {

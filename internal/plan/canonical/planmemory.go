@@ -9,17 +9,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// The memory that planning takes for a predicate, about, and for one that an index may serve: its
-// bounds, the plans that are compared, and the operator of its branch.
+// Estimates of the memory that planning takes, in bytes: for any predicate, and for a predicate
+// that an index may serve, with its bounds, the compared plans, and the operator of its branch.
 const (
 	predicateBytes = 384
 	servedBytes    = 1792
 )
 
-// manyPredicates is from where on what planning takes is counted.
+// manyPredicates is the number of predicates from which the memory of planning is counted.
 const manyPredicates = 1 << 7
 
-// countPredicates counts what planning takes as what the operation holds.
+// countPredicates counts the memory of planning for the operation.
 func (cq *Query) countPredicates(ctx context.Context) error {
 	if cq.Root == nil || cq.Asked.Filter.Predicates() < manyPredicates {
 		return nil

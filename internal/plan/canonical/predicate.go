@@ -15,24 +15,25 @@ import (
 
 // Predicate is a part of a conjunction that may bound an index field.
 type Predicate struct {
-	Node filter.Node // a Leaf or a Not of one, or a disjunction of those that are about one path
-	// Conjunct is the child of the conjunction that the predicate stands in: itself or the
-	// $elemMatch around it.
+	Node filter.Node // a Leaf, a Not of a Leaf, or a disjunction of predicates on one path
+	// Conjunct is the child of the conjunction that contains the predicate: the predicate itself,
+	// or the $elemMatch around it.
 	Conjunct filter.Node
 	Path     string
 	Elems    []elemFrame
-	// The bounds on index fields that were no arrays so far, and on others; see boundsOn.
+	// bounds are the bounds on index fields that were never arrays, onArrays the bounds on others;
+	// see BoundsOn.
 	bounds   Bounds
 	onArrays *Bounds
 	covering covering
-	// Expression says that the predicate is a comparison of an $expr, part that the $expr holds
-	// more.
+	// Expression says that the predicate is a comparison in an $expr. part says that the $expr has
+	// further parts.
 	Expression, part bool
 	// Served says that the predicate bounds an access.
 	Served bool
 }
 
-// Bounds are the bounds that a predicate gives to the field of its path.
+// Bounds are the bounds that a predicate gives to the index field of its path.
 type Bounds struct {
 	bounds.Field
 	Ok     bool // the predicate can bound the field
@@ -41,8 +42,8 @@ type Bounds struct {
 	room   [1]bounds.Interval
 }
 
-// BoundsOn returns the bounds that a predicate gives to a field of its path. They are made once
-// for all indexes that have the query's collation.
+// BoundsOn returns the bounds that a predicate gives to an index field of its path. They are
+// computed once for all indexes with the query's collation.
 func (cq *Query) BoundsOn(p *Predicate, x *indexinfo.Index, field int) *Bounds {
 	c := cq.Asked.Collation
 	switch {
@@ -78,7 +79,7 @@ func (cq *Query) BoundsOn(p *Predicate, x *indexinfo.Index, field int) *Bounds {
 	b.made = true
 	b.Field, b.Ok = bounds.Of(p.Node, ctx)
 	if b.Tight == bounds.InexactCovered && x.Collation != nil {
-		b.Tight = bounds.InexactFetch // the key does not tell what the string is
+		b.Tight = bounds.InexactFetch // the key does not restore the string
 	}
 	if len(p.Elems) > 0 || ctx.Numeric && ctx.Multikey {
 		b.Tight = bounds.InexactFetch
@@ -87,30 +88,31 @@ func (cq *Query) BoundsOn(p *Predicate, x *indexinfo.Index, field int) *Bounds {
 	return b
 }
 
-// presentBounds are the bounds of $exists on a field without which a document has no entry.
+// presentBounds are the bounds of $exists on a field if the index contains only documents that have
+// it.
 var presentBounds = Bounds{Field: bounds.Field{Intervals: bounds.All, Tight: bounds.Exact}, Ok: true, made: true}
 
-// hasOnly reports whether every entry belongs to a document that matches the predicate: $exists on
-// the only field of a sparse index. The caller knows that the field was never an array.
+// hasOnly reports whether every entry belongs to a document that matches the predicate. That holds
+// for $exists on the only field of a sparse index. The field must never have been an array.
 func hasOnly(x *indexinfo.Index, p *Predicate) bool {
 	_, exists := p.Node.(*filter.Exists)
 	return exists && x.Sparse && x.Wild == nil && len(x.Fields) == 1 && len(p.Elems) == 0
 }
 
-// elemFrame is an $elemMatch that a predicate stands in: all that is in it is about the same array
+// elemFrame is an $elemMatch around a predicate. All predicates inside apply to the same array
 // element.
 type elemFrame struct {
 	path string
 	node *filter.ElemMatchObject
 }
 
-// Conjunction is a filter as its conjuncts.
+// Conjunction is a filter, split into its conjuncts.
 type Conjunction struct {
 	Query      *Query // counts the work
 	Conjuncts  []filter.Node
 	Predicates []*Predicate
 	Ors        []*filter.Or
-	// Branch is true for a branch of an $or with the predicates beside it.
+	// Branch is true for a branch of an $or, together with the predicates beside the $or.
 	Branch bool
 
 	// block has room for the next predicates.
@@ -122,12 +124,12 @@ type Conjunction struct {
 	}
 }
 
-// UsualConjuncts is how many conjuncts a conjunction has room for without further memory: most
+// UsualConjuncts is the number of conjuncts that a Conjunction can hold without an allocation. Most
 // filters are that small.
 const UsualConjuncts = 2
 
-// maxPredicateBlock is how many predicates get their memory at once, at most. The operation can end
-// between two blocks.
+// maxPredicateBlock is the largest number of predicates that are allocated at once. The end of the
+// operation is checked between blocks.
 const maxPredicateBlock = 256
 
 // ConjunctionOf splits a filter; nil matches everything.
@@ -137,7 +139,7 @@ func (cq *Query) ConjunctionOf(n filter.Node) *Conjunction {
 	return c
 }
 
-// Split fills a conjunction that is empty.
+// Split fills an empty conjunction with the parts of a filter.
 func (c *Conjunction) Split(n filter.Node) {
 	c.Conjuncts, c.Predicates, c.block = c.room.conjuncts[:0], c.room.predicates[:0], c.room.block[:0]
 	if and, ok := n.(*filter.And); ok && len(and.Children) > UsualConjuncts {
@@ -154,7 +156,7 @@ func IsBoundBy(f index.Field, path string) bool {
 	return f.Path == path && f.Kind.Definition().Bounded == feature.Yes
 }
 
-// Bounds reports whether a predicate is about the values that a field holds.
+// Bounds reports whether a predicate of the conjunction can bound an index field.
 func (c *Conjunction) Bounds(f index.Field) bool {
 	for _, p := range c.Predicates {
 		if IsBoundBy(f, p.Path) {
@@ -164,7 +166,7 @@ func (c *Conjunction) Bounds(f index.Field) bool {
 	return false
 }
 
-// Add adds a filter, conjunct by conjunct.
+// Add adds the conjuncts of a filter.
 func (c *Conjunction) Add(n filter.Node) {
 	if and, ok := n.(*filter.And); ok {
 		for _, child := range and.Children {
@@ -186,8 +188,8 @@ func (c *Conjunction) Add(n filter.Node) {
 	c.collect(n, n, "", nil)
 }
 
-// collect adds the predicates in n, which stands in conjunct under the prefix of the $elemMatch
-// around it.
+// collect adds the predicates in n. conjunct is the conjunct that contains n, prefix the path of
+// the $elemMatch around n, and elems are all such $elemMatch.
 func (c *Conjunction) collect(n, conjunct filter.Node, prefix string, elems []elemFrame) {
 	switch n := n.(type) {
 	case *filter.And:
@@ -215,12 +217,12 @@ func (c *Conjunction) collect(n, conjunct filter.Node, prefix string, elems []el
 		*filter.Exists, *filter.In, *filter.Bits, *filter.TypeOf, *filter.Geo, *filter.GeoNear:
 		c.addLeaf(n, n.(filter.Leaf), conjunct, prefix, elems)
 	case *filter.Or, *filter.Where, *filter.AlwaysFalse, *filter.AlwaysTrue, *filter.Text,
-		*filter.SampleRate, *filter.JSONSchema: // no predicates on a path
+		*filter.SampleRate, *filter.JSONSchema: // not predicates on a path
 	}
 }
 
-// solePath returns the path that all branches of a disjunction are about, each a predicate that can
-// bound an index.
+// solePath returns the path of a disjunction whose branches are all predicates on one path that can
+// bound an index. ok is false for other disjunctions.
 func solePath(o *filter.Or) (path string, ok bool) {
 	for i, n := range o.Children {
 		if not, ok := n.(*filter.Not); ok {
@@ -239,7 +241,7 @@ func solePath(o *filter.Or) (path string, ok bool) {
 	return path, len(o.Children) > 0
 }
 
-// soleLeaf returns the only child of a $nor, which then is a negation.
+// soleLeaf returns the only child of a $nor, which is then a negation.
 func soleLeaf(n *filter.Nor) (filter.Leaf, bool) {
 	if len(n.Children) != 1 {
 		return nil, false
@@ -250,8 +252,8 @@ func soleLeaf(n *filter.Nor) (filter.Leaf, bool) {
 
 func (c *Conjunction) addLeaf(n filter.Node, l filter.Leaf, conjunct filter.Node, prefix string, elems []elemFrame) {
 	path := prefix + l.FieldPath().String()
-	// Below an $elemMatch a number is a field of the element, which may be an array; the index sees
-	// it otherwise.
+	// Inside an $elemMatch a number is a field of the element, which may itself be an array. An
+	// index treats it differently.
 	if len(elems) > 0 && bounds.HasNumber(path) {
 		return
 	}
@@ -271,7 +273,7 @@ func (c *Conjunction) addPredicate(p Predicate) {
 	c.Predicates = append(c.Predicates, &c.block[len(c.block)-1])
 }
 
-// With returns the conjunction with further predicates that can bound indexes.
+// With returns a copy of the conjunction with further predicates, which can bound indexes.
 func (c *Conjunction) With(predicates []*Predicate) *Conjunction {
 	n := len(c.Predicates) + len(predicates)
 	out := &Conjunction{Query: c.Query, Conjuncts: c.Conjuncts, Ors: c.Ors, Branch: true}
@@ -285,7 +287,7 @@ func (c *Conjunction) With(predicates []*Predicate) *Conjunction {
 	return out
 }
 
-// Serves reports whether the predicate that a disjunction is bounds an access already.
+// Serves reports whether a predicate that consists of the disjunction o already bounds an access.
 func (c *Conjunction) Serves(o *filter.Or) bool {
 	return slices.ContainsFunc(c.Predicates, func(p *Predicate) bool { return p.Served && p.Node == filter.Node(o) })
 }
@@ -293,7 +295,7 @@ func (c *Conjunction) Serves(o *filter.Or) bool {
 // Node returns the conjunction as one filter.
 func (c *Conjunction) Node() filter.Node { return AllOf(c.Conjuncts) }
 
-// AllOf returns the conjunction of nodes; nil for none.
+// AllOf returns the conjunction of nodes; nil if there are no nodes.
 func AllOf(nodes []filter.Node) filter.Node {
 	switch len(nodes) {
 	case 0:
@@ -305,9 +307,9 @@ func AllOf(nodes []filter.Node) filter.Node {
 	}
 }
 
-// Combine reports whether the bounds of two predicates may hold for one index key: every array that
-// their paths have in common must be one of which an $elemMatch around both picks the element. bits
-// tell the arrays on p's path.
+// Combine reports whether the bounds of two predicates can be applied to the same index key. For
+// each array that their paths have in common, one $elemMatch around both predicates must select the
+// element. bits says which components of p's path are arrays.
 func Combine(p, q *Predicate, bits uint64) bool {
 	if bits == 0 {
 		return true
@@ -329,7 +331,7 @@ func Combine(p, q *Predicate, bits uint64) bool {
 	return true
 }
 
-// SharedComponents counts the leading components that two paths have in common.
+// SharedComponents returns the number of leading components that two paths have in common.
 func SharedComponents(a, b string) int {
 	n := 0
 	for {
@@ -346,7 +348,7 @@ func SharedComponents(a, b string) int {
 	}
 }
 
-// joined reports whether one $elemMatch on that path stands around both predicates.
+// joined reports whether one $elemMatch on that path surrounds both predicates.
 func joined(p, q *Predicate, path string) bool {
 	for _, e := range p.Elems {
 		for _, f := range q.Elems {

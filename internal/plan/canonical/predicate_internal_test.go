@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// TestEndedPlansTakeNoMemory plans a filter of 100,000 conditions. An operation that has ended gets
-// memory for few of them: all of a large filter take hundreds of megabytes.
+// TestEndedPlansTakeNoMemory plans a filter of 100,000 conditions in an operation that has ended.
+// It must allocate memory only for few of them: all of them would take hundreds of megabytes.
 func TestEndedPlansTakeNoMemory(t *testing.T) {
 	const children = 100_000
 	and := &filter.And{Children: make([]filter.Node, children)}

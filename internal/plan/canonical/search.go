@@ -14,20 +14,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// Search is the $text of a query with the index that answers it, which is the collection's only one
-// of its kind.
+// Search is the $text of a query, with the collection's text index. A collection has at most one.
 type Search struct {
 	Node  *filter.Text
 	Query *text.Query
 	Spec  *text.Spec
 	Index *indexinfo.Index
-	// Scored is true where somebody wants the scores.
+	// Scored is true if the query needs the scores.
 	Scored bool
-	// Refused is set where the index lacks an equality, or does not have every document.
+	// Refused is true if the index cannot answer the query, because an equality on its prefix is
+	// missing or it does not contain every document.
 	Refused bool
 }
 
-// readText finds the $text of a query, and binds it to the collection's text index.
+// readText finds the $text of a query and the collection's text index.
 func (cq *Query) readText() error {
 	n := cq.Asked.Filter.Text()
 	if n == nil {
@@ -71,7 +71,7 @@ func textIndex(c *table.Collection) *table.Index {
 	return nil
 }
 
-// checkText refuses what MongoDB does not have beside $text.
+// checkText fails for parts of a query that MongoDB does not allow together with $text.
 func (cq *Query) checkText() error {
 	refuse := func(what string) error { return mongoerr.New(mongoerr.BadValue, "%s", what) }
 	switch {
@@ -96,14 +96,14 @@ func (cq *Query) sortsByScore() bool {
 	return slices.ContainsFunc(cq.Sort, func(s SortField) bool { return s.Path == index.ScorePath })
 }
 
-// wantsScores reports whether the scores of a search are sorted by, or shown.
+// wantsScores reports whether the query sorts by the scores or returns them.
 func (cq *Query) wantsScores() bool {
 	p := cq.Asked.Projection
 	return cq.sortsByScore() || cq.Asked.Scores || p != nil && slices.Contains(p.MetaKinds(), query.MetaTextScore)
 }
 
-// Tells reports whether the entries tell if a document satisfies a conjunct, which is then about a
-// field behind the text.
+// Tells reports whether the index entries tell if a document satisfies a conjunct, which must be on
+// a field after the text.
 func (s *Search) Tells(n filter.Node, c *Conjunction, cq *Query) bool {
 	for _, p := range c.Predicates {
 		if p.Node != n || p.Conjunct != n || len(p.Elems) > 0 {
@@ -120,8 +120,8 @@ func (s *Search) Tells(n filter.Node, c *Conjunction, cq *Query) bool {
 	return false
 }
 
-// Prefix returns the values of the fields before the text, which must be fixed by equalities;
-// settled are those of which the index leaves nothing to check.
+// Prefix returns the values of the index fields before the text, which equalities must fix. settled
+// are the equalities that the index checks completely. ok is false if an equality is missing.
 func (s *Search) Prefix(c *Conjunction, cq *Query) (prefix []bsonx.Elem, settled []filter.Node, ok bool) {
 	for f, e := range s.Spec.Before {
 		found := false

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// TakeNear takes the predicate out of the filter that sorts by distance, if there is one: it must
+// TakeNear removes the predicate that sorts by distance from the filter, if there is one. It must
 // be a conjunct of the whole filter.
 func (cq *Query) TakeNear() error {
 	if cq.Root == nil || !query.HasNear(cq.Root) {

@@ -9,9 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// hasWildcardKeys reports whether what a predicate compares with has keys in a wildcard index:
-// documents and arrays have none but where they are empty, and what is missing has none where null
-// has one.
+// hasWildcardKeys reports whether a wildcard index has keys for the values that a predicate
+// compares with. It has keys for documents and arrays only if they are empty. It returns false for
+// null: such a predicate also matches a missing field, which has no key.
 func hasWildcardKeys(n filter.Node) bool {
 	switch n := n.(type) {
 	case *filter.Compare:
@@ -53,8 +53,8 @@ func isWildcardValue(v bsonx.Value) bool {
 	}
 }
 
-// WildcardBounds are the bounds of a predicate on the value of a wildcard field. Where a document
-// could match they are everything: IndexScan.BoundPaths then adds what is below the path.
+// WildcardBounds returns the bounds of a predicate on the value of a wildcard field. If a document
+// could match, they contain every value; IndexScan.BoundPaths then adds the paths below.
 func (p *Predicate) WildcardBounds(b *Bounds, x *indexinfo.Index) *Bounds {
 	if !b.Ok || len(b.Intervals.Intersect(bounds.Documents)) == 0 {
 		return b
@@ -67,14 +67,15 @@ func (p *Predicate) WildcardBounds(b *Bounds, x *indexinfo.Index) *Bounds {
 	return all
 }
 
-// Serves reports whether the index has an entry of every document that a predicate matches, at its
+// Serves reports whether the index has an entry for every document that a predicate matches, at its
 // path or below.
 func Serves(w *indexinfo.Wildcard, p *Predicate) bool {
 	c, ok := p.Node.(*filter.Compare)
-	present := bounds.ImpliesPresence(p.Node) || ok && c.Op == filter.Eq // null has no keys
+	// An equality with null is refused by hasWildcardKeys.
+	present := bounds.ImpliesPresence(p.Node) || ok && c.Op == filter.Eq
 	if p.Expression || !present || !w.Paths.Has(p.Path) || !hasWildcardKeys(p.Node) {
 		return false
 	}
-	// A position in an array is no part of the paths in the index.
+	// The paths in the index do not contain array positions.
 	return !bounds.HasNumber(p.Path) || w.Arrays.Components(p.Path) == 0
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// Filter writes a predicate as MongoDB's messages do: a line for each node of the tree,
-// and the nodes below it indented. It ends after maxDescribed bytes.
+// Filter describes a filter as MongoDB's messages do: one line for each predicate, and its operands
+// indented below it. The text ends after MaxDescribed bytes.
 func Filter(n filter.Node) string {
 	var out strings.Builder
 	t := describer{}
@@ -22,7 +22,7 @@ func Filter(n filter.Node) string {
 
 // described is a node of the tree that a message shows.
 type described struct {
-	rank  int // orders the children of a node
+	rank  int // order of the node among its siblings
 	path  string
 	line  string
 	below []described
@@ -38,14 +38,15 @@ func (d described) write(out *strings.Builder, indent string) {
 	}
 }
 
-// sortDescribed puts nodes in the order of a canonical query.
+// sortDescribed sorts nodes in the order of a canonical query.
 func sortDescribed(nodes []described) {
 	slices.SortStableFunc(nodes, func(a, b described) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.path, b.path))
 	})
 }
 
-// rankOf leaves room behind each kind for nodes that only messages have.
+// rankOf returns the rank of a kind. It leaves room after each kind for nodes that exist only in
+// messages.
 func rankOf(k filter.Kind) int { return 10 * int(k) }
 
 func describedAs(k filter.Kind, path, line string) described {
@@ -56,7 +57,7 @@ func describedList(k filter.Kind, line string, below []described) described {
 	return described{rank: rankOf(k), line: line, below: below}
 }
 
-// describer makes the tree that a message shows. It ends early where the tree is too large to be
+// describer builds the tree that a message shows. It stops early if the tree is too large to be
 // shown.
 type describer struct{ nodes int }
 
@@ -100,7 +101,8 @@ func (t *describer) node(n filter.Node) described {
 	return described{}
 }
 
-// list describes a node with children. What MongoDB adds to an $expr stands beside it.
+// list describes a node with children. Predicates that MongoDB derives from an $expr become
+// siblings of the $expr.
 func (t *describer) list(k filter.Kind, line string, children []filter.Node) described {
 	var below []described
 	added := false
@@ -146,7 +148,7 @@ func describeLeaf(path string, n filter.Leaf) string {
 	written := filter.SerializeShort(n, 8*bsonx.MaxShown).First().Value.Doc().First()
 	name := path + " " + string(written.Key)
 	switch n := n.(type) {
-	case *filter.TypeOf: // the array is printed as the document that it is stored as
+	case *filter.TypeOf: // the array is printed as a document, as it is stored
 		return name + ": " + bsonx.FormatShell(bsonx.Document(written.Value.Doc()))
 	case *filter.Bits:
 		return name + ": " + expr.Show(written.Value)
@@ -177,7 +179,7 @@ func describeIn(path string, n *filter.In) string {
 	return out.String()
 }
 
-// describeText describes a search for words.
+// describeText describes a text search.
 func describeText(d bsonx.Doc) string {
 	flag := func(name string) int {
 		if d.Lookup(name).Truthy() {
@@ -205,8 +207,8 @@ func describeNear(path string, n *filter.GeoNear) string {
 	return fmt.Sprintf("GEONEAR  field=%s maxdist=%s isNearSphere=%d", path, most, sphere)
 }
 
-// describeExpr describes an $expr. Beside it stand the predicates that MongoDB derives from its
-// comparisons of fields with constants.
+// describeExpr describes an $expr. It adds the predicates that MongoDB derives from comparisons of
+// fields with constants.
 func describeExpr(n *filter.Expr) described {
 	form := filter.Serialize(n).First().Value
 	self := describedAs(n.Kind(), "", "$expr "+expr.Show(form))
@@ -222,8 +224,8 @@ func describeExpr(n *filter.Expr) described {
 	return describedList(filter.KindAnd, "$and", all)
 }
 
-// deriveComparisons returns predicates that all documents match of which an expression, in the form
-// that explain shows, is true. There may be none.
+// deriveComparisons returns predicates that match every document for which an expression is true.
+// form is the expression as explain shows it. The result may be empty.
 func deriveComparisons(form bsonx.Value) []described {
 	if form.Type != bsonx.TypeDocument {
 		return nil
@@ -248,7 +250,7 @@ func deriveComparisons(form bsonx.Value) []described {
 	}
 }
 
-// deriveOr derives something from a disjunction where it does from each branch.
+// deriveOr derives predicates from a disjunction, if each branch has any.
 func deriveOr(args bsonx.Doc) []described {
 	var branches []described
 	for it := args.Iter(); it.Next(); {
@@ -270,8 +272,8 @@ func deriveOr(args bsonx.Doc) []described {
 	return []described{describedList(filter.KindOr, "$or", branches)}
 }
 
-// derivedComparisons are the names of the comparisons that messages show, in their order; mirror is
-// the one with its operands exchanged.
+// derivedComparisons lists the comparisons that messages show, in their order. mirror is the
+// comparison with exchanged operands.
 var derivedComparisons = []struct{ name, shown, mirror string }{
 	{"$eq", "$_internalExprEq", "$eq"},
 	{"$gt", "$_internalExprGt", "$lt"},
@@ -310,7 +312,7 @@ func deriveComparison(name string, args bsonx.Doc) []described {
 	return nil
 }
 
-// deriveIn derives an $in of the query language from one of expressions.
+// deriveIn derives an $in of the query language from an $in of expressions.
 func deriveIn(left, right bsonx.Value) []described {
 	path, ok := shownPath(left)
 	list := shownConstant(right)
@@ -332,7 +334,7 @@ func deriveIn(left, right bsonx.Value) []described {
 	return []described{t.node(in.Normalize().Root)}
 }
 
-// shownPath reads a path of the document from the form of an expression.
+// shownPath reads a field path from an expression as explain shows it.
 func shownPath(form bsonx.Value) (string, bool) {
 	if form.Type != bsonx.TypeString {
 		return "", false
@@ -345,7 +347,8 @@ func shownPath(form bsonx.Value) (string, bool) {
 	return path, path != form.Str() && !strings.HasPrefix(path, "$")
 }
 
-// shownConstant reads a constant from the form of an expression; others are missing.
+// shownConstant reads a constant from an expression as explain shows it. It returns bsonx.Missing
+// for other expressions.
 func shownConstant(form bsonx.Value) bsonx.Value {
 	if form.Type != bsonx.TypeDocument {
 		return bsonx.Missing
@@ -353,10 +356,10 @@ func shownConstant(form bsonx.Value) bsonx.Value {
 	return form.Doc().Lookup("$const")
 }
 
-// MaxDescribed is how much of a query an error message repeats.
+// MaxDescribed is the size in bytes after which the description of a query ends.
 const MaxDescribed = 4 << 10
 
-// Shell writes a document, {} for a missing one.
+// Shell returns a document in shell syntax, and "{}" for a missing document.
 func Shell(d bsonx.Doc) string {
 	if d.IsEmpty() {
 		return "{}"

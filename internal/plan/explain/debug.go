@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/trial"
 )
 
-// Trial writes what $planCacheStats tells of a trial. Nothing of it borrows the query.
+// Trial returns the data of a trial that $planCacheStats shows. The result does not borrow from the
+// query.
 func Trial(c *trial.Choice) *cache.Debug {
 	e := &explainer{ctx: context.Background(), req: &Request{Query: c.Query.Asked}, choice: c}
 	d := &cache.Debug{Query: c.Query.Asked.Shown()}

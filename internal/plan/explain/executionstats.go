@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/trial"
 )
 
-// executionStats writes what the run was like, for a reply that already has used bytes.
+// executionStats returns the statistics of the run. used is the number of bytes that the reply
+// already has.
 func (e *explainer) executionStats(took time.Duration, trials []trialStats, used int) bsonx.Doc {
 	t := e.choice.Winner()
 	keys, docs := exec.Examined(t.Root)
@@ -87,7 +88,7 @@ func (e *explainer) executionStages(w *node.Writer, t *trial.Candidate) {
 	b.End()
 }
 
-// writeStats returns the counters of the stage that writes. That of findAndModify returns a
+// writeStats returns the counters of the writing stage. The stage of a findAndModify returns a
 // document.
 func (e *explainer) writeStats() exec.Stats {
 	s := exec.Stats{IsEOF: e.failure == nil, Failed: e.failure != nil}
@@ -98,7 +99,7 @@ func (e *explainer) writeStats() exec.Stats {
 	return s
 }
 
-// expressWriteStats writes what a change of one record by its _id would do.
+// expressWriteStats writes the statistics of changing one record by its _id.
 func (e *explainer) expressWriteStats(w *node.Writer, t *trial.Candidate) {
 	e.expressWrite(w)
 	keys, docs := exec.Examined(t.Root)
@@ -116,7 +117,7 @@ func (e *explainer) expressWriteStats(w *node.Writer, t *trial.Candidate) {
 	b.Int64("nWouldDelete", deleted)
 }
 
-// trialStats is what allPlansExecution says of a candidate.
+// trialStats is the description of a candidate in allPlansExecution.
 type trialStats struct{ doc bsonx.Doc }
 
 func (e *explainer) noteTrials() []trialStats {

@@ -44,8 +44,8 @@ func (e *explainer) queryPlanner() bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// unparsed reports whether MongoDB answers the command without a canonical query, so that explain
-// has nothing to show of it.
+// unparsed reports whether MongoDB executes the command without a canonical query. Then explain
+// shows none.
 func (e *explainer) unparsed() bool {
 	root := e.choice.Winner().Plan.Root
 	if _, ok := root.(*node.FastCount); ok {
@@ -64,7 +64,7 @@ func (e *explainer) unparsed() bool {
 	return ok && none.Why == node.NoNamespace && (e.writes() || e.req.Command == Count)
 }
 
-// canonicalQuery writes what the query was read as.
+// canonicalQuery writes the parsed query and its collation.
 func (e *explainer) canonicalQuery(b *bsonx.Builder) {
 	if parsed := e.parsedQuery(); parsed != nil && len(parsed) <= node.MaxQuery {
 		b.Doc("parsedQuery", parsed)
@@ -90,7 +90,8 @@ func (e *explainer) parsedQuery() bsonx.Doc {
 	return bsonx.Empty
 }
 
-// stages returns what writes the stages of a candidate, for a reply that already has used bytes.
+// stages returns a writer of the stages of a candidate. used is the number of bytes that the reply
+// already has.
 func (e *explainer) stages(b *bsonx.Builder, t *trial.Candidate, used int) *node.Writer {
 	w := node.NewWriter(e.ctx, b, e.req.Query, used, t.Env.SortMemory)
 	w.Targets = e.writes()

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// Verbosity is how much explain tells.
+// Verbosity is the level of detail of an explain.
 type Verbosity string
 
 // The verbosities of the explain command.
@@ -29,39 +29,40 @@ const (
 	Delete
 	FindAndUpdate
 	FindAndDelete
-	// Matches is the input of a pipeline that asks only how many documents match.
+	// Matches is the input of a pipeline that only needs the number of matching documents.
 	Matches
 )
 
-// Request is what explain wants to know.
+// Request says what explain must describe.
 type Request struct {
 	Query     *query.Query
 	Command   Command
 	Verbosity Verbosity
-	// Field is the key of distinct.
+	// Field is the key of a distinct.
 	Field string
-	// Multi tells updates and deletes of many documents from those of one.
+	// Multi is true for updates and deletes of many documents.
 	Multi bool
-	// Upsert is true for an update that would insert where nothing matches.
+	// Upsert is true for an update that would insert a document if none matches.
 	Upsert bool
-	// Returns is true for a findAndModify that answers with the document that it inserts.
+	// Returns is true for a findAndModify that returns the document that it inserts.
 	Returns bool
-	// Fields is the projection of a findAndModify, which is not run; empty for none.
+	// Fields is the projection of a findAndModify, which is only shown; empty means no projection.
 	Fields bsonx.Doc
 	// Try applies the update to a document without storing the result. It may be nil.
 	Try func(ctx context.Context, doc bsonx.Doc) error
 	// TryUpsert builds the document that an upsert would insert. It may be nil.
 	TryUpsert func() error
-	// Records is the record count for Count; see Planner.Count.
+	// Records returns the stored number of records, for Count; see Planner.Count.
 	Records func() (int64, error)
 	// WholePipeline says that the query is all of an aggregation's pipeline.
 	WholePipeline bool
-	// Consume reads the documents where the plan is run; nil reads all. It may stop before the end.
-	// A document is borrowed until the following one; the documents of Matches are empty.
+	// Consume reads the documents when the plan is run; nil reads all documents. It may stop before
+	// the end. A document is borrowed until the next call of next. The documents of Matches are
+	// empty.
 	Consume func(ctx context.Context, next func(ctx context.Context) (bsonx.Doc, error)) error
 }
 
-// Explanation holds the parts of an explain reply: the caller puts them under queryPlanner and
+// Explanation holds the parts of an explain reply, which the caller puts under queryPlanner and
 // executionStats.
 type Explanation struct {
 	QueryPlanner bsonx.Doc

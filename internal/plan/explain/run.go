@@ -14,14 +14,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/trial"
 )
 
-// Run runs the plan that was chosen where the verbosity asks for it, and describes it. planning is
-// the time that the choice took.
+// Run runs the chosen plan if the verbosity demands it, and describes it. planning is the time that
+// the choice took.
 func Run(ctx context.Context, req *Request, c *trial.Choice, planning time.Duration, clk clock.Clock,
 ) (*Explanation, error) {
 	e := &explainer{ctx: ctx, req: req, choice: c, planning: planning}
 	var trials []trialStats
 	if req.Verbosity == AllPlansExecution && len(c.Candidates) > 1 {
-		// What the trial was like is noted before the winner goes on.
+		// The statistics of the trial are recorded before the winner continues.
 		trials = e.noteTrials()
 	}
 	if req.Verbosity == QueryPlanner {
@@ -37,26 +37,26 @@ func Run(ctx context.Context, req *Request, c *trial.Choice, planning time.Durat
 		len(planner))}, interrupt.Cause(ctx)
 }
 
-// explainer writes the parts of the reply. Where the operation has ended it leaves out what takes
-// long.
+// explainer writes the parts of the reply. After the end of the operation it leaves out parts that
+// take long.
 type explainer struct {
 	ctx      context.Context
 	req      *Request
 	choice   *trial.Choice
 	planning time.Duration
 	returned uint64
-	replayed int // how many rows of the trial were consumed
-	// failure is the error with which the run ended; nil for none.
+	replayed int // number of rows of the trial that were consumed
+	// failure is the error with which the run ended, or nil.
 	failure *mongoerr.Error
 }
 
-// shows reports whether the error of a run is part of what explain shows, and notes it. An
-// operation that was interrupted has no answer, nor has a pipeline whose stages failed.
+// shows reports whether explain shows the error of a run, and stores it in e.failure. An
+// interrupted operation and a pipeline whose stages failed return the error instead.
 func (e *explainer) shows(ctx context.Context, err error) bool {
 	return e.req.Consume == nil && interrupt.Cause(ctx) == nil && errors.As(err, &e.failure)
 }
 
-// run runs the winner to its end. A write of one document would end with the first.
+// run runs the winner to its end. For a write of one document, it stops after the first document.
 func (e *explainer) run(ctx context.Context) error {
 	e.choice.Winner().Env.Unlimited()
 	if e.req.Consume != nil {
@@ -89,7 +89,7 @@ func (e *explainer) run(ctx context.Context) error {
 // upserts reports whether the update would insert a document.
 func (e *explainer) upserts() bool { return e.req.Upsert && e.returned == 0 }
 
-// next returns the next document of the winner, nil at the end.
+// next returns the next document of the winner, or nil at the end.
 func (e *explainer) next(ctx context.Context) (bsonx.Doc, error) {
 	if e.req.Command == Matches {
 		return e.nextMatch(ctx)
@@ -102,7 +102,7 @@ func (e *explainer) next(ctx context.Context) (bsonx.Doc, error) {
 	return row.Doc, nil
 }
 
-// row returns the next row of the winner, nil at the end. The rows of its trial come first.
+// row returns the next row of the winner, or nil at the end. It begins with the rows of the trial.
 func (e *explainer) row(ctx context.Context) (*exec.Row, error) {
 	t := e.choice.Winner()
 	if e.replayed < len(t.Rows) {
@@ -115,7 +115,7 @@ func (e *explainer) row(ctx context.Context) (*exec.Row, error) {
 	return t.Root.Next(ctx)
 }
 
-// nextMatch returns an empty document for each that the winner counts.
+// nextMatch returns an empty document for each match that the winner has counted.
 func (e *explainer) nextMatch(ctx context.Context) (bsonx.Doc, error) {
 	t := e.choice.Winner()
 	if !t.Done {
@@ -131,7 +131,8 @@ func (e *explainer) nextMatch(ctx context.Context) (bsonx.Doc, error) {
 	return bsonx.Empty, nil
 }
 
-// plan returns what is shown of a candidate: of matches that a pipeline counts, what finds them.
+// plan returns the part of a candidate that is shown. If a pipeline counts matches, it is the input
+// of the count.
 func (e *explainer) plan(t *trial.Candidate) (node.Node, exec.Node) {
 	if c, ok := t.Plan.Root.(*node.Count); ok && e.req.Command == Matches {
 		return c.In, node.InputOf(t.Root, 0)

@@ -23,8 +23,8 @@ func (e *explainer) wrap(w *node.Writer, t *trial.Candidate, plan func()) {
 	w.B.End()
 }
 
-// projected writes the stage of a findAndModify's projection, where there is one, around that of
-// the write. run says whether the stages ran.
+// projected writes the stage of a findAndModify's projection around the stage of the write. Without
+// a projection it writes only the stage of the write. run says whether the stages ran.
 func (e *explainer) projected(w *node.Writer, t *trial.Candidate, run bool, stage func()) {
 	if !e.projects() {
 		stage()
@@ -41,22 +41,22 @@ func (e *explainer) projected(w *node.Writer, t *trial.Candidate, run bool, stag
 	w.B.End()
 }
 
-// projects reports whether a findAndModify has a projection, where the collection exists.
+// projects reports whether a findAndModify has a projection and its collection exists.
 func (e *explainer) projects() bool { return !e.req.Fields.IsEmpty() && e.writeStage() != "" }
 
-// isExpress reports whether one stage stands for a write and the plan of its target. An upsert has
-// both, and so has a write with a projection.
+// isExpress reports whether one stage stands for both the write and the plan of its target. An
+// upsert and a write with a projection have separate stages.
 func (e *explainer) isExpress(t *trial.Candidate) bool {
 	return isPoint(t.Plan.Root) && !e.req.Upsert && !e.projects()
 }
 
-// isPoint reports whether a plan of targets reads one record by its _id.
+// isPoint reports whether a plan reads one record by its _id.
 func isPoint(n node.Node) bool {
 	_, ok := n.(*node.IDHack)
 	return ok
 }
 
-// expressWrite writes the stage of a change of one record by its _id.
+// expressWrite writes the stage of changing one record by its _id.
 func (e *explainer) expressWrite(w *node.Writer) {
 	x := indexinfo.OfID(e.req.Query.Coll)
 	name := "EXPRESS_UPDATE"
@@ -74,10 +74,11 @@ func (e *explainer) deletes() bool {
 	return e.req.Command == Delete || e.req.Command == FindAndDelete
 }
 
-// writeStage is the stage above the plan of the targets; "" if there is none.
+// writeStage returns the name of the stage above the plan of the targets, or "" if there is no such
+// stage.
 func (e *explainer) writeStage() string {
 	if e.req.Query.Coll == nil {
-		return "" // nothing is written where the collection does not exist
+		return "" // nothing is written if the collection does not exist
 	}
 	switch e.req.Command {
 	case Update, FindAndUpdate:

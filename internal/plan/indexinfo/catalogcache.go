@@ -7,24 +7,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// knownCollections is how many collections a planner keeps the indexes of. Collections whose ids
-// differ by a multiple of it take the place of each other.
+// knownCollections is the number of collections whose indexes a Cache keeps. Collections whose ids
+// differ by a multiple of it share a slot.
 const knownCollections = 256
 
-// Cache keeps what planning reads off the catalog entries of collections, which changes rarely:
-// their indexes. It is read without locks.
+// Cache keeps the descriptions of the indexes of collections, which change rarely. It is read
+// without locks.
 type Cache struct {
 	slots [knownCollections]atomic.Pointer[knownCollection]
 }
 
-// knownCollection is one form of a collection with its indexes. It is immutable.
+// knownCollection is one version of a collection with its indexes. It is immutable.
 type knownCollection struct {
 	coll    *table.Collection
 	indexes []*Index
 }
 
-// Indexes returns what the catalog has of the indexes of a collection, with the multikey paths of
-// now.
+// Indexes returns the indexes of a collection with their current multikey paths.
 func (c *Cache) Indexes(coll *table.Collection) []*Index {
 	slot := &c.slots[coll.ID%knownCollections]
 	known := slot.Load()
@@ -35,7 +34,7 @@ func (c *Cache) Indexes(coll *table.Collection) []*Index {
 	return known.indexes
 }
 
-// isCurrent reports whether no field of an index became an array since.
+// isCurrent reports whether the multikey paths of the indexes have not changed since.
 func (k *knownCollection) isCurrent() bool {
 	for _, x := range k.indexes {
 		if x.Stored != nil && !slices.Equal(x.multi, x.Stored.Multikey()) {

@@ -9,12 +9,13 @@ import (
 
 // Hint is a parsed hint.
 type Hint struct {
-	Index    *Index // nil: none
-	Natural  int    // 1, -1, or 0
+	Index    *Index // nil if the hint names no index
+	Natural  int    // direction of a $natural hint (1 or -1), or 0
 	Provided bool
 }
 
-// ParseHint resolves a hint against all indexes, hidden ones excepted.
+// ParseHint resolves a hint among the indexes, which leave out hidden ones. It fails if the hint
+// matches no index, or several.
 func ParseHint(v bsonx.Value, c *table.Collection, indexes []*Index) (Hint, error) {
 	switch v.Type {
 	case bsonx.TypeMissing:

@@ -11,33 +11,33 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Index is an index as the planner sees it: with the multikey paths of the moment of planning. The
-// implicit _id index is one of them.
+// Index describes an index, including the implicit _id index, at the time of planning.
 type Index struct {
-	Stored  *table.Index // nil for an _id index without entries of its own: records are clustered by _id
+	Stored  *table.Index // nil for an _id index without entries: the records are clustered by _id
 	Name    string
 	Key     bsonx.Doc
 	Kind    index.Kind
 	Fields  index.Pattern
-	multi   index.MultikeyPaths // what it was at the moment of planning
-	array   bool                // multi has a component
+	multi   index.MultikeyPaths // multikey paths at the time of planning
+	array   bool                // a field was an array in some document
 	Unique  bool
 	Sparse  bool
-	Partial filter.Node // nil: all documents
-	// IsPartial is true also where the partial filter could not be read: such an index is never
-	// chosen unhinted.
+	Partial filter.Node // nil means all documents
+	// IsPartial is also true if the partial filter could not be read. Such an index is used only if
+	// it is hinted.
 	IsPartial bool
 	// Clustered is true for the index of a collection that was created with a clusteredIndex.
 	Clustered bool
-	// Wild is nil but for wildcard indexes.
+	// Wild is nil unless the index is a wildcard index.
 	Wild *Wildcard
-	// Collation is that of the keys; nil for keys of strings as they are.
+	// Collation is the collation of the keys; nil if the keys hold strings unchanged.
 	Collation *collation.Collator
 }
 
 const idIndexName = "_id_"
 
-// indexesOf returns the indexes that a query may use, in catalog order after the _id index.
+// indexesOf returns the indexes that a query may use: the _id index, and then the others in catalog
+// order.
 func indexesOf(c *table.Collection) []*Index {
 	out := []*Index{OfID(c)}
 	for _, ix := range c.Indexes {
@@ -48,7 +48,7 @@ func indexesOf(c *table.Collection) []*Index {
 	return out
 }
 
-// OfID returns the index of a collection on _id, or, for the oplog, on ts.
+// OfID returns the _id index of a collection. For the oplog it returns the index on ts.
 func OfID(c *table.Collection) *Index {
 	if c.IDIndex != nil {
 		return infoOf(c.IDIndex)
@@ -70,7 +70,7 @@ var (
 	idKey     = bsonx.NewDoc("_id", 1)
 	idPattern = index.Pattern{{Path: "_id"}}
 
-	// The log of changes is clustered by its stamps.
+	// The oplog is clustered by its stamps.
 	oplogKey     = bsonx.NewDoc("ts", 1)
 	oplogPattern = index.Pattern{{Path: "ts"}}
 )
@@ -90,7 +90,7 @@ func infoOf(ix *table.Index) *Index {
 	return info
 }
 
-// Bits returns which components of a field's path were arrays.
+// Bits returns which components of a field's path were arrays: bit k is set if component k was.
 func (x *Index) Bits(field int) uint64 {
 	if field < len(x.multi) {
 		return x.multi[field]
@@ -98,7 +98,7 @@ func (x *Index) Bits(field int) uint64 {
 	return 0
 }
 
-// IsMultikey reports whether a field was ever an array.
+// IsMultikey reports whether a field was an array in some document.
 func (x *Index) IsMultikey() bool { return x.array }
 
 // FieldOf returns the position of the field that holds the values at a path, or -1.
@@ -111,7 +111,7 @@ func (x *Index) FieldOf(path string) int {
 	return -1
 }
 
-// describe writes an index as MongoDB's errors do.
+// describe describes an index as MongoDB's error messages do.
 func (x *Index) describe() string {
 	out := "kp: " + describe.Shell(x.Key)
 	for _, flag := range []struct {
@@ -132,10 +132,10 @@ func (x *Index) describe() string {
 	return out
 }
 
-// IsGeo reports whether a field of an index holds cells of geometries.
+// IsGeo reports whether an index field holds geo cells.
 func IsGeo(f index.Field) bool { return f.Kind == index.Plane || f.Kind == index.Sphere }
 
-// IsGeo reports whether the index holds only documents that have a geometry.
+// IsGeo reports whether the index is a geo index, which holds only documents that have a geometry.
 func (x *Index) IsGeo() bool { return x.Kind == index.Plane || x.Kind == index.Sphere }
 
 // Used counts a use of the index for $indexStats.
@@ -147,7 +147,7 @@ func (x *Index) Used(c *table.Collection) {
 	x.Stored.Uses().Add()
 }
 
-// Cells returns the values that the index holds for cells of geometries.
+// Cells returns the index values of an interval of geo cells.
 func (x *Index) Cells(iv geo.Interval) bounds.Interval {
 	return bounds.Interval{Low: x.cell(iv.Low), High: x.cell(iv.High), LowIncl: true, HighIncl: true}
 }

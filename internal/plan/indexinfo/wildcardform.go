@@ -7,15 +7,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-// Wildcard is what a wildcard index has beside an ordinary one. A query uses it in a form: as the
-// index on the path of one of its predicates that it is among other things, or, if it is compound,
-// as one on the fields before the wildcard.
+// Wildcard holds the additional properties of a wildcard index. A query uses the index in a form.
+// The form for a path treats it as an index on the path of one predicate. The generic form of a
+// compound index treats it as an index on the fields before the wildcard.
 type Wildcard struct {
 	Paths  index.WildcardPaths
-	Arrays *index.PathSet // at the moment of planning
-	// At is the position of the field that holds the path; the next one holds the value.
+	Arrays *index.PathSet // paths of arrays at the time of planning
+	// At is the position of the field that holds the path. The next field holds the value.
 	At int
-	// form is true for a form, generic for that of the fields before the wildcard.
+	// form is true for a form. Generic is true for the generic form.
 	form, Generic bool
 }
 
@@ -26,8 +26,8 @@ func wildcardOf(x *Index) *Wildcard {
 	}
 }
 
-// FormFor returns the form of a wildcard index for a path; that of the fields before the wildcard
-// for PathField.
+// FormFor returns the form of a wildcard index for a path, or the generic form if path is
+// index.PathField.
 func (x *Index) FormFor(path string) *Index {
 	f, w := *x, *x.Wild
 	w.form, w.Generic = true, path == index.PathField
@@ -57,10 +57,11 @@ func (x *Index) FormFor(path string) *Index {
 	return &f
 }
 
-// IsWildcard reports whether x is a wildcard index in no form: nothing can be said of its fields.
+// IsWildcard reports whether x is a wildcard index that is not a form. Then its fields cannot be
+// used for bounds.
 func (x *Index) IsWildcard() bool { return x.Wild != nil && !x.Wild.form }
 
-// Lead is the first field that a predicate has to bound.
+// Lead returns the position of the first field that a predicate has to bound.
 func (x *Index) Lead() int {
 	if x.Wild != nil && x.Wild.At == 0 {
 		return 1

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/bounds"
 )
 
-// countNode counts the long bounds of a plan as what the operation holds. counted are those that it
-// counted before.
+// countNode counts the memory of a plan's long bounds for the operation. counted has the bounds
+// that were counted before; they are not counted twice.
 func countNode(ctx context.Context, n Node, counted *map[sharedKey]bool) error {
 	for i := 0; n.input(i) != nil; i++ {
 		if err := countNode(ctx, n.input(i), counted); err != nil {
@@ -38,14 +38,14 @@ func countNode(ctx context.Context, n Node, counted *map[sharedKey]bool) error {
 	return nil
 }
 
-// sharedKey tells lists of intervals apart; see bounds.Shared.
+// sharedKey identifies a list of intervals; see bounds.Shared.
 type sharedKey struct {
 	of   *bounds.Interval
 	desc bool
 }
 
-// CountBounds counts the long bounds of the solutions as what the operation holds. They take
-// several times the memory of the values that they were made of.
+// CountBounds counts the memory of the solutions' long bounds for the operation. Bounds take
+// several times the memory of the values that they were made from.
 func CountBounds(ctx context.Context, solutions []*Solution) error {
 	var counted map[sharedKey]bool
 	for _, s := range solutions {

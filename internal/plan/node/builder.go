@@ -8,9 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Builder makes the operators of a plan. Nodes take it by value: through an interface a pointer
-// would be an allocation. The tree that it makes has the shape of the plan, but for express, which
-// is only a name.
+// Builder builds the operators of a plan. Nodes take it by value: a pointer passed through an
+// interface would be allocated. The tree of operators has the shape of the plan, except that
+// Express, which is only a name, has no operator.
 type Builder struct {
 	Env     *exec.Env
 	Q       *query.Query
@@ -19,7 +19,7 @@ type Builder struct {
 	Shared  *bounds.Shared
 }
 
-// Build makes the operators of a plan. They measure their time where explain asks for it.
+// Build builds the operators of a plan. They measure their time if explain requests that.
 func (b Builder) Build(n Node) exec.Node {
 	made := n.build(b)
 	if b.Q.Timed {
@@ -38,13 +38,14 @@ func (b Builder) buildAll(in []Node) []exec.Node {
 	return out
 }
 
-// fetchAgain is again of the nodes that give the plan's records.
+// fetchAgain implements again for nodes that yield whole records.
 func (b Builder) fetchAgain(in exec.Node) exec.Node {
 	return exec.NewFetch(b.Env, b.Q.Coll, in, b.Env.Whole)
 }
 
-// predicate makes a residual matchable. Nodes that need the filter that they were parsed in, with
-// its clock and variables, are left to the whole filter: what matches the whole matches each part.
+// predicate makes a predicate from a residual filter. Some nodes, such as $expr, need the filter
+// that they were parsed in, with its clock and variables. For them it returns the whole filter: a
+// document that matches the whole filter matches each part.
 func (b Builder) predicate(n filter.Node) table.Predicate {
 	if n == nil {
 		return nil
@@ -54,7 +55,7 @@ func (b Builder) predicate(n filter.Node) table.Predicate {
 		switch n.Kind() {
 		case filter.KindExpr, filter.KindWhere, filter.KindSampleRate, filter.KindText, filter.KindJSONSchema:
 			stateful = true
-		default: // the others need nothing here
+		default: // the other kinds do not
 		}
 		return !stateful
 	})

@@ -8,11 +8,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/bounds"
 )
 
-// CollScan reads all records, or those in a range of _id, and passes those that match filter.
+// CollScan reads all records, or the records in a range of _id, and yields those that match Filter.
 type CollScan struct {
-	Filter    filter.Node // nil: all
+	Filter    filter.Node // nil means all
 	Backward  bool
-	Clustered bool // a collection that was created with a clusteredIndex: CLUSTERED_IXSCAN
+	Clustered bool // the collection was created with a clusteredIndex: explain prints CLUSTERED_IXSCAN
 	IDs       bounds.Interval
 	HasIDs    bool
 	Tailable  bool

@@ -26,7 +26,7 @@ func (n *CountScan) build(b Builder) exec.Node {
 
 func (*CountScan) again(b Builder, in exec.Node) exec.Node { return b.fetchAgain(in) }
 
-// describe writes the range by its ends.
+// describe writes the range as its two ends.
 func (n *CountScan) describe(w *Writer, run exec.Node) {
 	w.begin(n, run)
 	x, b := n.Scan.Index, w.B

@@ -8,12 +8,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// DistinctScan reads one entry for each value of the leading fields of an index.
+// DistinctScan reads one entry for each distinct value of the leading fields of an index.
 type DistinctScan struct {
 	Scan   *IndexScan
 	Fields int
-	// Feeds is true where nodes above make documents of its entries; those of a distinct command
-	// are the result.
+	// Feeds is true if nodes above turn the entries into documents. In the plan of a distinct
+	// command, the entries are the result.
 	Feeds bool
 }
 
@@ -36,8 +36,8 @@ func (n *DistinctScan) build(b Builder) exec.Node {
 
 func (*DistinctScan) again(b Builder, in exec.Node) exec.Node { return b.fetchAgain(in) }
 
-// describe writes, above the scan of a distinct command, the projection that makes documents of its
-// entries.
+// describe writes, for the scan of a distinct command, also a projection that turns the entries
+// into documents, because MongoDB's plan has such a stage.
 func (n *DistinctScan) describe(w *Writer, run exec.Node) {
 	if n.Feeds {
 		n.describeScan(w, run)
@@ -71,7 +71,7 @@ func (n *DistinctScan) describeScan(w *Writer, run exec.Node) {
 	}
 }
 
-// distinctSpec is the projection that explain shows for a covered distinct.
+// distinctSpec returns the projection that explain shows for a covered distinct.
 func distinctSpec(field string) bsonx.Doc {
 	if field == "_id" || strings.HasPrefix(field, "_id.") {
 		return bsonx.NewDoc(field, 1)

@@ -1,17 +1,19 @@
-// Package node has the operators that plans are made of, a file each: collscan.go, fetch.go,
-// sort.go.
+// Package node holds the operators that plans consist of, each in its own file: collscan.go,
+// fetch.go, sort.go.
 //
-// A Node is an immutable description. Its methods are all that the planner has to know of an
-// operator: how it is built, what explain shows, what tells plans apart in the plan cache, which
-// filter it asks, and what it reads. A Solution is a complete plan. Builder makes operators of
-// package exec, Writer writes the stages of an explanation.
+// A Node is an immutable description of an operator. Its methods tell the planner everything about
+// the operator: how it is built, what explain shows, which part of the plan cache signature it has,
+// which filter it applies, and what it reads. A Solution is a complete plan. Builder builds
+// operators of package exec from nodes. Writer writes the stages of an explain output.
 //
 // Invariants:
 //
-//  1. A plan is not changed once it was built.
-//  2. The tree of operators has the shape of the plan, but for Express, which is only a name.
+//  1. A plan is not changed after it was built.
+//  2. The tree of operators has the shape of the plan, except that Express, which is only a name,
+//     has no operator.
 //  3. A signature has the structure of a plan and none of its values.
 //
-// It does not choose. To add an operator: a file with a type that implements Node; the compiler
-// names what is missing. The package candidate uses it where it is the better plan.
+// The package does not choose plans. To add an operator, add a file with a type that implements
+// Node; the compiler names the missing methods. Package candidate uses the new node where it is
+// better.
 package node

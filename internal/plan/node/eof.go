@@ -5,10 +5,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// EOF gives nothing.
+// EOF yields no rows. Why is the reason.
 type EOF struct{ Why string }
 
-// The reasons of an EOF, as explain names them.
+// The reasons of an EOF, with the names that explain prints.
 const (
 	NoNamespace = "nonExistentNamespace"
 	AlwaysFalse = "predicateEvalsToFalse"

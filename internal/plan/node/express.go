@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// Express is the name that explain has for a plan for at most one record by equality on an index.
-// The plan below it runs.
+// Express gives a plan the name that explain prints for finding at most one record by equality on
+// an index. The plan below it runs.
 type Express struct {
 	Index *indexinfo.Index
 	In    Node

@@ -5,7 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// FastCount answers a count without a filter by the stored number of records.
+// FastCount answers a count without a filter with the stored number of records.
 type FastCount struct{ Skip, Limit int64 }
 
 func (*FastCount) stage() string          { return "RECORD_STORE_FAST_COUNT" }

@@ -8,10 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// Fetch reads the records of rows.
+// Fetch reads the records of its input's rows and yields those that match Filter.
 type Fetch struct {
 	In     Node
-	Filter filter.Node // nil: all
+	Filter filter.Node // nil means all
 }
 
 func (*Fetch) stage() string           { return "FETCH" }
@@ -19,7 +19,8 @@ func (n *Fetch) input(i int) Node      { return sole(n.In, i) }
 func (n *Fetch) residual() filter.Node { return n.Filter }
 func (*Fetch) reads() reading          { return reading{} }
 
-// Sign names which conjuncts are left, to tell two scans of a multikey index apart.
+// sign appends the kinds and paths of the residual conjuncts, which distinguishes two scans of a
+// multikey index.
 func (n *Fetch) sign(dst []byte) []byte {
 	if n.Filter == nil {
 		return dst
@@ -28,7 +29,7 @@ func (n *Fetch) sign(dst []byte) []byte {
 	return strconv.AppendQuote(dst, string(appendLeft(room[:0], n.Filter)))
 }
 
-// appendLeft names the conjuncts of a residual filter by kind and path.
+// appendLeft appends the kind and the path of each conjunct of a residual filter.
 func appendLeft(dst []byte, n filter.Node) []byte {
 	if and, ok := n.(*filter.And); ok {
 		for _, child := range and.Children {
@@ -59,7 +60,7 @@ func (n *Fetch) describe(w *Writer, run exec.Node) {
 	w.input(n, run)
 }
 
-// pathOf returns the path of a predicate that bounds an index.
+// pathOf returns the path of a predicate that can bound an index, or "".
 func pathOf(n filter.Node) string {
 	if not, ok := n.(*filter.Not); ok {
 		return pathOf(not.Child)

@@ -10,12 +10,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/bounds"
 )
 
-// GeoNear reads the records of an index's entries by their distance from a point.
+// GeoNear yields records in the order of their distance from a point, with a geo index.
 type GeoNear struct {
 	Near   *filter.GeoNear
-	Field  int         // of the index: what the distance is of
-	Scan   *IndexScan  // the index, and bounds of its other fields
-	Filter filter.Node // nil: all
+	Field  int         // position of the geo field in the index
+	Scan   *IndexScan  // the index, and the bounds of its other fields
+	Filter filter.Node // nil means all
 }
 
 func (n *GeoNear) stage() string {
@@ -40,7 +40,8 @@ func (n *GeoNear) sign(dst []byte) []byte {
 func (n *GeoNear) build(b Builder) exec.Node {
 	x := n.Scan.Index
 	o := exec.GeoNearOptions{
-		Coll: b.Q.Coll, Index: x.Stored, Field: n.Field, Near: n.Near, Filter: b.predicate(n.Filter), Dedup: x.IsMultikey(),
+		Coll: b.Q.Coll, Index: x.Stored, Field: n.Field, Near: n.Near,
+		Filter: b.predicate(n.Filter), Dedup: x.IsMultikey(),
 		Located: b.Q.Located, Desc: make([]bool, len(x.Fields)), Fields: make([][]exec.Range, len(x.Fields)),
 	}
 	if x.Kind == index.Sphere {
@@ -60,7 +61,7 @@ func (n *GeoNear) build(b Builder) exec.Node {
 	return exec.NewGeoNear(b.Env, o)
 }
 
-// checkCenter refuses a point outside of a 2d index.
+// checkCenter fails if a point lies outside of a 2d index's area.
 func checkCenter(g geo.Grid, p *geo.Point) error {
 	if g.Has(p.X, p.Y) {
 		return nil

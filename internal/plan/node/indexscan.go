@@ -12,23 +12,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// IndexScan reads the entries within bounds.
+// IndexScan reads the entries of an index that are within bounds.
 type IndexScan struct {
 	Index    *indexinfo.Index
-	Bounds   []bounds.Intervals // one per field of the index
+	Bounds   []bounds.Intervals // one for each field of the index
 	Backward bool
-	Filter   filter.Node // asked on the entry; nil: all
-	Paths    []string    // the fields that filter reads
+	Filter   filter.Node // evaluated on the entry; nil means all
+	Paths    []string    // the index fields that Filter reads
 	Dedup    bool
-	// NoRecord is true where nothing above needs the record.
+	// NoRecord is true if no node above needs the record.
 	NoRecord bool
-	// Min and max replace bounds for the find options of these names: keys without field names.
+	// Min and Max are the find options of these names, keys without field names. If one is set,
+	// Keys replaces Bounds.
 	Min, Max bsonx.Doc
-	Keys     *exec.Bounds        // of min and max
-	room     [2]bounds.Intervals // for the bounds of an index of so many fields
+	Keys     *exec.Bounds        // encoded Min and Max
+	room     [2]bounds.Intervals // room for Bounds, if the index has at most two fields
 }
 
-// NewScan returns a scan of the whole index, to be restricted.
+// NewScan returns a scan of the whole index, whose bounds the caller restricts.
 func NewScan(x *indexinfo.Index) *IndexScan {
 	scan := &IndexScan{Index: x, Dedup: x.IsMultikey()}
 	scan.Bounds = scan.room[:0]
@@ -38,7 +39,7 @@ func NewScan(x *indexinfo.Index) *IndexScan {
 	return scan
 }
 
-// Part returns a copy of the scan with bounds of its own.
+// Part returns a copy of the scan with its own bounds.
 func (n *IndexScan) Part() *IndexScan {
 	p := *n
 	p.Bounds = append(p.room[:0], n.Bounds...)
@@ -96,7 +97,7 @@ func (n *IndexScan) describe(w *Writer, run exec.Node) {
 	}
 }
 
-// keyBounds encodes the bounds of a scan; nil where they hold nothing.
+// keyBounds encodes the bounds of the scan. It returns nil if they contain no value.
 func (n *IndexScan) keyBounds(shared *bounds.Shared) *exec.Bounds {
 	if n.Min != nil || n.Max != nil {
 		return n.Keys
@@ -122,8 +123,8 @@ func (n *IndexScan) keyBounds(shared *bounds.Shared) *exec.Bounds {
 	return b
 }
 
-// BindMinMax encodes the find options min and max: whole keys, [min, max). It fails where the
-// operation ends.
+// BindMinMax encodes the find options min and max: whole keys, [min, max). It fails if the
+// operation has ended.
 func (n *IndexScan) BindMinMax(low, high bsonx.Doc, r *interrupt.Running) error {
 	n.Min, n.Max, n.Keys = low, high, &exec.Bounds{}
 	var err error
@@ -150,7 +151,7 @@ func (n *IndexScan) wholeKey(key bsonx.Doc, r *interrupt.Running) ([]byte, error
 	return out, nil
 }
 
-// BoundPaths bounds the path of a scan of a wildcard index.
+// BoundPaths bounds the field of a wildcard index that holds the path.
 func (n *IndexScan) BoundPaths() {
 	w := n.Index.Wild
 	path := n.Index.Fields[w.At+1].Path
@@ -169,13 +170,13 @@ func (n *IndexScan) BoundPaths() {
 	n.Dedup = true // a document has an entry for each path
 }
 
-// HasOnePath reports whether all entries of a scan are of the paths of the index's fields.
+// HasOnePath reports whether all entries of the scan belong to the paths of the index's fields.
 func (n *IndexScan) HasOnePath() bool {
 	return n.Index.Wild == nil || n.Bounds[n.Index.Wild.At].IsPoint()
 }
 
-// DistinctField returns the position of the index field whose values are those of the path in the
-// records of the scan, or -1.
+// DistinctField returns the position of the index field that holds exactly the values at the path
+// in the scanned records, or -1.
 func (n *IndexScan) DistinctField(path string) int {
 	x := n.Index
 	f := x.FieldOf(path)
@@ -183,12 +184,12 @@ func (n *IndexScan) DistinctField(path string) int {
 	case f < 0 || x.Bits(f) != 0 || x.IsMultikey() && bounds.HasNumber(path):
 		return -1
 	case x.Wild != nil && (f != x.Lead() || x.IsMultikey()):
-		return -1 // in a wildcard index the path stands before the value
+		return -1 // in a wildcard index the path precedes the value
 	}
 	return f
 }
 
-// boundsMark tells bounds that restrict nothing, single values and others apart.
+// boundsMark distinguishes in a signature bounds that restrict nothing, single values, and others.
 func boundsMark(ivs bounds.Intervals) byte {
 	switch {
 	case ivs.IsAll():

@@ -5,7 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// Limit ends after n rows.
+// Limit yields the first Count rows.
 type Limit struct {
 	In    Node
 	Count int64

@@ -9,27 +9,28 @@ import (
 //
 //sumtype:decl
 type Node interface {
-	// stage is the name that explain prints.
+	// stage returns the name that explain prints.
 	stage() string
-	// input returns the i-th node that this one reads from; nil behind the last.
+	// input returns the i-th input of the node, or nil after the last input.
 	input(i int) Node
-	// residual is the filter that the operator asks of its rows; nil for none.
+	// residual returns the filter that the operator applies to its rows, or nil.
 	residual() filter.Node
-	// reads tells what the operator reads itself, apart from its inputs.
+	// reads returns what the operator itself reads, apart from its inputs.
 	reads() reading
-	// sign appends what tells plans apart for the plan cache, beside the stage and the inputs:
-	// structure without values.
+	// sign appends the part of the plan cache signature that belongs to the node, without its
+	// stage and its inputs: structure without values.
 	sign(dst []byte) []byte
-	// build makes the operator, with its inputs.
+	// build builds the operator and its inputs.
 	build(b Builder) exec.Node
-	// again makes the operators that shape a row of the plan anew; in gives it without a document.
+	// again builds the operators that shape a row of the plan again. in yields the row without a
+	// document.
 	again(b Builder, in exec.Node) exec.Node
-	// describe writes what explain shows: the stage, its properties, and its inputs. run is the
-	// operator; nil where the plan has not run.
+	// describe writes the output of explain: the stage, its properties, and its inputs. run is the
+	// operator, or nil if the plan has not run.
 	describe(w *Writer, run exec.Node)
 }
 
-// sole is input of a node that reads from one.
+// sole implements input for a node with one input.
 func sole(in Node, i int) Node {
 	if i > 0 {
 		return nil
@@ -37,7 +38,7 @@ func sole(in Node, i int) Node {
 	return in
 }
 
-// nth is input of a node that reads from several.
+// nth implements input for a node with several inputs.
 func nth(in []Node, i int) Node {
 	if i >= len(in) {
 		return nil
@@ -53,7 +54,7 @@ func Walk(n Node, f func(Node)) {
 	}
 }
 
-// Has reports whether a node of type T is in the tree.
+// Has reports whether the tree contains a node of type T.
 func Has[T Node](n Node) bool {
 	found := false
 	Walk(n, func(n Node) {

@@ -5,7 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// Or gives the rows of several inputs, each record once.
+// Or yields the rows of several inputs, and each record once.
 type Or struct{ In []Node }
 
 func (*Or) stage() string          { return "OR" }

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// Project shapes documents; covered makes them from index entries, where union is true from those
-// of several scans or from documents that a branch has read.
+// Project shapes documents. If Covered is set, it builds them from index entries. If Union is true,
+// the entries come from several scans, or a branch has already read the documents.
 type Project struct {
 	In         Node
 	Projection *projection.Projection
@@ -36,7 +36,7 @@ func (*Project) sign(dst []byte) []byte { return dst }
 
 func (n *Project) build(b Builder) exec.Node {
 	if s, ok := n.In.(*Sort); ok && n.Projection.IsSimple() {
-		// The sort need not keep what will not be asked for.
+		// The sort need not keep fields that are projected away.
 		sort := s.buildSort(b)
 		sort.Keep(projector(b.Q, n.Projection))
 		return exec.NewPass(b.Env, sort)

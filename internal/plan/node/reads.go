@@ -2,18 +2,18 @@ package node
 
 import "github.com/sheafdb/sheaf/internal/plan/query"
 
-// reading is what an operator reads itself. The zero value is nothing.
+// reading describes what an operator itself reads. The zero value means nothing.
 type reading struct {
-	scan    *IndexScan // of an index
-	records bool       // the collection, or a range of it
-	id      bool       // one record by its _id
+	scan    *IndexScan // the index scan
+	records bool       // reads the collection, or a range of it
+	id      bool       // reads one record by its _id
 }
 
-// ScanOf returns the scan of an index that a node stands for, or nil.
+// ScanOf returns the index scan of a node, or nil if the node does not scan an index.
 func ScanOf(n Node) *IndexScan { return n.reads().scan }
 
-// CountUses tells the indexes of a plan that is going to run that an operation uses them
-// ($indexStats), and the collection that it is scanned ($collStats).
+// CountUses counts a plan that is about to run: as a use of its indexes ($indexStats), and as a
+// scan of the collection ($collStats).
 func CountUses(q *query.Query, n Node) {
 	c := q.Coll
 	if c == nil {
@@ -32,8 +32,8 @@ func CountUses(q *query.Query, n Node) {
 	}
 }
 
-// Accessed adds to scans how many times a plan scans the collection, and to indexes the names of
-// the indexes that it reads.
+// Accessed adds to scans the number of times that a plan scans the collection, and to indexes the
+// names of the indexes that it reads.
 func Accessed(n Node, scans int, indexes []string) (int, []string) {
 	switch r := n.reads(); {
 	case r.scan != nil:

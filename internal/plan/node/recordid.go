@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// RecordID adds $recordId.
+// RecordID adds the field $recordId to documents.
 type RecordID struct{ In Node }
 
 func (*RecordID) stage() string          { return "" }
@@ -21,7 +21,8 @@ func (n *RecordID) build(b Builder) exec.Node {
 	return exec.NewProject(b.Env, b.Build(n.In), recordIDs(b.Q.Coll))
 }
 
-// recordIDs adds $recordId: what the records are clustered by, _id or the insertion sequence.
+// recordIDs returns a projector that adds $recordId: the key by which the records are clustered,
+// which is the _id or the insertion sequence.
 func recordIDs(coll *table.Collection) exec.Projector {
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
 		id, err := query.RecordIDOf(coll, row)
@@ -41,5 +42,5 @@ func (n *RecordID) again(b Builder, in exec.Node) exec.Node {
 	return exec.NewProject(b.Env, n.In.again(b, in), recordIDs(b.Q.Coll))
 }
 
-// describe writes the input alone: MongoDB adds $recordId without a stage.
+// describe writes only the input: MongoDB adds $recordId without a stage.
 func (n *RecordID) describe(w *Writer, run exec.Node) { w.Node(n.In, InputOf(run, 0)) }

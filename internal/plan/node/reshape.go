@@ -2,7 +2,8 @@ package node
 
 import "github.com/sheafdb/sheaf/internal/exec"
 
-// Reshape returns what shapes a row of a plan anew; nil where the rows are those of a sort.
+// Reshape returns the functions that shape a row of a plan again. It returns nil for a plan with a
+// sort, whose rows stay as the sort has read them.
 func (b Builder) Reshape(root Node) *exec.Again {
 	if Has[*Sort](root) {
 		return nil
@@ -13,7 +14,7 @@ func (b Builder) Reshape(root Node) *exec.Again {
 	}
 }
 
-// isCovered reports whether a plan makes its rows of index entries alone.
+// isCovered reports whether a plan builds its rows only from index entries.
 func isCovered(root Node) bool {
 	covered := false
 	Walk(root, func(n Node) {

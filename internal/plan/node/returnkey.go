@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// ReturnKey replaces documents by index keys: the option returnKey.
+// ReturnKey replaces documents by index keys, as the option returnKey demands.
 type ReturnKey struct{ In Node }
 
 func (*ReturnKey) stage() string          { return "RETURN_KEY" }
@@ -18,7 +18,7 @@ func (*ReturnKey) residual() filter.Node  { return nil }
 func (*ReturnKey) reads() reading         { return reading{} }
 func (*ReturnKey) sign(dst []byte) []byte { return dst }
 
-// Build lets a sort below keep the keys in the place of its documents: it keeps nothing else.
+// build makes a sort below keep the index keys in place of its documents.
 func (n *ReturnKey) build(b Builder) exec.Node {
 	in, skipped := n.In, int64(0)
 	if s, ok := in.(*Skip); ok {
@@ -36,7 +36,8 @@ func (n *ReturnKey) build(b Builder) exec.Node {
 	return exec.NewPass(b.Env, sort)
 }
 
-// returnedKey replaces documents by index keys. Of the projection it applies the sort keys only.
+// returnedKey returns a projector that replaces documents by index keys. It applies only the sort
+// keys of the query's projection.
 func returnedKey(q *query.Query) exec.Projector {
 	key := exec.ReturnedKey()
 	if !q.ReturnsSortKey() {

@@ -5,7 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// Skip drops the first n rows.
+// Skip drops the first Count rows.
 type Skip struct {
 	In    Node
 	Count int64

@@ -9,22 +9,23 @@ import (
 // Solution is a complete candidate plan.
 type Solution struct {
 	Root Node
-	// The rest is there after sign: signature names the plan's structure without values: the plan
-	// cache remembers it.
+	// Sign sets the following fields. Signature is the plan's structure without values, which the
+	// plan cache stores.
 	Signature []byte
 	HasSort   bool
 	HasFetch  bool
 
-	Described string // see bounds; empty before it is asked for
+	Described string // text of the bounds, used to compare candidates; empty until it is needed
 }
 
 // NewSolution returns a plan that is not signed yet.
 func NewSolution(root Node) *Solution { return &Solution{Root: root} }
 
-// usualSignatures is room for the signatures of a few candidates.
+// usualSignatures is the size in bytes of a buffer for the signatures of a few candidates.
 const usualSignatures = 256
 
-// Sign gives a plan its signature, once. It is written behind buf, which is returned.
+// Sign sets the signature of a plan, if it is not set yet. It appends the signature to buf and
+// returns buf.
 func (s *Solution) Sign(buf []byte) []byte {
 	if s.Signature != nil {
 		return buf
@@ -39,7 +40,7 @@ func (s *Solution) Sign(buf []byte) []byte {
 	return buf
 }
 
-// appendSignature writes the structure of a plan: stages, indexes, which fields are bounded.
+// appendSignature writes the structure of a plan: stages, indexes, and which fields are bounded.
 func appendSignature(dst []byte, n Node) []byte {
 	dst = n.sign(append(dst, n.stage()...))
 	dst = append(dst, '(')
@@ -49,7 +50,7 @@ func appendSignature(dst []byte, n Node) []byte {
 	return append(dst, ')')
 }
 
-// BoundedFields counts the index fields that the scans of a plan restrict.
+// BoundedFields returns the number of index fields that the scans of a plan restrict.
 func (s *Solution) BoundedFields() int {
 	n := 0
 	Walk(s.Root, func(in Node) {
@@ -64,7 +65,7 @@ func (s *Solution) BoundedFields() int {
 	return n
 }
 
-// Summary describes the plan in one line: what its leaves read.
+// Summary describes the plan in one line by its leaves.
 func (s *Solution) Summary() string {
 	var parts []string
 	Walk(s.Root, func(n Node) {
@@ -78,8 +79,9 @@ func (s *Solution) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// AppendKey appends to a shape what decides which indexes are candidates for it: the same shape can
-// have other candidates for other values, such as null on a sparse index.
+// AppendKey appends to a shape the signatures of its candidates. The result is the key of the plan
+// cache. Queries of the same shape can have different candidates, for example if a value is null
+// and an index is sparse.
 func AppendKey(shape []byte, candidates []*Solution) []byte {
 	var room []byte
 	for _, s := range candidates {

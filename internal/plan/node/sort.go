@@ -11,7 +11,7 @@ import (
 type Sort struct {
 	In      Node
 	Pattern bsonx.Doc
-	Limit   int64 // 0: none
+	Limit   int64 // 0 means no limit
 	// Entries is true if index entries are sorted before their records are read.
 	Entries bool
 }
@@ -24,7 +24,7 @@ func (*Sort) sign(dst []byte) []byte { return dst }
 
 func (n *Sort) build(b Builder) exec.Node { return n.buildSort(b) }
 
-// buildSort is build, for nodes above that tell the sort what to keep.
+// buildSort is build with a concrete result, for nodes above that configure the sort.
 func (n *Sort) buildSort(b Builder) *exec.Sort {
 	key := query.SortKey(n.Pattern, b.Q.Collation)
 	if n.Entries {
@@ -51,7 +51,7 @@ func (n *Sort) buildSort(b Builder) *exec.Sort {
 	return s
 }
 
-// again gives a row as it came: those of a sort are not shaped again.
+// again yields the row unchanged: rows of a sort are not shaped again.
 func (*Sort) again(b Builder, in exec.Node) exec.Node { return b.fetchAgain(in) }
 
 func (n *Sort) describe(w *Writer, run exec.Node) {
@@ -75,7 +75,8 @@ func (n *Sort) describe(w *Writer, run exec.Node) {
 	w.input(n, run)
 }
 
-// kind tells sorts whose rows are not documents alone.
+// kind returns the type of the sort that explain prints. A sort is "simple" if its rows are only
+// documents.
 func (n *Sort) kind(w *Writer) string {
 	if w.Targets || n.Entries || Has[*TextOr](n) || w.q.WantsPlace() {
 		return "default"

@@ -12,8 +12,8 @@ type SortMerge struct {
 	In      []Node
 	Pattern bsonx.Doc
 	Dedup   bool
-	// Documents is true if rows are compared by their documents, because an entry lacks a field
-	// of the sort.
+	// Documents is true if rows are compared by their documents, because the index entries lack a
+	// field of the sort.
 	Documents bool
 }
 

@@ -5,7 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// Subplan is explain's frame around the plan of a filter that is one $or.
+// Subplan is the stage that explain prints above the plan of a filter that is a single $or.
 type Subplan struct{ In Node }
 
 func (*Subplan) stage() string          { return "SUBPLAN" }

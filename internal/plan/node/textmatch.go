@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// TextMatch passes what a search asks for beyond one of its terms.
+// TextMatch yields the rows that match the parts of a text search that the index terms do not
+// decide, such as phrases and negations.
 type TextMatch struct {
 	In     Node
 	Index  *indexinfo.Index
@@ -41,7 +42,7 @@ func (n *TextMatch) describe(w *Writer, run exec.Node) {
 	w.input(n, run)
 }
 
-// parsedText shows what a search looks for.
+// parsedText returns the parsed search as explain prints it.
 func parsedText(q *text.Query) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

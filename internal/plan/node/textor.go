@@ -8,20 +8,21 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// TextOr adds up the scores of a search's terms: each input scans the entries of one.
+// TextOr adds up the scores of a search's terms. Each input scans the entries of one term.
 type TextOr struct {
 	In      []Node
 	Index   *indexinfo.Index
 	Terms   []string
-	Behind  int // how many fields of the index stand behind the text
+	Behind  int // number of index fields after the text
 	ScoreAt []int
-	// Ranked is true where the sort above wants the highest scores first, and limit as many of
-	// them; 0 is all.
+	// Ranked is true if the sort above needs the highest scores first. Limit is the number of rows
+	// it needs; 0 means all.
 	Ranked bool
 	Limit  int64
 }
 
-// maxBest is up to how many rows a search looks for the best of instead of reading all entries.
+// maxBest is the largest limit for which a search looks for the best rows instead of reading all
+// entries.
 const maxBest = 1000
 
 func (*TextOr) stage() string          { return "TEXT_OR" }
@@ -30,8 +31,8 @@ func (*TextOr) residual() filter.Node  { return nil }
 func (*TextOr) reads() reading         { return reading{} }
 func (*TextOr) sign(dst []byte) []byte { return dst }
 
-// Build reads the entries backward where the best are enough, which come first then. Forward is
-// faster, where the order does not matter.
+// build makes the inputs scan backward, which yields the highest scores first, if only the best
+// rows are needed. Otherwise they scan forward, which is faster.
 func (n *TextOr) build(b Builder) exec.Node {
 	o := exec.TextOrOptions{Coll: b.Q.Coll, ScoreAt: n.ScoreAt, Ranked: n.Ranked, Scores: n.scores}
 	if n.Ranked && n.Limit > 0 && n.Limit <= maxBest && len(n.In) <= exec.BestTerms {
@@ -50,13 +51,13 @@ func (n *TextOr) build(b Builder) exec.Node {
 	return exec.NewTextOr(b.Env, in, o)
 }
 
-// scores appends the scores that the terms of the search have in a document.
+// scores appends the scores of the search's terms in a document.
 func (n *TextOr) scores(dst []float64, doc bsonx.Doc) ([]float64, error) {
 	return n.Index.Stored.Generator().(*index.TextGen).Scores(dst, n.Terms, doc)
 }
 
-// SearchBelow returns what adds up the scores of a sort's rows, if nothing but fetches and the
-// search lies between them.
+// SearchBelow returns the TextOr that computes the scores for a sort. It returns nil if there are
+// other nodes than fetches and the search between them.
 func SearchBelow(n Node) *TextOr {
 	for {
 		if or, ok := n.(*TextOr); ok {

@@ -16,47 +16,51 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// Writer writes the stages of a plan into an open document, with the counters of its operators
-// where it ran.
+// Writer writes the stages of a plan into an open document. It includes the counters of the
+// operators if the plan has run.
 type Writer struct {
 	ctx context.Context
 	B   *bsonx.Builder
 	q   *query.Query
-	// sortMemory is the budget of a blocking sort when the plan was made.
+	// sortMemory is the memory limit of a blocking sort at the time of planning, in bytes.
 	sortMemory int
-	// Targets is true for the plan of a write, whose rows say where the records are.
+	// Targets is true for the plan of a write, whose rows include record keys.
 	Targets bool
-	// Start is where the tree begins in b, used the size of the reply's other parts.
+	// Start is the offset in B at which the tree begins. used is the size of the other parts of the
+	// reply.
 	Start, used int
 }
 
-// What an explanation shows is cut so that the reply stays a document that clients accept.
+// The output of explain is truncated so that the reply stays a document that clients accept.
 const (
-	// maxExplainedTree bounds one tree of stages (internalQueryExplainSizeThresholdBytes).
+	// maxExplainedTree is the largest size of one tree of stages, in bytes
+	// (internalQueryExplainSizeThresholdBytes).
 	maxExplainedTree = 10 << 20
-	// MaxQuery bounds the query that is shown.
+	// MaxQuery is the largest size of a query that is shown, in bytes.
 	MaxQuery = 12 << 20
-	// maxExplained bounds all parts together, without what is certain to be short.
+	// maxExplained is the largest size of all parts together, in bytes. It leaves room for parts
+	// that are always short.
 	maxExplained = limits.DocumentBytes - 64<<10
 
-	// TreeTooLarge is the warning in the place of stages that are not shown.
+	// TreeTooLarge is the warning that replaces omitted stages.
 	TreeTooLarge = "stats tree exceeded BSON size limit for explain"
 )
 
-// NewWriter returns a writer of a tree at the end of b, for a reply that has used bytes elsewhere.
+// NewWriter returns a writer of a tree at the end of b. used is the size of the other parts of the
+// reply.
 func NewWriter(ctx context.Context, b *bsonx.Builder, q *query.Query, used, sortMemory int) *Writer {
 	return &Writer{ctx: ctx, B: b, q: q, Start: b.Len(), used: used, sortMemory: sortMemory}
 }
 
-// Fits reports whether n more bytes leave the reply small enough.
+// Fits reports whether the reply may grow by n bytes.
 func (w *Writer) Fits(n int) bool {
 	return w.B.Len()-w.Start+n <= maxExplainedTree && w.used+w.B.Len()+n <= maxExplained
 }
 
-// Doc writes a field of a stage that may be large.
+// Doc writes a field of a stage that may be large. It writes a warning if the field does not fit.
 func (w *Writer) Doc(name string, doc bsonx.Doc) { w.value(name, bsonx.Document(doc)) }
 
-// value is doc for a value of any type.
+// value is like Doc for a value of any type.
 func (w *Writer) value(name string, v bsonx.Value) {
 	if w.Fits(len(v.Data)) {
 		w.B.Value(name, v)
@@ -65,20 +69,20 @@ func (w *Writer) value(name string, v bsonx.Value) {
 	w.omit(name)
 }
 
-// omit says that something is not shown.
+// omit writes a warning that a field is omitted.
 func (w *Writer) omit(name string) {
 	w.B.String("warning", name+" omitted due to BSON size limit for explain")
 }
 
-// Node writes a plan; run is its operator or nil.
+// Node writes a plan. run is its operator, or nil if the plan has not run.
 func (w *Writer) Node(n Node, run exec.Node) {
 	if w.hasRoom() {
 		n.describe(w, run)
 	}
 }
 
-// hasRoom reports whether the reply has room for another stage, and says so in the reply if it has
-// not.
+// hasRoom reports whether the reply has room for another stage. If it does not, hasRoom writes a
+// warning.
 func (w *Writer) hasRoom() bool {
 	if w.Fits(0) {
 		return true
@@ -87,7 +91,7 @@ func (w *Writer) hasRoom() bool {
 	return false
 }
 
-// begin writes what every stage begins with: its name, its filter, and its counters where it ran.
+// begin writes the fields that begin every stage: its name, its filter, and its counters if it ran.
 func (w *Writer) begin(n Node, run exec.Node) {
 	w.B.String("stage", n.stage())
 	if f := n.residual(); f != nil {
@@ -102,14 +106,14 @@ func (w *Writer) begin(n Node, run exec.Node) {
 	}
 }
 
-// input writes the only input of a stage.
+// input writes the input of a stage with one input.
 func (w *Writer) input(n Node, run exec.Node) {
 	w.B.StartDocField("inputStage")
 	w.Node(n.input(0), InputOf(run, 0))
 	w.B.End()
 }
 
-// inputs writes the inputs of a stage that has several.
+// inputs writes the inputs of a stage with several inputs.
 func (w *Writer) inputs(n Node, run exec.Node) {
 	w.B.StartArrayField("inputStages")
 	for i := 0; n.input(i) != nil; i++ {
@@ -120,7 +124,7 @@ func (w *Writer) inputs(n Node, run exec.Node) {
 	w.B.End()
 }
 
-// duplicates writes the counters of a stage that drops records that it has given.
+// duplicates writes the counters of a stage that drops duplicate records.
 func (w *Writer) duplicates(run exec.Node) {
 	if run != nil {
 		w.B.Int32("dupsTested", int32(run.Stats().DupsTested))
@@ -136,7 +140,7 @@ func (w *Writer) counted(run exec.Node) {
 	}
 }
 
-// InputOf returns the i-th input of an operator; nil if there is none or no operator.
+// InputOf returns the i-th input of an operator. It returns nil if run is nil or has no such input.
 func InputOf(run exec.Node, i int) exec.Node {
 	if run == nil || i >= len(run.Inputs()) {
 		return nil
@@ -144,8 +148,8 @@ func InputOf(run exec.Node, i int) exec.Node {
 	return run.Inputs()[i]
 }
 
-// Works returns how often MongoDB would have worked a stage: leaves count their steps, the stages
-// above them work when their inputs do, and blocking stages work once more per row.
+// Works returns the number of works that MongoDB would count for a stage. Leaves count their steps.
+// The stages above them work when their inputs do. Blocking stages work once more for each row.
 func Works(n Node, run exec.Node) uint64 {
 	own := run.Stats().Works
 	for i := 0; n.input(i) != nil; i++ {
@@ -154,12 +158,12 @@ func Works(n Node, run exec.Node) uint64 {
 		}
 	}
 	if _, ok := n.(*Limit); ok && run.Stats().IsEOF && run.Stats().Advanced > 0 && !run.Inputs()[0].Stats().IsEOF {
-		own++ // a limit that is reached has an end of its own
+		own++ // a limit that is reached counts its end
 	}
 	return own
 }
 
-// Counters writes what every stage counts.
+// Counters writes the counters that every stage has.
 func (w *Writer) Counters(s *exec.Stats, works uint64) {
 	eof := uint64(btoi(s.IsEOF))
 	last := eof + uint64(btoi(s.Failed)) // the work that ended the stage
@@ -243,7 +247,7 @@ func (w *Writer) bounds(n *IndexScan) {
 	w.B.Doc("indexBounds", b.Bytes())
 }
 
-// intervals writes intervals as texts, up to the one after which they are too many to be shown.
+// intervals writes intervals as texts. It stops when the text no longer fits.
 func (w *Writer) intervals(b *bsonx.Builder, ivs bounds.Intervals, reverse, collated bool) {
 	var meter interrupt.Meter
 	for i := range ivs {
@@ -261,8 +265,8 @@ func (w *Writer) intervals(b *bsonx.Builder, ivs bounds.Intervals, reverse, coll
 // intervalWork is the work of writing an interval as a text.
 const intervalWork = 8 * interrupt.Step
 
-// ShownFilter is filter.Serialize, or nil if the operation may not hold so much. What it returns
-// after the operation has ended is shown to nobody.
+// ShownFilter serializes a filter. It returns nil if the operation must not hold that much memory.
+// If the operation has ended, the result may be incomplete: nobody will see it.
 func ShownFilter(ctx context.Context, n filter.Node) bsonx.Doc {
 	doc, err := filter.SerializeWithin(ctx, n)
 	if err != nil {

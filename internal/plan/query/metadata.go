@@ -14,22 +14,22 @@ import (
 
 const (
 	metaIndexKey = "indexKey"
-	// MetaSortKey names the sort keys of a row in a $meta.
+	// MetaSortKey is the name of a row's sort key in a $meta.
 	MetaSortKey = "sortKey"
 )
 
-// ReadsIndexKey reports whether the index keys of the rows are wanted.
+// ReadsIndexKey reports whether the query needs the index keys of its rows.
 func (q *Query) ReadsIndexKey() bool {
 	return q.IndexKeys || q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), metaIndexKey)
 }
 
-// ReturnsSortKey reports whether sort keys are added to the index keys that are returned.
+// ReturnsSortKey reports whether sort keys are added to the index keys that returnKey returns.
 func (q *Query) ReturnsSortKey() bool {
 	return q.ReturnKey && q.Projection != nil && slices.Contains(q.Projection.MetaKinds(), MetaSortKey)
 }
 
-// CheckMeta refuses a projection of sort keys where there is no sort, and one of scores or
-// distances or a sort by them where there is no such search.
+// CheckMeta fails if the projection or the sort needs metadata that the query does not produce:
+// sort keys without a sort, or scores or distances without such a search.
 func (q *Query) CheckMeta() error {
 	if err := CheckSortMeta(q.Sort, q.Filter); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (q *Query) CheckMeta() error {
 	return errNoSortKey
 }
 
-// CheckSortMeta refuses a sort by scores or distances where the filter has no such search.
+// CheckSortMeta fails if a sort needs scores or distances and the filter has no such search.
 func CheckSortMeta(sort bsonx.Doc, f *filter.Filter) error {
 	for it := sort.Iter(); it.Next(); {
 		if MetaPath(it.Value()) == "" {
@@ -61,20 +61,20 @@ func CheckSortMeta(sort bsonx.Doc, f *filter.Filter) error {
 	return nil
 }
 
-// errNoSortKey refuses a projection of sort keys where there is no sort.
+// errNoSortKey is the error for a projection of sort keys without a sort.
 var errNoSortKey = mongoerr.New(mongoerr.BadValue, "cannot use sortKey $meta projection without a sort")
 
-// sorts reports whether the query has a sort that gives sort keys.
+// sorts reports whether the query has a sort that produces sort keys.
 func (q *Query) sorts() bool { return !q.Sort.IsEmpty() && string(q.Sort.First().Key) != "$natural" }
 
-// RowMeta names metadata of rows.
+// RowMeta selects metadata of rows.
 type RowMeta struct{ SortKey, RecordID bool }
 
 // RecordID returns the record id of a row.
 func (q *Query) RecordID(row *exec.Row) (bsonx.Value, error) { return RecordIDOf(q.Coll, row) }
 
-// SortKeys returns a reader of the sort keys of rows that are whole documents: an array, which is
-// empty without a sort. Those of a $geoNear are their distances.
+// SortKeys returns a function that reads the sort key of a row, which must be a whole document. The
+// sort key is an array, which is empty without a sort. The sort key of a $geoNear is the distance.
 func (q *Query) SortKeys() func(row *exec.Row) (bsonx.Value, error) {
 	if q.Located != nil {
 		return func(row *exec.Row) (bsonx.Value, error) {
@@ -92,7 +92,7 @@ func (q *Query) SortKeys() func(row *exec.Row) (bsonx.Value, error) {
 	}
 }
 
-// CheckMetaKind refuses metadata that the documents of a query never have.
+// CheckMetaKind fails for metadata that the documents of a query never have.
 func CheckMetaKind(f *filter.Filter, kind string) error {
 	switch kind {
 	case MetaTextScore:
@@ -107,7 +107,7 @@ func CheckMetaKind(f *filter.Filter, kind string) error {
 	return expr.NoMeta(kind)
 }
 
-// MetaReader finds the metadata of a row that a projection asks for.
+// MetaReader reads the metadata of a row that a projection needs.
 type MetaReader struct {
 	query   *Query
 	kinds   []string
@@ -115,7 +115,7 @@ type MetaReader struct {
 	sortKey *index.MetaSortGen
 }
 
-// NewMetaReader returns a reader of the metadata that p asks for.
+// NewMetaReader returns a reader of the metadata that p needs.
 func NewMetaReader(q *Query, p *projection.Projection) *MetaReader {
 	r := &MetaReader{query: q, kinds: p.MetaKinds()}
 	if q.sorts() {
@@ -124,7 +124,7 @@ func NewMetaReader(q *Query, p *projection.Projection) *MetaReader {
 	return r
 }
 
-// NewMetaProjector returns what applies a projection that asks for metadata.
+// NewMetaProjector returns a projector for a projection that needs metadata.
 func NewMetaProjector(q *Query, p *projection.Projection) exec.Projector {
 	r := NewMetaReader(q, p)
 	return func(dst []byte, row *exec.Row) ([]byte, error) {
@@ -136,7 +136,7 @@ func NewMetaProjector(q *Query, p *projection.Projection) exec.Projector {
 	}
 }
 
-// Read fills meta for a row.
+// Read sets meta to the metadata of a row.
 func (r *MetaReader) Read(meta *projection.Meta, row *exec.Row) (err error) {
 	meta.Searched = r.query.Filter.HasText()
 	for _, kind := range r.kinds {
@@ -170,7 +170,7 @@ func (r *MetaReader) indexKey(row *exec.Row) (bsonx.Value, error) {
 	return bsonx.Document(doc), err
 }
 
-// HasNear reports whether a filter sorts by distance.
+// HasNear reports whether a filter contains a predicate that sorts by distance.
 func HasNear(n filter.Node) bool {
 	found := false
 	filter.WalkNodes(n, func(n filter.Node) bool {

@@ -5,7 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// CheckNatural refuses a hint that says something else than a sort by $natural.
+// CheckNatural fails if a hint contradicts a sort by $natural.
 func CheckNatural(sort, hint int, index bool) error {
 	switch {
 	case index:
@@ -17,8 +17,7 @@ func CheckNatural(sort, hint int, index bool) error {
 	}
 }
 
-// HintDirection returns the direction that a hint gives a scan of the collection, 0 for a hint of
-// an index.
+// HintDirection returns the direction of a $natural hint, or 0 for other hints.
 func HintDirection(v bsonx.Value) (int, error) {
 	if v.Type != bsonx.TypeDocument {
 		return 0, nil
@@ -28,19 +27,19 @@ func HintDirection(v bsonx.Value) (int, error) {
 	case n.IsMissing():
 		return 0, nil
 	case v.Doc().Len() > 1:
-		n = bsonx.Missing // which is no direction
+		n = bsonx.Missing // Direction fails for a missing value
 	}
 	return Direction("hint", n)
 }
 
-// CheckHint refuses a $natural hint that no collection accepts.
+// CheckHint fails for an invalid $natural hint.
 func CheckHint(hint bsonx.Value) error {
 	_, err := HintDirection(hint)
 	return err
 }
 
-// NaturalHint returns the hint that stands for a sort by $natural where a pipeline has no such
-// sort: missing for other sorts. It refuses a hint that does not go together with the sort.
+// NaturalHint returns the hint that replaces a sort by $natural in a pipeline, which has no such
+// sort. It returns bsonx.Missing for other sorts. It fails if hint contradicts the sort.
 func NaturalHint(sort bsonx.Doc, hint bsonx.Value) (bsonx.Value, error) {
 	v := sort.Lookup("$natural")
 	if v.IsMissing() {
@@ -58,7 +57,8 @@ func NaturalHint(sort bsonx.Doc, hint bsonx.Value) (bsonx.Value, error) {
 	return bsonx.Document(bsonx.NewDoc("$natural", int32(direction))), err
 }
 
-// Direction reads the direction of a scan from a sort or a hint.
+// Direction reads the direction of a scan from a sort or a hint. of is "sort" or "hint", for the
+// error.
 func Direction(of string, v bsonx.Value) (int, error) {
 	if i, ok := v.AsExactInt64(); ok && (i == 1 || i == -1) {
 		return int(i), nil

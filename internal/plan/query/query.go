@@ -9,69 +9,71 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Query is what find, count, distinct, update, delete and findAndModify ask of a collection. The
-// planner does not change it.
+// Query is the request of a find, count, distinct, update, delete or findAndModify to a collection.
+// The planner does not change it.
 type Query struct {
 	Timed bool // operators measure their time, for explain
 
 	// DB and Name are the namespace, for explain.
 	DB, Name string
-	// Coll is nil where the collection does not exist: the query then has no result.
+	// Coll is nil if the collection does not exist. Then the query has no result.
 	Coll *table.Collection
-	// Filter is nil for a query that matches everything.
+	// Filter is nil if the query matches everything.
 	Filter *filter.Filter
-	// Collation compares strings, those of Filter too; nil compares bytes.
+	// Collation is the collation of all string comparisons, including those in Filter; nil compares
+	// strings by their bytes.
 	Collation *collation.Collator
-	// CollationSpec is the collation as messages show it; empty where the query gives none.
+	// CollationSpec is the collation as messages show it; empty if the query does not specify one.
 	CollationSpec bsonx.Doc
-	// Sort is the sort pattern or empty. {$natural: ±1} asks for the order of the records.
+	// Sort is the sort pattern; empty means no sort. {$natural: ±1} requests the order of the
+	// records.
 	Sort bsonx.Doc
 	// Projection is nil for whole documents.
 	Projection *projection.Projection
-	// ProjectionSpec is what Projection was parsed from, for explain.
+	// ProjectionSpec is the document that Projection was parsed from, for explain.
 	ProjectionSpec bsonx.Doc
-	// OptionalProjection says that Projection only tells which fields will be read: it is applied
-	// where an index covers it or less is sorted.
+	// OptionalProjection says that Projection only lists the fields that will be read. It is
+	// applied only if an index covers it or if it reduces the data of a sort.
 	OptionalProjection bool
-	// OneOf is a field: of the rows that have the same value there only the first in the order of
-	// Sort is read, or with LastOf the last, and the plan may leave out others. Empty where all
-	// rows are read.
+	// OneOf is a field. If it is set, the caller reads only one row for each value of the field:
+	// the first in the order of Sort, or the last if LastOf is set. The plan may leave out other
+	// rows.
 	OneOf  string
 	LastOf bool
-	// Located shapes the documents that a filter sorts by distance ($geoNear); nil leaves them as
-	// they are.
+	// Located shapes the documents of a search by distance ($geoNear); nil leaves them unchanged.
 	Located exec.Locator
-	// Multiplier is what the distances of a $geoNear are shown and sorted by: a factor.
+	// Multiplier is the factor by which the distances of a $geoNear are multiplied.
 	Multiplier float64
-	// Skip and Limit; a Limit of 0 is none.
+	// Skip and Limit are numbers of rows; a Limit of 0 means no limit.
 	Skip, Limit int64
-	// Hint is an index name, a key pattern, {$natural: ±1}, an empty document or missing (none).
+	// Hint is an index name, a key pattern or {$natural: ±1}; empty or missing means no hint.
 	Hint bsonx.Value
 	// Min and Max bound a hinted index scan, [Min, Max).
 	Min, Max bsonx.Doc
 
-	// Scores says that the scores of a text search are wanted, even where neither Sort nor
-	// Projection names them.
+	// Scores says that the caller needs the scores of a text search, even if neither Sort nor
+	// Projection uses them.
 	Scores bool
-	// IndexKeys says that the index keys of the rows are wanted, even where Projection does not
-	// name them.
+	// IndexKeys says that the caller needs the index keys of the rows, even if Projection does not
+	// use them.
 	IndexKeys bool
-	// RowMeta are further kinds of metadata of the rows that are wanted, of which the caller makes
-	// the values: the rows are whole documents.
+	// RowMeta selects further metadata that the caller computes from the rows; the rows are then
+	// whole documents.
 	RowMeta RowMeta
 
 	ReturnKey    bool
 	ShowRecordID bool
 	// Tailable keeps the scan of a capped collection open at its end.
 	Tailable bool
-	// AllowDiskUse lets a sort spill to disk.
+	// AllowDiskUse allows a sort to spill to disk.
 	AllowDiskUse bool
 }
 
 // Namespace returns "db.collection".
 func (q *Query) Namespace() string { return q.DB + "." + q.Name }
 
-// ShownProjection returns the projection as explain shows it: {} for none.
+// ShownProjection returns the projection as explain shows it: an empty document if there is no
+// projection.
 func (q *Query) ShownProjection() bsonx.Doc {
 	if q.ProjectionSpec == nil {
 		return bsonx.Empty
@@ -79,7 +81,7 @@ func (q *Query) ShownProjection() bsonx.Doc {
 	return q.ProjectionSpec
 }
 
-// Shown returns the parts of the query that its shape is made of.
+// Shown returns the parts of the query that determine its shape.
 func (q *Query) Shown() bsonx.Doc {
 	filter, sort := bsonx.Empty, bsonx.Empty
 	if q.Filter != nil {
@@ -91,8 +93,8 @@ func (q *Query) Shown() bsonx.Doc {
 	return bsonx.NewDoc("query", filter, "sort", sort, "projection", q.ShownProjection())
 }
 
-// PointID returns the _id of a query that is an equality on it and nothing else that planning would
-// have to see.
+// PointID returns the _id of a query that is an equality on _id and has no option that planning
+// would have to consider.
 func (q *Query) PointID() (bsonx.Value, bool) {
 	if q.Filter == nil || !q.Hint.IsMissing() || q.Min != nil || q.Max != nil || q.ReturnKey || q.Skip > 0 ||
 		q.ShowRecordID || q.Tailable || q.Coll != nil && (q.Coll.Oplog || !q.Collation.Same(q.Coll.Collation)) {
@@ -110,8 +112,8 @@ func (q *Query) PointID() (bsonx.Value, bool) {
 	}
 }
 
-// isPlainSort reports whether a sort needs no check: one record needs no sorting, but a bad sort is
-// an error all the same.
+// isPlainSort reports whether a sort is certainly valid. One record needs no sorting, but an
+// invalid sort is an error nevertheless.
 func isPlainSort(sort bsonx.Doc) bool {
 	for it := sort.Iter(); it.Next(); {
 		if !it.Value().Type.IsNumber() || string(it.Key()) == "$natural" {
@@ -121,12 +123,12 @@ func isPlainSort(sort bsonx.Doc) bool {
 	return true
 }
 
-// MatchesAll reports whether every document matches.
+// MatchesAll reports whether the query matches every document.
 func (q *Query) MatchesAll() bool {
 	return q.Filter == nil || IsTrue(q.Filter.Normalize().Root)
 }
 
-// IsTrue reports whether every document matches a predicate.
+// IsTrue reports whether a predicate matches every document.
 func IsTrue(n filter.Node) bool {
 	if and, ok := n.(*filter.And); ok {
 		return len(and.Children) == 0

@@ -21,5 +21,5 @@ func RecordIDOf(coll *table.Collection, row *exec.Row) (bsonx.Value, error) {
 	return id, err
 }
 
-// recordPrefixLen is the length of the collection's prefix in a record key; see package table.
+// recordPrefixLen is the length of the collection's prefix in a record key; see package keyspace.
 const recordPrefixLen = 5

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/describe"
 )
 
-// Refused is an error of planning, before the query has run: MongoDB says of the others that they
-// came from the executor.
+// Refused is an error that was found before the query ran. In MongoDB, the messages of other errors
+// say that they came from the executor.
 type Refused struct{ err error }
 
 // NewRefused marks an error that was found before the query ran.
@@ -19,14 +19,14 @@ func NewRefused(err error) *Refused { return &Refused{err} }
 // Error implements error.
 func (r *Refused) Error() string { return r.err.Error() }
 
-// Unwrap returns the error itself.
+// Unwrap returns the marked error.
 func (r *Refused) Unwrap() error { return r.err }
 
-// CannotPlanPrefix begins the message of a query that no plan can answer.
+// CannotPlanPrefix is the prefix of the message for a query that no plan can answer.
 const CannotPlanPrefix = "error processing query: planner returned error :: caused by :: "
 
-// Refuse makes an error of planning Refused, and describes the query in its message where MongoDB
-// does.
+// Refuse marks an error of planning as Refused. It adds a description of the query to the message
+// if MongoDB does.
 func Refuse(q *Query, err error) error {
 	var e *mongoerr.Error
 	if errors.As(err, &e) && strings.HasPrefix(e.Message, CannotPlanPrefix) {
@@ -38,7 +38,7 @@ func Refuse(q *Query, err error) error {
 	return &Refused{err}
 }
 
-// CheckTailable refuses a tailable cursor on a collection that is not capped.
+// CheckTailable fails if the query is tailable and the collection is not capped.
 func (q *Query) CheckTailable() error {
 	if !q.Tailable || q.Coll == nil || q.Coll.Capped != nil {
 		return nil
@@ -47,7 +47,7 @@ func (q *Query) CheckTailable() error {
 		"error processing query: %s tailable cursor requested on non capped collection", describeQuery(q))
 }
 
-// describeQuery writes a query as MongoDB does: namespace, tree of predicates, sort, projection
+// describeQuery describes a query as MongoDB does: namespace, tree of predicates, sort, projection
 // and collation.
 func describeQuery(q *Query) string {
 	var out strings.Builder
@@ -75,14 +75,14 @@ func describeQuery(q *Query) string {
 	return text
 }
 
-// NoTextIndex is the error of a search for words in a collection that does not exist. A count finds
-// nothing there instead.
+// NoTextIndex returns the error for a text search in a collection that does not exist. A count does
+// not use it: it finds nothing.
 func NoTextIndex(namespace string) error {
 	return mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')",
 		namespace)
 }
 
-// CannotPlan is the error of a query that no plan can answer.
+// CannotPlan returns the error for a query that no plan can answer.
 func CannotPlan(why string) error {
 	return mongoerr.New(mongoerr.NoQueryExecutionPlans,
 		"error processing query: planner returned error :: caused by :: %s", why)

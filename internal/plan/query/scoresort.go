@@ -9,17 +9,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-// The metadata of a text search, of a search by distance and of a $sample.
+// Names of the metadata of a text search, of a search by distance and of a $sample.
 const (
-	// MetaTextScore names the score of a text search in a $meta.
+	// MetaTextScore is the name of the score of a text search in a $meta.
 	MetaTextScore = "textScore"
 	metaDistance  = "geoNearDistance"
 	metaPoint     = "geoNearPoint"
 	metaRandom    = "randVal"
 )
 
-// MetaPath returns the path that stands for the metadata which a value of a sort pattern names; ""
-// for a direction.
+// MetaPath returns the path that stands for the metadata that a value of a sort pattern names. It
+// returns "" if the value is a direction.
 func MetaPath(v bsonx.Value) string {
 	if v.Type != bsonx.TypeDocument {
 		return ""
@@ -38,7 +38,8 @@ func MetaPath(v bsonx.Value) string {
 	}
 }
 
-// WantsPlace reports whether the distances of a search, or its points, are sorted by or shown.
+// WantsPlace reports whether the query sorts by, or projects, the distances or points of a search
+// by distance.
 func (q *Query) WantsPlace() bool {
 	for it := q.Sort.Iter(); it.Next(); {
 		if MetaPath(it.Value()) == index.DistancePath {
@@ -62,7 +63,7 @@ func hasMeta(sort bsonx.Doc) bool {
 	return false
 }
 
-// SortKey returns what makes the sort keys of rows by a checked pattern.
+// SortKey returns a function that builds the sort keys of rows. The pattern must have been checked.
 func SortKey(sort bsonx.Doc, c *collation.Collator) exec.KeyFunc {
 	pattern := SortPattern(sort)
 	if !pattern.HasMeta() {
@@ -72,8 +73,8 @@ func SortKey(sort bsonx.Doc, c *collation.Collator) exec.KeyFunc {
 	return func(dst []byte, row *exec.Row) ([]byte, error) { return gen.Append(dst, row.Doc, metaOf(row)) }
 }
 
-// metaOf returns what a row is sorted by beside its document; null, which comes last, where the row
-// was found by other means.
+// metaOf returns the metadata by which a row is sorted. A row that was not found by such a search
+// has null, which sorts last.
 func metaOf(row *exec.Row) index.SortMeta {
 	m := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null, Random: bsonx.Null}
 	if row.Scored {

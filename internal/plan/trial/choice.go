@@ -7,15 +7,15 @@ type Choice struct {
 	Query      *canonical.Query
 	Candidates []*Candidate
 	Cached     bool
-	Key        []byte // of the plan cache; nil if there was only one candidate
-	Shape      []byte // the beginning of Key
+	Key        []byte // key in the plan cache; nil if there was only one candidate
+	Shape      []byte // the shape, a prefix of Key
 	Room       [1]*Candidate
 }
 
 // Winner returns the plan that runs.
 func (c *Choice) Winner() *Candidate { return c.Candidates[0] }
 
-// CloseLosers releases the candidates but the winner.
+// CloseLosers closes all candidates except the winner.
 func (c *Choice) CloseLosers() {
 	for _, l := range c.Candidates[1:] {
 		l.Root.Close()

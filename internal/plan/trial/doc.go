@@ -1,13 +1,13 @@
-// Package trial tries candidate plans against each other.
+// Package trial compares candidate plans by running them.
 //
-// Race lets all candidates work in turn until one is at its end or has enough rows, and ranks them
-// by what they gave for their work. The rows of the winner are kept and given again. A Choice is
-// the outcome, the winner first.
+// Race runs all candidates in turn until one has reached its end or has yielded enough rows. It
+// then ranks them by their productivity: rows per work. The rows of the winner are kept and yielded
+// again by its execution. A Choice is the result, the winner first.
 //
 // Invariants:
 //
-//  1. A trial is bounded in works, rows and bytes.
-//  2. The winner goes on where its trial ended: no row is read twice or lost.
+//  1. A trial is limited in works, rows and bytes.
+//  2. The winner continues where its trial ended: no row is read twice or lost.
 //
-// It knows no cache. To rank by something else: Score.
+// The package does not know the plan cache. To rank by another criterion, change Score.
 package trial

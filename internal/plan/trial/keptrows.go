@@ -2,21 +2,22 @@ package trial
 
 import "github.com/sheafdb/sheaf/internal/exec"
 
-// The bounds of the pieces of memory that keptRows takes: half of the last one is wasted as a rule.
+// The limits of the pieces of memory of a keptRows. They are small because on average half of the
+// last piece is wasted.
 const (
 	maxRowsPerPiece  = 8
 	maxBytesPerPiece = 8 << 10
 )
 
-// keptRows owns copies of the rows of a trial, in pieces of memory that grow: a trial of many rows
-// takes few of them, and a piece is free again when the last of its rows was given out.
+// keptRows owns copies of the rows of a trial, in pieces of memory that grow. A trial of many rows
+// needs few pieces. A piece can be freed after the last of its rows was yielded.
 type keptRows struct {
 	rows  []exec.Row
 	bytes []byte
 	total int
 }
 
-// keep returns a copy of a row that stays what it is.
+// keep returns a copy of a row. The copy stays valid.
 func (k *keptRows) keep(row *exec.Row) *exec.Row {
 	if len(k.rows) == cap(k.rows) {
 		k.rows = make([]exec.Row, 0, min(max(1, 2*cap(k.rows)), maxRowsPerPiece))
@@ -33,7 +34,7 @@ func (k *keptRows) keep(row *exec.Row) *exec.Row {
 	return &k.rows[len(k.rows)-1]
 }
 
-// copy keeps nil apart from empty.
+// copy copies b. It returns nil if b is nil, and a slice that is not nil if b is empty.
 func (k *keptRows) copy(b []byte) []byte {
 	if b == nil {
 		return nil

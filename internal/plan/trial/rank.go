@@ -7,8 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/exec"
 )
 
-// Score ranks a candidate after its trial as MongoDB does: how much it gave per work, small bonuses
-// for plans without fetches and blocking sorts, and a large one for a plan that reached its end.
+// Score rates a candidate after its trial as MongoDB does: rows per work, small bonuses for plans
+// without fetches and without blocking sorts, and a large bonus for a plan that has reached its
+// end.
 func (t *Candidate) Score() float64 {
 	works := max(t.Env.Works(), 1)
 	advanced := uint64(len(t.Rows))
@@ -17,7 +18,7 @@ func (t *Candidate) Score() float64 {
 	}
 	productivity := float64(advanced) / float64(works)
 	epsilon := min(1.0/float64(10*works), 1e-4)
-	score := 1 + productivity + epsilon // no candidate intersects indexes
+	score := 1 + productivity + epsilon // no candidate intersects indexes, so all get this bonus
 	if !t.Plan.HasFetch {
 		score += epsilon
 	}
@@ -30,9 +31,9 @@ func (t *Candidate) Score() float64 {
 	return score
 }
 
-// rank orders candidates by score, best first. Of equal ones the one comes first that looked at
-// fewer documents, then the one whose scans are bounded in more fields; the rest keep their order.
-// Candidates that failed come last.
+// rank sorts candidates by score, the best first. Of candidates with equal scores, the one that
+// read fewer documents comes first, then the one whose scans are bounded in more fields. Others
+// keep their order. Candidates that failed come last.
 func rank(cs []*Candidate) {
 	slices.SortStableFunc(cs, func(a, b *Candidate) int {
 		if (a.err == nil) != (b.err == nil) {

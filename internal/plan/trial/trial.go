@@ -11,19 +11,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// The bounds of a trial, as MongoDB has them.
+// The limits of a trial, as in MongoDB.
 const (
 	trialWorks   = 10000 // internalQueryPlanEvaluationWorks
 	trialResults = 101   // internalQueryPlanEvaluationMaxResults
-	// ReplanFactor is how many times the works of its trial a cached plan may take before others
-	// are tried again (internalQueryCacheEvictionRatio).
+	// ReplanFactor limits a cached plan: after this many times the works of its trial, the other
+	// candidates are tried again (internalQueryCacheEvictionRatio).
 	ReplanFactor = 10
-	// trialBytes is how much a candidate's rows take at most, if they are several: they stay in
-	// memory until they were given out.
+	// trialBytes is the size of a candidate's rows at which its trial stops, in bytes. The rows
+	// stay in memory until they were yielded.
 	trialBytes = 4 << 20
 )
 
-// Candidate is a plan under trial.
+// Candidate is a plan in a trial.
 type Candidate struct {
 	builder node.Builder
 	Plan    *node.Solution
@@ -35,7 +35,8 @@ type Candidate struct {
 	err     error
 }
 
-// New builds a candidate. records counts all records for a plan that needs it.
+// New builds the operators of a candidate. records returns the number of all records, for plans
+// that need it.
 func New(env *exec.Env, cq *canonical.Query, s *node.Solution, records func() (int64, error)) Candidate {
 	if cq.Filter != nil {
 		env.Whole = cq.Filter
@@ -44,9 +45,9 @@ func New(env *exec.Env, cq *canonical.Query, s *node.Solution, records func() (i
 	return Candidate{builder: b, Plan: s, Env: env, Root: b.Build(s.Root)}
 }
 
-// Run lets the candidate go on until it has done that many works in all, has given enough rows or
-// is at its end. It reports whether the trial is decided: the candidate has enough rows or is at
-// its end.
+// Run continues the candidate until it has done the given total of works, has yielded enough rows,
+// or has reached its end. It reports whether it decides the trial: it has enough rows or has
+// reached its end.
 func (t *Candidate) Run(ctx context.Context, works uint64, results int) bool {
 	t.Env.SetLimit(works)
 	for t.err == nil && !t.Done && len(t.Rows) < results && t.kept.total < trialBytes {
@@ -66,8 +67,8 @@ func (t *Candidate) Run(ctx context.Context, works uint64, results int) bool {
 	return t.err == nil
 }
 
-// Race lets all candidates work in turn, one work each, until one has decided the trial, and ranks
-// them. It fails where the operation was interrupted or all candidates failed.
+// Race runs all candidates in turn, one work at a time, until one decides the trial, and ranks
+// them. It fails if the operation was interrupted or all candidates failed.
 func Race(ctx context.Context, cs []*Candidate, results int) error {
 	for works := uint64(1); works <= trialWorks; works++ {
 		decided, alive := false, false
@@ -92,7 +93,7 @@ func Race(ctx context.Context, cs []*Candidate, results int) error {
 	return nil
 }
 
-// Resume returns the rows of a candidate after its trial: those of the trial come first.
+// Resume returns a node that yields the rows of the trial and then the candidate's further rows.
 func (t *Candidate) Resume() exec.Node {
 	t.Env.Unlimited()
 	if len(t.Rows) > 0 || t.Done {
@@ -101,7 +102,7 @@ func (t *Candidate) Resume() exec.Node {
 	return t.Root
 }
 
-// Results returns how many rows end a trial.
+// Results returns the number of rows that decide a trial.
 func Results(cq *canonical.Query) int {
 	if cq.Asked.Limit > 0 && cq.Asked.Limit < trialResults {
 		return int(cq.Asked.Limit)
