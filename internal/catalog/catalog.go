@@ -25,8 +25,8 @@ const (
 	KindVirtual Kind = "virtual"
 )
 
-// Collection is a catalog entry. It is immutable: a change makes a new one. T is what the Attach
-// hook makes of an entry.
+// Collection is a catalog entry. It is immutable: a change creates a new one. T is the type of the
+// value that the Attach hook returns for an entry.
 type Collection[T any] struct {
 	ID   uint32 // storage identifier, never used again
 	DB   string
@@ -43,7 +43,7 @@ type Collection[T any] struct {
 	IDIndex *Index
 	// Version grows with every change of the entry.
 	Version uint64
-	// Attached is what the Attach hook made of the entry.
+	// Attached is the value that the Attach hook has returned for the entry.
 	Attached T
 }
 
@@ -107,7 +107,7 @@ func NewIDIndex(id uint32) *Index {
 	return ix
 }
 
-// Attach compiles an entry; old is the entry that it replaces, or nil. An error refuses the change.
+// Attach compiles an entry. old is the entry that it replaces, or nil. An error cancels the change.
 type Attach[T any] func(entry, old *Collection[T]) (T, error)
 
 // Catalog is the set of all entries. It is safe for concurrent use.
@@ -115,11 +115,11 @@ type Catalog[T any] struct {
 	engine storage.Engine
 	attach Attach[T]
 
-	mu     sync.Mutex // held by the change in progress
+	mu     sync.Mutex // held during a change
 	next   uint32
-	master *btree.BTreeG[*item] // changed under mu only
+	master *btree.BTreeG[*item] // changed only under mu
 
-	// published is a copy of master that no one changes any more.
+	// published is a copy of master. It is never changed.
 	published atomic.Pointer[btree.BTreeG[*item]]
 }
 
@@ -133,8 +133,8 @@ func Open[T any](engine storage.Engine, attach Attach[T]) (*Catalog[T], error) {
 	return c, nil
 }
 
-// item is an entry under its name. It is not generic, nor is the tree: a look-up, which is on every
-// command's path, takes twice as long where the compiler shares the comparison between types.
+// item is the node of an entry in the tree. Neither item nor the tree is generic: a look-up, which
+// every command does, takes twice as long if the compiler shares the comparison between types.
 type item struct {
 	db, name string
 	entry    any // *Collection[T]
@@ -142,7 +142,8 @@ type item struct {
 
 func itemOf[T any](e *Collection[T]) *item { return &item{e.DB, e.Name, e} }
 
-// newTree returns a tree without locks: published ones do not change, and the master has c.mu.
+// newTree returns a tree without its own locks: published trees do not change, and c.mu guards the
+// master.
 func newTree() *btree.BTreeG[*item] {
 	return btree.NewBTreeGOptions(lessItem, btree.Options{NoLocks: true})
 }
@@ -182,10 +183,10 @@ func find(tree *btree.BTreeG[*item], db, name string) any {
 // Lookup returns the newest entry of a namespace, or nil.
 func (c *Catalog[T]) Lookup(db, name string) *Collection[T] { return c.View().Lookup(db, name) }
 
-// probes are items to search the tree with; a look-up must not allocate.
+// probes are items for searching the tree, so that a look-up does not allocate.
 var probes = sync.Pool{New: func() any { return new(item) }}
 
-// Collections returns the entries of a database by name.
+// Collections returns the entries of a database, sorted by name.
 func (c *Catalog[T]) Collections(db string) []*Collection[T] {
 	var out []*Collection[T]
 	c.published.Load().Ascend(&item{db: db}, func(i *item) bool {
@@ -198,7 +199,7 @@ func (c *Catalog[T]) Collections(db string) []*Collection[T] {
 	return out
 }
 
-// ByUUID returns the collection with a UUID, or nil. It looks at every entry.
+// ByUUID returns the collection with a UUID, or nil. It reads every entry.
 func (c *Catalog[T]) ByUUID(id [16]byte) (found *Collection[T]) {
 	c.published.Load().Scan(func(i *item) bool {
 		if e := i.entry.(*Collection[T]); e.Kind == KindCollection && e.UUID == id {
@@ -209,7 +210,7 @@ func (c *Catalog[T]) ByUUID(id [16]byte) (found *Collection[T]) {
 	return found
 }
 
-// All returns all entries by database and name.
+// All returns all entries, sorted by database and name.
 func (c *Catalog[T]) All() []*Collection[T] {
 	var out []*Collection[T]
 	c.published.Load().Scan(func(i *item) bool {
@@ -219,7 +220,7 @@ func (c *Catalog[T]) All() []*Collection[T] {
 	return out
 }
 
-// Databases returns the names of the databases in order.
+// Databases returns the sorted names of the databases.
 func (c *Catalog[T]) Databases() []string {
 	var out []string
 	c.published.Load().Scan(func(i *item) bool {

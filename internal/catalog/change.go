@@ -7,17 +7,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Range is a range of storage keys, [Start, End), whose data a drop left to be swept.
+// Range is a range of storage keys, [Start, End), with data of a dropped collection or index that
+// must be deleted.
 type Range struct{ Start, End []byte }
 
-// Change is a set of changes that become durable and visible together. It is made by
-// Catalog.Update.
+// Change is a set of changes that become durable and visible together. Catalog.Update creates it.
 type Change[T any] struct {
 	c       *Catalog[T]
 	txn     storage.Txn
 	puts    []*Collection[T]
 	removes []*Collection[T]
-	// attached are those of puts that the Attach hook is not asked about.
+	// attached has the elements of puts that are not passed to the Attach hook.
 	attached map[*Collection[T]]bool
 }
 
@@ -28,18 +28,18 @@ func (ch *Change[T]) NewID() uint32 {
 	return id
 }
 
-// Lookup returns the newest entry of a namespace, or nil. Changes made through ch itself are not
-// seen.
+// Lookup returns the newest entry of a namespace, or nil. It does not see the changes made through
+// ch.
 func (ch *Change[T]) Lookup(db, name string) *Collection[T] { return ch.c.Lookup(db, name) }
 
-// Collections returns the newest entries of a database. Changes made through ch itself are not
-// seen.
+// Collections returns the newest entries of a database. It does not see the changes made through
+// ch.
 func (ch *Change[T]) Collections(db string) []*Collection[T] { return ch.c.Collections(db) }
 
-// Put adds or replaces an entry. Its Version is set.
+// Put adds or replaces an entry. The commit sets its Version.
 func (ch *Change[T]) Put(entry *Collection[T]) { ch.puts = append(ch.puts, entry) }
 
-// PutAttached is Put for an entry that has been attached already.
+// PutAttached is like Put for an entry whose Attached is already set.
 func (ch *Change[T]) PutAttached(entry *Collection[T]) {
 	ch.Put(entry)
 	if ch.attached == nil {
@@ -51,24 +51,22 @@ func (ch *Change[T]) PutAttached(entry *Collection[T]) {
 // Remove removes an entry.
 func (ch *Change[T]) Remove(entry *Collection[T]) { ch.removes = append(ch.removes, entry) }
 
-// Added returns the entries that the change put, Removed those that it removed; a renamed entry is
-// in both.
+// Added returns the entries that the change has put. A renamed entry is in Added and in Removed.
 func (ch *Change[T]) Added() []*Collection[T] { return ch.puts }
 
 // Removed returns the removed entries; see Added.
 func (ch *Change[T]) Removed() []*Collection[T] { return ch.removes }
 
-// Garbage remembers a range of storage that no entry refers to after the change; see
-// Catalog.Garbage.
+// Garbage records a range of storage that no entry refers to after the change; see Catalog.Garbage.
 func (ch *Change[T]) Garbage(r Range) error {
 	return ch.txn.Put(garbageKey(r.Start), encodeGarbage(r))
 }
 
-// Txn is the storage transaction that the change commits with.
+// Txn returns the storage transaction that the change commits with.
 func (ch *Change[T]) Txn() storage.Txn { return ch.txn }
 
-// NewID returns a storage identifier that was never used, for an entry that a Join may put. After a
-// crash it may be given again if none did.
+// NewID returns a storage identifier that was never used, for an entry that a Join may put. If no
+// Join puts it, the identifier may be returned again after a crash.
 func (c *Catalog[T]) NewID() uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,8 +75,8 @@ func (c *Catalog[T]) NewID() uint32 {
 	return id
 }
 
-// Update runs fn, makes its changes durable and publishes them. Where fn or the commit fails,
-// nothing is changed. Only one Update runs at a time: fn must be short.
+// Update runs fn, makes its changes durable and publishes them. If fn or the commit fails, nothing
+// is changed. Only one Update runs at a time, so fn must be short.
 func (c *Catalog[T]) Update(fn func(*Change[T]) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,14 +85,15 @@ func (c *Catalog[T]) Update(fn func(*Change[T]) error) error {
 	return c.update(txn, storage.Durable, c.next, fn)
 }
 
-// Join is Update for changes that are committed together with those that txn has.
+// Join is like Update for changes that are committed together with the changes in txn.
 func (c *Catalog[T]) Join(txn storage.Txn, durability storage.Durability, fn func(*Change[T]) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.update(txn, durability, 0, fn)
 }
 
-// update needs the lock. firstID is the next identifier that is stored.
+// update runs fn and commits its changes. firstID is the next identifier that is stored. The caller
+// holds the lock.
 func (c *Catalog[T]) update(txn storage.Txn, durability storage.Durability, firstID uint32,
 	fn func(*Change[T]) error,
 ) error {
@@ -155,8 +154,8 @@ func (ch *Change[T]) write(firstID uint32) error {
 	return nil
 }
 
-// byID finds the entry that e replaces: of the same name, or the one that is renamed by this
-// change.
+// byID returns the entry that e replaces: the entry with the same name, or the entry that this
+// change renames.
 func (ch *Change[T]) byID(e *Collection[T]) *Collection[T] {
 	if old := ch.Lookup(e.DB, e.Name); old != nil && old.ID == e.ID {
 		return old

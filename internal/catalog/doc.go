@@ -1,9 +1,9 @@
 // Package catalog stores the databases, collections, views and indexes: durably, with versions, and
 // cached so that reads are atomic loads.
 //
-// It stores specifications as MongoDB's users wrote them; what compiles them (filters, key
-// patterns) lives above it and is attached to an entry through the Attach hook. T of Collection[T]
-// is its type.
+// It stores specifications as the clients wrote them. A package above compiles them (filters, key
+// patterns) and attaches the result to an entry through the Attach hook. T of Collection[T] is the
+// type of the result.
 //
 // Invariants:
 //
@@ -12,8 +12,8 @@
 //  2. A reader sees the whole catalog before or after a change, never between.
 //  3. Changes are made one at a time. Storage identifiers are never reused.
 //  4. A database exists while it has a collection or a view.
-//  5. What a drop leaves behind in storage is remembered as garbage in the same transaction, until
-//     it is swept.
+//  5. The data that a drop leaves in storage is recorded as garbage in the same transaction, until
+//     it is deleted.
 //
 // The entries are stored as BSON documents under 0x02 'c' <collection id>, so that a rename changes
 // one key:

@@ -56,7 +56,8 @@ func encodeEntry[T any](c *Collection[T]) []byte {
 // errEntry means that stored bytes are not a valid catalog entry.
 var errEntry = fmt.Errorf("%w: malformed catalog entry", storage.ErrCorrupt)
 
-// decodeEntry reads what encodeEntry wrote. It checks everything, because it reads from disk.
+// decodeEntry reads an entry that encodeEntry has written. It validates all fields, because the
+// bytes come from disk.
 func decodeEntry[T any](raw []byte) (*Collection[T], error) {
 	if err := bsonx.Validate(raw, bsonx.Limits{}); err != nil {
 		return nil, errors.Join(errEntry, err)
@@ -185,7 +186,7 @@ func (c *Catalog[T]) loadNext(snap storage.Snapshot) error {
 	return nil
 }
 
-// Garbage returns the ranges that drops left behind and that were not swept yet.
+// Garbage returns the ranges of dropped data that were not deleted yet.
 func (c *Catalog[T]) Garbage() ([]Range, error) {
 	snap := c.engine.NewSnapshot()
 	defer snap.Close()
@@ -206,7 +207,7 @@ func (c *Catalog[T]) Garbage() ([]Range, error) {
 	return out, err
 }
 
-// Sweep deletes a range that Garbage returned.
+// Sweep deletes a range that Garbage has returned.
 func (c *Catalog[T]) Sweep(r Range) error {
 	if err := c.engine.DeleteRange(r.Start, r.End); err != nil {
 		return fmt.Errorf("sweep dropped data: %w", err)

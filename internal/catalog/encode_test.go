@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 )
 
-// full returns an entry with everything that an entry may have.
+// full returns an entry with every field set.
 func full() *Collection[any] {
 	partial := NewIndex(4, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("a.b", -1, "c", 1.0), "name", "p", "sparse", true,
 		"hidden", true, "partialFilterExpression", bsonx.NewDoc("a", 1)))

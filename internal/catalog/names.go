@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// CheckDatabaseName refuses names that a database cannot have.
+// CheckDatabaseName returns an error if a database cannot have the name.
 func CheckDatabaseName(db string) error {
 	switch {
 	case db == "":
@@ -98,7 +98,8 @@ func CheckNewCollection(db, name string) error {
 	return nil
 }
 
-// CheckNewDatabase refuses a database whose name differs from an existing one's by case only.
+// CheckNewDatabase returns an error if the name of a database differs only by case from the name of
+// an existing database.
 func (c *Catalog[T]) CheckNewDatabase(db string) (err error) {
 	tree, exists := c.published.Load(), false
 	tree.Ascend(&item{db: db}, func(i *item) bool {
@@ -106,7 +107,7 @@ func (c *Catalog[T]) CheckNewDatabase(db string) (err error) {
 		return false
 	})
 	if exists {
-		return nil // otherwise each new collection would have to look at all others
+		return nil // otherwise each new collection would require a scan of all entries
 	}
 	tree.Scan(func(i *item) bool {
 		if strings.EqualFold(i.db, db) {

@@ -10,29 +10,29 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Who follows the log for the changes of one collection need not read it while nothing happens
-// there: a commit tells the activity of its collection, of its database and of the store when it
-// begins and when it is over. Changes of definitions, which are rare, have one activity of their
-// own, and wake whoever follows something in their database.
+// A change stream on one collection need not read the oplog while nothing happens there. A commit
+// notifies the activity of its collection, of its database and of the store, when it begins and
+// when it ends. Changes of the catalog, which are rare, share one activity, and wake all change
+// streams of the databases that they affect.
 
-// Activity is what happened to a namespace, in a database or anywhere.
+// Activity tracks the commits of a namespace, of a database, or of the whole store.
 type Activity struct {
 	parent *Activity
-	// under counts the commits that have begun and are not over; last is the greatest stamp of
-	// those that are.
+	// under counts the commits that have begun and not ended. last is the greatest stamp of the
+	// commits that have ended.
 	under    atomic.Int64
 	last     atomic.Uint64
 	arrivals arrival.Signal
 }
 
-// Begin is called before a commit may become visible; End must follow.
+// Begin is called before a commit may become visible. The caller must call End afterwards.
 func (a *Activity) Begin() {
 	for ; a != nil; a = a.parent {
 		a.under.Add(1)
 	}
 }
 
-// End is called after the commit; stamp is 0 where it has failed.
+// End is called after the commit. stamp is 0 if the commit has failed.
 func (a *Activity) End(stamp storage.Stamp) {
 	for ; a != nil; a = a.parent {
 		for last := a.last.Load(); uint64(stamp) > last && !a.last.CompareAndSwap(last, uint64(stamp)); {
@@ -43,12 +43,12 @@ func (a *Activity) End(stamp storage.Stamp) {
 	}
 }
 
-// since reports whether there may have been a commit behind a stamp.
+// since reports whether there may be a commit with a greater stamp.
 func (a *Activity) since(stamp storage.Stamp) bool {
 	return a.under.Load() > 0 || a.last.Load() > uint64(stamp)
 }
 
-// Activities has an activity for every namespace and database that is in use.
+// Activities holds the activities of all namespaces and databases that are in use.
 type Activities struct {
 	order *storage.Order
 	all   *Activity
@@ -56,11 +56,12 @@ type Activities struct {
 
 	mu     sync.Mutex
 	byName map[string]weak.Pointer[Activity]
-	// watched counts the Watches, by database; those of everything are at the empty name.
+	// watched counts the Watches of each activity, by database. The key "" is for Watches of the
+	// whole store.
 	watched map[string]map[*Activity]int
 }
 
-// NewActivities returns the activities of a store whose commits have that order.
+// NewActivities returns the activities of a store. order is the order of its commits.
 func NewActivities(order *storage.Order) *Activities {
 	return &Activities{
 		order: order, all: &Activity{}, byName: map[string]weak.Pointer[Activity]{},
@@ -68,8 +69,8 @@ func NewActivities(order *storage.Order) *Activities {
 	}
 }
 
-// Of returns the activity of a collection, of a database where name is empty, or that of
-// everything.
+// Of returns the activity of a collection, of a database if name is empty, or of the whole store if
+// db is empty.
 func (s *Activities) Of(db, name string) *Activity {
 	if db == "" {
 		return s.all
@@ -83,19 +84,20 @@ func (s *Activities) Of(db, name string) *Activity {
 	return s.named(db+"."+name, parent)
 }
 
-// named needs the lock.
+// named returns the activity of a name. It creates the activity if it does not exist. The caller
+// holds the lock.
 func (s *Activities) named(name string, parent *Activity) *Activity {
 	if a := s.byName[name].Value(); a != nil {
 		return a
 	}
 	a := &Activity{parent: parent}
-	a.last.Store(uint64(s.order.Last())) // what was before is not known
+	a.last.Store(uint64(s.order.Last())) // earlier commits are unknown
 	s.byName[name] = weak.Make(a)
 	runtime.AddCleanup(a, s.forget, name)
 	return a
 }
 
-// forget removes an activity that nobody uses any more, unless there is another one of its name.
+// forget removes a name whose activity nobody uses any more, unless it has a new activity.
 func (s *Activities) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +106,7 @@ func (s *Activities) forget(name string) {
 	}
 }
 
-// announce wakes who watches something in a database, or everything.
+// announce wakes the Watches of the databases; "" stands for Watches of the whole store.
 func (s *Activities) announce(dbs map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +117,8 @@ func (s *Activities) announce(dbs map[string]bool) {
 	}
 }
 
-// Change runs a change of the catalog, to which run adds the databases that it concerns, and "" if
-// there is one. Whoever follows something in them is woken.
+// Change runs a change of the catalog. run adds to dbs the databases that the change affects, and
+// "" if it affects any. Change then wakes the change streams of these databases.
 func (s *Activities) Change(run func(dbs map[string]bool) error) error {
 	dbs := map[string]bool{}
 	s.ddl.Begin()
@@ -126,18 +128,18 @@ func (s *Activities) Change(run func(dbs map[string]bool) error) error {
 	return err
 }
 
-// Reset says that nothing is known of commits before now.
+// Reset makes all activities treat earlier commits as unknown.
 func (s *Activities) Reset() { s.ddl.last.Store(uint64(s.order.Last())) }
 
-// Watch follows what the log gets about a collection, a database where the name is empty, or
-// everything where both are.
+// Watch tells a change stream when the oplog may have new entries about a collection, about a
+// database if the name is empty, or about the whole store if both are empty.
 type Watch struct {
 	of       *Activities
 	db       string
 	activity *Activity
 }
 
-// Watch begins to follow; Close must be called.
+// Watch starts a Watch. The caller must close it.
 func (s *Activities) Watch(db, name string) *Watch {
 	w := &Watch{of: s, db: db, activity: s.Of(db, name)}
 	w.of.mu.Lock()
@@ -164,21 +166,23 @@ func (w *Watch) Close() {
 	}
 }
 
-// Since reports whether there may be an entry that concerns the Watch behind a stamp, up to what
-// was safe before the call.
+// Since reports whether there may be an entry for the Watch with a stamp greater than stamp. It
+// covers the entries that were safe before the call.
 func (w *Watch) Since(stamp storage.Stamp) bool {
 	return w.activity.since(stamp) || w.of.ddl.since(stamp)
 }
 
-// Arrival returns a channel that is closed when there may be such an entry, and it is safe.
+// Arrival returns a channel that is closed when there may be an entry for the Watch with a stamp
+// greater than behind, and the entry is safe to read.
 func (w *Watch) Arrival(behind storage.Stamp) <-chan struct{} {
 	arrival, _ := w.activity.arrivals.Wait()
 	last := storage.Stamp(max(w.activity.last.Load(), w.of.ddl.last.Load()))
 	if last <= behind && w.of.ddl.under.Load() == 0 {
 		return arrival
 	}
-	// A commit that was told is not safe before older ones are over, and a change of definitions
-	// that has begun may not know of the Watch: those are waited for as all are.
+	// A commit that was announced is not safe before older commits have ended. A change of the
+	// catalog that has begun may not know this Watch. In both cases the channel for the next safe
+	// commit of the whole store is returned.
 	commit := w.of.order.SafeArrival()
 	if safe := w.of.order.Safe(); safe <= behind || safe < last {
 		return commit

@@ -10,26 +10,27 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// A store that logs its changes can be read as it was a while ago. It keeps a snapshot of every
-// half second in which something was changed; what happened between the snapshot and the time that
-// is asked for comes from the log. See Replay.
+// A store with an oplog can be read in the state of a recent time. The history keeps a snapshot for
+// each half second in which something was changed. The changes between the snapshot and the
+// requested time come from the oplog. See Replay.
 
-// DefaultHistory is for how long a past time can be read where KeepHistory has not said otherwise.
-// Old versions and the traces of deleted records stay as long.
+// DefaultHistory is the default age up to which earlier times can be read. Old versions and the
+// tombstones of deleted records are kept as long.
 const DefaultHistory = 10 * time.Second
 
 const (
-	// historyStep is how far two kept snapshots are apart, at least.
+	// historyStep is the least time between two kept snapshots.
 	historyStep = time.Second / 2
-	// maxHistory bounds the snapshots that are kept: in a longer history they are farther apart.
+	// maxHistory is the largest number of kept snapshots. A longer history has longer steps.
 	maxHistory = 300
 )
 
 // ErrPastGone means that a time is before the history.
 var ErrPastGone = errors.New("table: the time is before the history")
 
-// History keeps the snapshots, the oldest first. V is the state of the catalog, which each has. It
-// is safe for concurrent use. The nil History is the one of a store that logs nothing.
+// History keeps the snapshots, the oldest first. V is the type of the catalog's state, which each
+// snapshot has. History is safe for concurrent use. A nil *History belongs to a store without an
+// oplog.
 type History[V any] struct {
 	log *Log
 	// snapshot takes a snapshot of the newest state.
@@ -38,33 +39,33 @@ type History[V any] struct {
 	mu     sync.Mutex
 	points []*Point[V]
 	window time.Duration
-	// seen is the newest stamp when the last snapshot was taken.
+	// seen is the newest stamp at the time of the last snapshot.
 	seen storage.Stamp
 }
 
-// Point is a snapshot that is kept. It has all commits up to Visible, and none above last.
+// Point is a snapshot in the history. It has all commits up to Visible, and none after last.
 type Point[V any] struct {
 	storage.Snapshot
-	// View is the state of the catalog that the snapshot belongs to.
+	// View is the state of the catalog that belongs to the snapshot.
 	View    V
 	Visible storage.Stamp
 	last    storage.Stamp
 	taken   time.Time
-	// users read from it; kept says that the history has it. Both are guarded by the history's
-	// lock.
+	// users is the number of readers. kept says that the history contains the snapshot. The
+	// history's lock guards both.
 	users int
 	kept  bool
 }
 
-// NewHistory returns the history of a log, with a first snapshot. snapshot takes one of the newest
-// state, with the state of the catalog that belongs to it.
+// NewHistory returns the history of a log, with a first snapshot. snapshot takes a snapshot of the
+// newest state, with the state of the catalog that belongs to it.
 func NewHistory[V any](log *Log, snapshot func() Point[V]) (*History[V], error) {
 	h := &History[V]{log: log, snapshot: snapshot, window: DefaultHistory}
 	return h, h.record()
 }
 
-// Keep changes for how long a past time can be read. The history grows to a larger window with
-// time.
+// Keep changes the age up to which earlier times can be read. If window is larger than before, the
+// history grows to it over time.
 func (h *History[V]) Keep(window time.Duration) {
 	if h == nil {
 		return
@@ -75,7 +76,7 @@ func (h *History[V]) Keep(window time.Duration) {
 	h.mu.Unlock()
 }
 
-// Record takes snapshots until stop is closed.
+// Record takes snapshots until stop is closed. Then it releases them.
 func (h *History[V]) Record(stop <-chan struct{}, logger *slog.Logger) {
 	ticks, done := clock.NewTicker(h.log.clock, historyStep)
 	defer done()
@@ -92,8 +93,8 @@ func (h *History[V]) Record(stop <-chan struct{}, logger *slog.Logger) {
 	}
 }
 
-// record takes a snapshot, if something has been changed since the last one and it is time,
-// and gives back those that are too old.
+// record takes a snapshot if something has changed and the last snapshot is old enough. It releases
+// snapshots that are too old.
 func (h *History[V]) record() error {
 	if !h.isDue(h.log.order.Last()) {
 		h.mu.Lock()
@@ -104,7 +105,7 @@ func (h *History[V]) record() error {
 	return h.Take()
 }
 
-// Take takes a snapshot, and gives back those that are too old.
+// Take takes a snapshot, and releases snapshots that are too old.
 func (h *History[V]) Take() error {
 	p, err := h.newPoint()
 	if err != nil {
@@ -129,7 +130,7 @@ func (h *History[V]) newPoint() (*Point[V], error) {
 	return &p, nil
 }
 
-// isDue reports whether a snapshot is to be taken, now that the newest stamp is last.
+// isDue reports whether a snapshot must be taken. last is the newest stamp.
 func (h *History[V]) isDue(last storage.Stamp) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,8 +142,8 @@ func (h *History[V]) isDue(last storage.Stamp) bool {
 	return true
 }
 
-// prune gives the snapshots back that are not needed for the window: one that is older than it is,
-// for what came after. It needs the lock.
+// prune releases the snapshots that the window does not need. It keeps one snapshot that is older
+// than the window, from which the beginning of the window is replayed. The caller holds the lock.
 func (h *History[V]) prune() {
 	before := h.log.clock.Now().Add(-h.window)
 	for n := len(h.points); n > 0; n-- {
@@ -150,22 +151,22 @@ func (h *History[V]) prune() {
 			return
 		}
 		p := h.points[0]
-		h.points[0] = nil // else the array keeps it, with all versions of collections that it has
+		h.points[0] = nil // otherwise the array would keep the point and its versions of collections
 		h.points = h.points[1:]
 		p.kept = false
 		p.giveBack()
 	}
 }
 
-// giveBack closes a snapshot that nobody needs any more. It needs the history's lock.
+// giveBack closes a snapshot that is neither kept nor read. The caller holds the history's lock.
 func (p *Point[V]) giveBack() {
 	if !p.kept && p.users == 0 {
 		_ = p.Close()
 	}
 }
 
-// Acquire returns the newest snapshot that has nothing above a stamp. Release must follow. It fails
-// with ErrPastGone if there is none.
+// Acquire returns the newest snapshot without commits after the stamp at. The caller must call
+// Release. Acquire fails with ErrPastGone if there is no such snapshot.
 func (h *History[V]) Acquire(at storage.Stamp) (*Point[V], error) {
 	if h == nil {
 		return nil, ErrPastGone
@@ -181,7 +182,7 @@ func (h *History[V]) Acquire(at storage.Stamp) (*Point[V], error) {
 	return nil, ErrPastGone
 }
 
-// Release gives a snapshot of Acquire back.
+// Release ends the use of a snapshot that Acquire has returned.
 func (h *History[V]) Release(p *Point[V]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

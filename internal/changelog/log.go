@@ -14,42 +14,43 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// beginning is the message of the log's first entry.
+// beginning is the message of the oplog's first entry.
 const beginning = "initiating set"
 
-// Log is the oplog of a store. It is safe for concurrent use. The nil Log is the one of a store
-// that logs nothing.
+// Log is the oplog of a store. It is safe for concurrent use. A nil *Log belongs to a store without
+// an oplog.
 type Log struct {
 	engine storage.Engine
 	clock  clock.Clock
 	order  *storage.Order
-	// records begins the keys of all entries; prefix begins them up to the stamp.
+	// records is the common prefix of the keys of all entries. prefix is the part of a key before
+	// the stamp.
 	records, prefix []byte
-	counter         []byte // the key of the counter of the entries
-	// size returns how many bytes of entries are kept; ok is false where the collection is gone.
+	counter         []byte // storage key of the counter of the entries
+	// size returns the size limit of the oplog in bytes. ok is false if the collection was dropped.
 	size      func() (bytes int64, ok bool)
-	retention atomic.Int64 // nanoseconds
+	retention atomic.Int64 // in nanoseconds
 
 	// trimmed is the stamp of the newest entry that was removed since the store was opened.
 	trimmed atomic.Uint64
-	// full is sent to when there may be something to trim.
+	// full receives a value when there may be something to trim.
 	full chan struct{}
 }
 
-// Options say where the entries of a Log are, and how long they stay.
+// Options configure a Log.
 type Options struct {
 	// ID is the identifier of the collection local.oplog.rs.
 	ID    uint32
 	Clock clock.Clock
-	// Size returns how many bytes of entries are kept. It returns false where the collection is
-	// gone.
+	// Size returns the size limit of the oplog in bytes. It returns false if the collection was
+	// dropped.
 	Size func() (bytes int64, ok bool)
-	// Retention is for how long entries are kept although there are more than Size bytes.
+	// Retention is the age up to which entries are kept even beyond Size.
 	Retention time.Duration
 }
 
-// Open returns the log whose entries an engine has. The order of stamps goes on after them. A log
-// without entries gets its first one.
+// Open returns the log of the entries in an engine. New stamps are greater than all existing ones.
+// A log without entries gets its first entry.
 func Open(engine storage.Engine, o *Options) (*Log, error) {
 	l := &Log{
 		engine: engine, clock: o.Clock, order: engine.Order(), size: o.Size, full: make(chan struct{}, 1),
@@ -72,10 +73,10 @@ func Open(engine storage.Engine, o *Options) (*Log, error) {
 	return l, nil
 }
 
-// now is the first stamp of the second that the clock shows.
+// now returns the first stamp of the current second.
 func (l *Log) now() storage.Stamp { return storage.StampAt(l.clock.Now()) }
 
-// wake lets the trimmer look.
+// wake makes Trim check whether entries must be removed.
 func (l *Log) wake() {
 	select {
 	case l.full <- struct{}{}:
@@ -97,21 +98,21 @@ func stampOf(key []byte) storage.Stamp {
 	return storage.Stamp(binary.BigEndian.Uint64(key[len(key)-storage.StampSize:]))
 }
 
-// Covers reports whether changes of a database go to the log.
+// Covers reports whether changes of a database are logged.
 func (l *Log) Covers(db string) bool { return l != nil && db != oplog.DB }
 
-// Append adds an entry to a transaction. It returns the entry, made in buf, whose length the caller
-// counts with Count.
+// Append adds an entry to a transaction. It returns the entry, which it builds in buf. The caller
+// adds its length to the counter with Count.
 func (l *Log) Append(txn storage.Txn, buf []byte, op *oplog.Operation) (entry []byte, err error) {
 	now := l.clock.Now()
 	entry, at := oplog.AppendEntry(buf[:0], op, now.UnixMilli())
 	return entry, txn.PutStamped(l.prefix, entry, at, storage.StampAt(now))
 }
 
-// Count adds entries that a transaction has appended to the log's counter.
+// Count adds the entries of a transaction to the oplog's counter.
 func (l *Log) Count(txn storage.Txn, grown storage.Counter) error { return txn.Add(l.counter, grown) }
 
-// appendOne appends and counts an entry.
+// appendOne appends an entry and counts it.
 func (l *Log) appendOne(txn storage.Txn, op *oplog.Operation) error {
 	entry, err := l.Append(txn, nil, op)
 	if err != nil {
@@ -120,8 +121,8 @@ func (l *Log) appendOne(txn storage.Txn, op *oplog.Operation) error {
 	return l.Count(txn, storage.Counter{Count: 1, Bytes: int64(len(entry))})
 }
 
-// Command adds the entry of a command to a transaction. It does nothing where there is no log, or
-// the database is not in it.
+// Command adds the entry of a command to a transaction. It does nothing if there is no oplog, or if
+// the database is not logged.
 func (l *Log) Command(txn storage.Txn, db string, uuid *[16]byte, o, o2 bsonx.Doc) error {
 	if !l.Covers(db) {
 		return nil
@@ -129,7 +130,7 @@ func (l *Log) Command(txn storage.Txn, db string, uuid *[16]byte, o, o2 bsonx.Do
 	return l.appendOne(txn, &oplog.Operation{Kind: oplog.Command, Namespace: db + ".$cmd", UUID: uuid, O: o, O2: o2})
 }
 
-// Noop adds an entry that changes nothing, durably. It fails where there is no log.
+// Noop adds an entry that changes nothing, with a durable commit. It fails if there is no oplog.
 func (l *Log) Noop(o bsonx.Doc) error {
 	if l == nil {
 		return ErrOff
@@ -142,11 +143,11 @@ func (l *Log) Noop(o bsonx.Doc) error {
 	return txn.Commit(storage.Durable)
 }
 
-// ErrOff refuses what needs a log on a store that has none.
+// ErrOff is the error for an operation that needs the oplog, on a store that does not have one.
 var ErrOff = mongoerr.New(mongoerr.IllegalOperation, "the log of changes is off: the server is a standalone")
 
-// Oldest returns the stamp of the oldest entry, 0 for none. complete says that nothing was before
-// it.
+// Oldest returns the stamp of the oldest entry, or 0 if there are no entries. complete says that no
+// entry was removed before it.
 func (l *Log) Oldest() (stamp storage.Stamp, complete bool, err error) {
 	if l == nil {
 		return 0, false, nil
@@ -169,8 +170,8 @@ func (l *Log) Oldest() (stamp storage.Stamp, complete bool, err error) {
 	return stampOf(it.Key()), bsonx.CompareValues(first, bsonx.String(beginning)) == 0, nil
 }
 
-// lastStamp returns the stamp of the newest entry that a reader sees, or after if there is none
-// that is newer. Entries up to after are not read: an entry may have 16 MB.
+// lastStamp returns the stamp of the newest entry that a reader sees, or after if there is no newer
+// entry. It does not read entries up to after, because an entry may have 16 MB.
 func (l *Log) lastStamp(after storage.Stamp, r storage.Reader) (storage.Stamp, error) {
 	it, err := r.NewIter(l.Key(nil, after+1), keyspace.PrefixEnd(l.records))
 	if err != nil {

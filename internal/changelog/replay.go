@@ -9,10 +9,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Replay calls apply with the entries up to a stamp that a point of the history does not have, in
-// their order. The entries of one transaction come in one call. It fails with ErrPastGone where
-// some of them may have been removed. The entries are borrowed until apply returns.
-func (h *History[V]) Replay(ctx context.Context, p *Point[V], at storage.Stamp, apply func(entries []bsonx.Doc) error) error {
+// Replay calls apply with the entries, in order, that follow a point of the history, up to the
+// stamp at. It passes all entries of one transaction in one call. It fails with ErrPastGone if some
+// of the entries may have been removed. The entries are borrowed until apply returns.
+func (h *History[V]) Replay(ctx context.Context, p *Point[V], at storage.Stamp,
+	apply func(entries []bsonx.Doc) error,
+) error {
 	snap := h.log.engine.NewSnapshot()
 	defer snap.Close()
 	if h.log.Trimmed() > p.Visible {
@@ -29,7 +31,7 @@ func (h *History[V]) Replay(ctx context.Context, p *Point[V], at storage.Stamp, 
 		return err
 	}
 	defer had.Close()
-	var chain []bsonx.Doc // of a transaction whose last entry is not reached
+	var chain []bsonx.Doc // entries of a transaction whose last entry was not reached yet
 	inPoint := had.First()
 	for ok, n := newest.First(), 1; ok; ok, n = newest.Next(), n+1 {
 		if n%1024 == 0 {

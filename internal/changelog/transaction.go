@@ -9,22 +9,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// maxApplyOps bounds the operations of one entry of the log, in bytes, so that the entry stays a
-// document that clients read.
+// maxApplyOps is the largest size of the operations in one oplog entry, in bytes, so that clients
+// can read the entry.
 const maxApplyOps = limits.DocumentBytes
 
-// Transaction collects what a transaction adds to the log of changes with its commit: one entry,
-// whose applyOps are the operations in order, or a chain of them with consecutive stamps. All but
-// the last one of a chain have partialTxn: true, and the last one tells the number of operations.
+// Transaction collects the operations that a multi-document transaction adds to the oplog with its
+// commit. They become one entry, whose applyOps are the operations in order, or a chain of entries
+// with consecutive stamps. All entries of a chain except the last have partialTxn: true; the last
+// has the number of operations.
 type Transaction struct {
-	// By names the transaction in the entries; nil for nobody.
+	// By identifies the transaction in the entries; it may be nil.
 	By   *oplog.Writer
-	ops  []byte // the operations of all entries, one behind the other
-	ends []int  // where each ends
+	ops  []byte // the operations of all entries, one after another
+	ends []int  // end offset of each operation
 	size int
 }
 
-// Add takes an operation over; it copies what it keeps.
+// Add adds a copy of an operation.
 func (t *Transaction) Add(op *oplog.Operation) {
 	t.ops = op.AppendTo(t.ops)
 	t.ends = append(t.ends, len(t.ops))
@@ -39,7 +40,8 @@ func (t *Transaction) Put(log *Log, txn storage.Txn) error {
 			next++
 		}
 		o := t.entry(first, next, from)
-		if err := log.appendOne(txn, &oplog.Operation{Kind: oplog.Command, Namespace: "admin.$cmd", O: o, By: t.By}); err != nil {
+		if err := log.appendOne(txn,
+			&oplog.Operation{Kind: oplog.Command, Namespace: "admin.$cmd", O: o, By: t.By}); err != nil {
 			return err
 		}
 		first, from = next, t.ends[next-1]
@@ -47,7 +49,7 @@ func (t *Transaction) Put(log *Log, txn storage.Txn) error {
 	return nil
 }
 
-// entry returns the command with the operations [first, next), of which the first begins at from.
+// entry returns the command with the operations [first, next). from is the offset of the first.
 func (t *Transaction) entry(first, next, from int) bsonx.Doc {
 	b := bsonx.NewBuilder(slices.Grow([]byte(nil), t.ends[next-1]-from+16*(next-first)))
 	b.StartDoc()
@@ -67,8 +69,8 @@ func (t *Transaction) entry(first, next, from int) bsonx.Doc {
 	return b.Bytes()
 }
 
-// Size returns how many bytes of operations there are, Memory what they take.
+// Size returns the total size of the operations, in bytes.
 func (t *Transaction) Size() int { return t.size }
 
-// Memory returns how many bytes of memory the operations take.
+// Memory returns the memory that the operations take, in bytes.
 func (t *Transaction) Memory() int64 { return int64(cap(t.ops)) }

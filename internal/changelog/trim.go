@@ -9,17 +9,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// trimSlack is the part of the log's size that a trim removes beyond the limit, so that the next
-// trim is not due at once.
+// trimSlack determines how much a trim removes beyond the limit: size/trimSlack bytes, so that the
+// next trim is not due at once.
 const trimSlack = 16
 
-// retainEvery is when a trim that the retention kept from its work looks again.
+// retainEvery is the interval of the checks for entries whose retention has ended.
 const retainEvery = 10 * time.Second
 
-// Retention returns for how long entries are kept although there are more than the size allows.
+// Retention returns the age up to which entries are kept even beyond the size limit.
 func (l *Log) Retention() time.Duration { return time.Duration(l.retention.Load()) }
 
-// Resized tells the log that its size or its retention is another one.
+// Resized sets the retention. It is also called after the size limit has changed.
 func (l *Log) Resized(retention time.Duration) {
 	l.retention.Store(int64(retention))
 	l.wake()
@@ -28,8 +28,8 @@ func (l *Log) Resized(retention time.Duration) {
 // Trimmed returns the stamp up to which entries may have been removed since the store was opened.
 func (l *Log) Trimmed() storage.Stamp { return storage.Stamp(l.trimmed.Load()) }
 
-// excess returns how many bytes of entries there are beyond the size; ok is false where there are
-// not more than that.
+// excess returns the size limit and the number of bytes beyond it. ok is false if the oplog does
+// not exceed the limit.
 func (l *Log) excess() (size, excess int64, ok bool, err error) {
 	size, ok = l.size()
 	if !ok {
@@ -40,14 +40,14 @@ func (l *Log) excess() (size, excess int64, ok bool, err error) {
 	return size, excess, excess > 0, err
 }
 
-// Grown is called after a commit that added to the log.
+// Grown is called after a commit that has added entries.
 func (l *Log) Grown() {
 	if _, _, ok, err := l.excess(); err == nil && ok {
 		l.wake()
 	}
 }
 
-// Trim removes the oldest entries while there are too many, until stop is closed.
+// Trim removes the oldest entries when the oplog exceeds its limit, until stop is closed.
 func (l *Log) Trim(stop <-chan struct{}, logger *slog.Logger) {
 	var from []byte
 	ticks, done := clock.NewTicker(l.clock, retainEvery)
@@ -66,8 +66,8 @@ func (l *Log) Trim(stop <-chan struct{}, logger *slog.Logger) {
 	}
 }
 
-// trimOnce removes the entries that are too many, from a key on before which there are none. It
-// returns the next such key.
+// trimOnce removes the oldest entries if the oplog exceeds its limit. from is a key before which
+// there are no entries, or nil. trimOnce returns the next such key.
 func (l *Log) trimOnce(stop <-chan struct{}, from []byte) ([]byte, error) {
 	size, excess, ok, err := l.excess()
 	if err != nil || !ok {
@@ -80,8 +80,8 @@ func (l *Log) trimOnce(stop <-chan struct{}, from []byte) ([]byte, error) {
 	if err != nil || removed.Count == 0 {
 		return from, err
 	}
-	// First the range, then the counter: a crash between them leaves the log a little smaller than
-	// its limit, never larger.
+	// The entries are removed before the counter is lowered. After a crash in between, the counter
+	// is too large, so the oplog stays a little below its limit.
 	l.trimmed.Store(uint64(stampOf(end[:len(end)-1])))
 	if err := l.engine.DeleteRange(from, end); err != nil {
 		return from, err
@@ -94,8 +94,8 @@ func (l *Log) trimOnce(stop <-chan struct{}, from []byte) ([]byte, error) {
 	return end, txn.Commit(storage.Buffered)
 }
 
-// oldest counts the oldest entries of that many bytes together, and returns the key of the first
-// that is not one of them. The newest entry and those within the retention stay.
+// oldest counts the oldest entries with a total of size bytes. It returns the key after them. It
+// leaves out the newest entry and entries within the retention.
 func (l *Log) oldest(stop <-chan struct{}, from []byte, size int64) (end []byte, n storage.Counter, err error) {
 	young := storage.NewStamp(uint32(l.clock.Now().Add(-l.Retention()).Unix()), 0)
 	if l.Retention() == 0 {
