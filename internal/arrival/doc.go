@@ -1,11 +1,10 @@
-// Package arrival tells waiters that something has arrived: a record in a capped collection, an
+// Package arrival tells waiters that something has arrived: a record in a capped collection, or an
 // entry in the oplog.
 //
 // Concepts:
 //
-//   - A waiter asks a Signal for a channel, which is closed after the next arrival.
-//   - A rest follows each time that waiters were woken: until it is over, arrivals are only
-//     counted.
+//   - A waiter gets a channel from a Signal. The channel is closed after the next arrival.
+//   - A rest is a pause after waiters were woken. During a rest arrivals are only counted.
 //
 // Invariants:
 //
@@ -13,5 +12,5 @@
 //     ends.
 //  2. An arrival for which nobody waits costs two atomic operations.
 //
-// It does not say what arrived: waiters look themselves, in a snapshot that they take after Wait.
+// A Signal does not tell what arrived: the waiters take a snapshot after Wait and read it.
 package arrival

@@ -8,10 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// After waiters were woken it takes restPerWaiter for each of them, at most maxRest, until others
-// are: where messages come faster, each waiter gets several at once. Waking 40 listeners for each
-// message leaves a publisher a fiftieth of the processor: over TCP, a getMore is about 50 µs of it.
-// A message into a quiet topic is still told at once.
+// After waking its waiters, a Signal rests for restPerWaiter for each of them, but at most for
+// maxRest, before it wakes others. If messages come faster, each waiter then gets several at once.
+// Waking 40 listeners for each message would leave a publisher a fiftieth of the processor: over
+// TCP, a getMore takes about 50 µs of it. A message to a quiet topic is still announced at once.
 const (
 	restPerWaiter = 100 * time.Microsecond
 	maxRest       = 5 * time.Millisecond
@@ -19,24 +19,24 @@ const (
 
 // Signal tells any number of waiters of the next arrival. The zero value is ready for use.
 type Signal struct {
-	awaited atomic.Bool   // whether next is there
-	count   atomic.Uint64 // of what arrived
+	awaited atomic.Bool   // next is not nil
+	count   atomic.Uint64 // number of arrivals
 
 	mu      sync.Mutex
 	next    chan struct{} // nil while nobody waits
-	waiters int           // of next
+	waiters int           // number of waiters on next
 	resting bool          // waiters were woken just now
-	pending bool          // something arrived since
+	pending bool          // something arrived during the rest
 }
 
-// Wait returns a channel that is closed after the next arrival, and how many there were.
+// Wait returns a channel that is closed after the next arrival, and the number of arrivals so far.
 func (s *Signal) Wait() (next <-chan struct{}, count uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.enlist(), s.count.Load()
 }
 
-// enlist needs the lock.
+// enlist adds a waiter and returns its channel. The caller holds the lock.
 func (s *Signal) enlist() chan struct{} {
 	if s.next == nil {
 		s.next = make(chan struct{})
@@ -46,8 +46,8 @@ func (s *Signal) enlist() chan struct{} {
 	return s.next
 }
 
-// Rest returns a channel that is closed at the end of the current rest. It returns nil if the signal
-// does not rest, or if there were only count arrivals, which the caller knows of.
+// Rest returns a channel that is closed at the end of the current rest. It returns nil if the
+// signal does not rest, or if nothing has arrived since count was returned by Wait.
 func (s *Signal) Rest(count uint64) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *Signal) Rest(count uint64) <-chan struct{} {
 	return s.enlist()
 }
 
-// Announce wakes the waiters, at once or when the rest is over.
+// Announce counts an arrival and wakes the waiters, at once or at the end of the rest.
 func (s *Signal) Announce() {
 	s.count.Add(1)
 	if !s.awaited.Load() {
@@ -75,7 +75,7 @@ func (s *Signal) Announce() {
 	}
 }
 
-// wake needs the lock, and waiters.
+// wake wakes the waiters and starts a rest. The caller holds the lock; there must be waiters.
 func (s *Signal) wake() {
 	close(s.next)
 	rest := min(time.Duration(s.waiters)*restPerWaiter, maxRest)

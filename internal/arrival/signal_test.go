@@ -14,8 +14,8 @@ func woken(c <-chan struct{}) bool {
 	}
 }
 
-// TestArrivals wakes waiters at once where it is quiet, and all that came while they rested at the
-// end of the rest.
+// TestArrivals checks that waiters are woken at once if the signal does not rest, and otherwise at
+// the end of the rest.
 func TestArrivals(t *testing.T) {
 	t.Parallel()
 	var a Signal
@@ -28,7 +28,7 @@ func TestArrivals(t *testing.T) {
 		t.Error("woken before something arrived")
 	}
 	for range 1000 {
-		a.Wait() // they rest as long as it may be
+		a.Wait() // more waiters, for the longest rest
 	}
 	a.Announce()
 	if !woken(first) {
@@ -47,8 +47,8 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
-// TestArrivalsWhileNobodyWaits forgets what arrived in a rest that nobody waits in: who waits later
-// looks first.
+// TestArrivalsWhileNobodyWaits checks that an arrival during a rest without waiters wakes no later
+// waiter, who has to look first.
 func TestArrivalsWhileNobodyWaits(t *testing.T) {
 	t.Parallel()
 	var a Signal
@@ -66,8 +66,8 @@ func TestArrivalsWhileNobodyWaits(t *testing.T) {
 	}
 }
 
-// TestArrivalsRest lets who comes back while the others rest wait for the end of the rest, if there
-// is something to wait for.
+// TestArrivalsRest checks that a waiter that returns during a rest waits for its end, if something
+// has arrived.
 func TestArrivalsRest(t *testing.T) {
 	t.Parallel()
 	var quiet Signal

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Timer is a timer of AfterFunc or NewTimer. *time.Timer is one.
+// Timer is a timer of AfterFunc or NewTimer. *time.Timer implements it.
 type Timer interface {
-	// Stop and Reset are as those of time.Timer.
+	// Stop and Reset work as the methods of time.Timer do.
 	Stop() bool
 	Reset(d time.Duration) bool
 }
 
-// Driver is a Clock whose timers go by its own time. The timers of other clocks go by the
-// computer's, as those of System do.
+// Driver is a Clock whose timers follow its own time. The timers of other clocks follow the
+// computer's time.
 type Driver interface {
 	Clock
 	// AfterFunc calls f when d has passed.
@@ -29,7 +29,8 @@ func AfterFunc(c Clock, d time.Duration, f func()) Timer {
 	return time.AfterFunc(d, f)
 }
 
-// NewTimer returns a timer, and the channel on which it sends the time when d has passed.
+// NewTimer returns a timer and its channel. When d has passed, the timer sends the current time on
+// the channel.
 func NewTimer(c Clock, d time.Duration) (<-chan time.Time, Timer) {
 	if own, ok := c.(Driver); ok {
 		fired := make(chan time.Time, 1)
@@ -39,8 +40,8 @@ func NewTimer(c Clock, d time.Duration) (<-chan time.Time, Timer) {
 	return t.C, t
 }
 
-// NewTicker returns a channel on which the time is sent every d. Ticks for which nobody is ready
-// are dropped. stop ends it.
+// NewTicker returns a channel on which the time is sent every d. A tick that nobody is ready to
+// receive is dropped. stop ends the ticker.
 func NewTicker(c Clock, d time.Duration) (ticks <-chan time.Time, stop func()) {
 	own, ok := c.(Driver)
 	if !ok {
@@ -48,13 +49,13 @@ func NewTicker(c Clock, d time.Duration) (ticks <-chan time.Time, stop func()) {
 		return t.C, t.Stop
 	}
 	t := &ticker{fired: make(chan time.Time, 1), clock: own, every: d}
-	t.mu.Lock() // the first tick may come before its timer is known
+	t.mu.Lock() // the first tick may come before t.timer is set
 	defer t.mu.Unlock()
 	t.timer = own.AfterFunc(d, t.tick)
 	return t.fired, t.stop
 }
 
-// ticker makes a timer of a Driver fire again and again.
+// ticker starts a timer of a Driver again and again.
 type ticker struct {
 	fired chan time.Time
 	clock Driver
@@ -81,7 +82,7 @@ func (t *ticker) stop() {
 	t.timer.Stop()
 }
 
-// send sends without waiting.
+// send sends without waiting. If the channel is full, it drops the value.
 func send(to chan time.Time, now time.Time) {
 	select {
 	case to <- now:
@@ -89,7 +90,8 @@ func send(to chan time.Time, now time.Time) {
 	}
 }
 
-// Sleep returns when d has passed on the clock or when ctx ends, with the cause of that.
+// Sleep returns nil when d has passed on the clock. If ctx ends earlier, it returns the cause of
+// ctx.
 func Sleep(ctx context.Context, c Clock, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)

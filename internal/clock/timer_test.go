@@ -51,7 +51,7 @@ func TestTickerFollowsADriver(t *testing.T) {
 			t.Errorf("a tick at %v", at)
 		}
 	}
-	m.Advance(5 * time.Hour) // nobody reads: one tick waits
+	m.Advance(5 * time.Hour) // nobody reads, so one tick waits and the others are dropped
 	stop()
 	m.Advance(5 * time.Hour)
 	if len(ticks) != 1 {
@@ -59,8 +59,8 @@ func TestTickerFollowsADriver(t *testing.T) {
 	}
 }
 
-// TestTickerMayFireAtOnce moves the clock while the ticker is made: stop ends it all the same. The
-// race detector sees what else could go wrong.
+// TestTickerMayFireAtOnce moves the clock while a ticker is created. stop must end the ticker
+// nevertheless. The race detector finds other errors.
 func TestTickerMayFireAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 100 {
@@ -105,7 +105,7 @@ func TestSleep(t *testing.T) {
 	}
 }
 
-// TestSystemTimers uses clocks that do not drive timers: theirs go by the computer's time.
+// TestSystemTimers uses clocks that are not Drivers. Their timers follow the computer's time.
 func TestSystemTimers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []clock.Clock{clock.System{}, clock.Fixed(start)} {

@@ -8,20 +8,20 @@ import (
 	"slices"
 )
 
-// entry is an Entry in one piece of memory.
+// entry is an Entry in one slice.
 type entry struct {
-	seq     uint64 // order of arrival
-	data    []byte // key, head, body
+	seq     uint64 // number of the entry in the order of Add
+	data    []byte // key, head and body, one after another
 	keyLen  int
 	headLen int
 }
 
 func (e *entry) key() []byte { return e.data[:e.keyLen:e.keyLen] }
 
-// ref is an entry as it is moved by sorting. Most comparisons end at head. It saves the look at the
-// entry, which would be a miss of the processor's cache.
+// ref is the element that sorting moves. Most comparisons are decided by head. That saves reading
+// the entry, which would be a miss of the processor's cache.
 type ref struct {
-	head  uint64 // the key's first bytes, big endian
+	head  uint64 // first bytes of the key, big endian
 	entry *entry
 }
 
@@ -35,7 +35,8 @@ func compareRefs(a, b ref) int {
 	return cmp.Compare(a.entry.seq, b.entry.seq)
 }
 
-// keyHead returns the first eight bytes of a key as a number in the same order.
+// keyHead returns the first eight bytes of a key as a number. Numbers have the same order as the
+// bytes.
 func keyHead(key []byte) uint64 {
 	if len(key) >= headSize {
 		return binary.BigEndian.Uint64(key)
@@ -46,22 +47,23 @@ func keyHead(key []byte) uint64 {
 }
 
 const (
-	// Small entries are cut from chunks. The first chunk has room for firstChunk entries, the
-	// others for as much as there is already.
+	// Small entries are cut from chunks. The first chunk has room for firstChunk entries. Each
+	// later chunk is as large as all entries before it, but has at most maxChunk bytes.
 	firstChunk = 16
 	maxChunk   = 256 << 10
 	maxSmall   = maxChunk / 8
 	// The structs of entries are allocated in blocks in the same way.
 	firstBlock = 32
 	maxBlock   = 2048
-	// maxSpare is how many bytes the memory of a replaced entry may be too large for the new one.
+	// maxSpare is the largest number of bytes by which the memory of a replaced entry may exceed
+	// the new entry.
 	maxSpare = 64 << 10
-	// maxHeadroom is how many bytes new memory for a replaced entry has more than needed.
+	// maxHeadroom is the largest number of extra bytes that are allocated for a replacing entry.
 	maxHeadroom = 4 << 10
 )
 
-// buffer collects entries in memory. With a limit it is a heap whose root is the last of the first
-// limit entries.
+// buffer collects entries in memory. With a limit it is a heap of the first limit entries, whose
+// root is the last of them.
 type buffer struct {
 	limit int
 	refs  []ref
@@ -80,7 +82,7 @@ func (b *buffer) accepts(key []byte) bool {
 	return b.limit == 0 || len(b.refs) < b.limit || b.isBeforeLast(key)
 }
 
-// isBeforeLast reports whether a key comes before the last one of a full buffer.
+// isBeforeLast reports whether a key sorts before the last entry of a full buffer.
 func (b *buffer) isBeforeLast(key []byte) bool {
 	last := &b.refs[0]
 	if head := keyHead(key); head != last.head {
@@ -89,7 +91,7 @@ func (b *buffer) isBeforeLast(key []byte) bool {
 	return bytes.Compare(key, last.entry.key()) < 0
 }
 
-// add copies an entry that is accepted.
+// add copies an entry that accepts has accepted.
 func (b *buffer) add(e *Entry) {
 	size := len(e.Key) + len(e.Head) + len(e.Body)
 	if b.limit > 0 && len(b.refs) == b.limit {
@@ -97,7 +99,7 @@ func (b *buffer) add(e *Entry) {
 		return
 	}
 	if len(b.refs) == cap(b.refs) {
-		b.refs = slices.Grow(b.refs, b.within(len(b.refs)+64)) // append alone would copy them more often
+		b.refs = slices.Grow(b.refs, b.within(len(b.refs)+64)) // append alone would copy the slice more often
 	}
 	data := b.alloc(size)
 	b.refs = append(b.refs, b.fill(b.newEntry(), e, data))
@@ -107,7 +109,7 @@ func (b *buffer) add(e *Entry) {
 	}
 }
 
-// within returns how many of n more entries the limit allows.
+// within returns n, or the number of entries that the limit still allows if that is less.
 func (b *buffer) within(n int) int {
 	if b.limit > 0 {
 		return min(n, b.limit-len(b.refs))
@@ -115,8 +117,8 @@ func (b *buffer) within(n int) int {
 	return n
 }
 
-// replaceLast puts an entry in the place of the last one of those kept, and into its memory if it
-// fits there.
+// replaceLast replaces the last of the kept entries. It reuses the entry's memory if the new entry
+// fits.
 func (b *buffer) replaceLast(e *Entry, size int) {
 	last := b.refs[0].entry
 	data := last.data[:0]
@@ -129,7 +131,7 @@ func (b *buffer) replaceLast(e *Entry, size int) {
 	heap.Fix(b, 0)
 }
 
-// fill copies e to data, the memory of the entry to.
+// fill copies e to data, which becomes the memory of the entry to.
 func (b *buffer) fill(to *entry, e *Entry, data []byte) ref {
 	data = append(data, e.Key...)
 	data = append(data, e.Head...)
@@ -138,7 +140,7 @@ func (b *buffer) fill(to *entry, e *Entry, data []byte) ref {
 	return ref{keyHead(e.Key), to}
 }
 
-// alloc returns an empty slice of capacity n. Without a limit small ones are cut from a chunk.
+// alloc returns an empty slice of capacity n. Without a limit, small slices are cut from a chunk.
 func (b *buffer) alloc(n int) []byte {
 	if b.limit > 0 || n > maxSmall {
 		return make([]byte, 0, n)
@@ -151,7 +153,7 @@ func (b *buffer) alloc(n int) []byte {
 	return out
 }
 
-// newEntry returns the struct for one more entry: one of the last run, or one of a block.
+// newEntry returns the struct for a new entry: a struct of the previous run, or one of a block.
 func (b *buffer) newEntry() *entry {
 	if n := len(b.refs); n < cap(b.refs) {
 		if used := b.refs[:n+1][n].entry; used != nil {
@@ -166,8 +168,8 @@ func (b *buffer) newEntry() *entry {
 	return e
 }
 
-// next sets e to the next entry of a sorted buffer, and frees the one before if it is large: small
-// ones share their memory with others.
+// next sets e to the next entry of a sorted buffer. It frees the previous entry if that is large;
+// small entries share their memory with others.
 func (b *buffer) next(e *Entry) bool {
 	if b.pos > 0 {
 		if last := b.refs[b.pos-1].entry; len(last.data) > maxSmall {
@@ -187,11 +189,11 @@ func (b *buffer) next(e *Entry) bool {
 	return true
 }
 
-// lookAhead is how many entries are brought into the processor's cache at once.
+// lookAhead is the number of entries that are loaded into the processor's cache at once.
 const lookAhead = 16
 
-// fetch looks at entries that will be needed soon. Sorting has left them anywhere in memory: one
-// after the other each would be waited for twice.
+// fetch loads entries that will be needed soon into the processor's cache. Sorting has scattered
+// them in memory, and reading them one after another would wait twice for each.
 func (b *buffer) fetch(refs []ref) {
 	for _, ref := range refs {
 		b.touched += byte(ref.entry.keyLen)
@@ -201,7 +203,8 @@ func (b *buffer) fetch(refs []ref) {
 	}
 }
 
-// touch loads the first cache lines of an entry, at once.
+// touch reads a byte from each of the first cache lines of an entry, so that they are loaded
+// together.
 func touch(data []byte) byte {
 	switch {
 	case len(data) > 192:
@@ -215,8 +218,8 @@ func touch(data []byte) byte {
 	}
 }
 
-// reset empties the buffer. It keeps the structs of its entries for the next ones, and the order of
-// arrival goes on.
+// reset empties the buffer. It keeps the structs of the entries for reuse. Sequence numbers
+// continue.
 func (b *buffer) reset() {
 	for _, ref := range b.refs {
 		ref.entry.data = nil
@@ -233,8 +236,8 @@ func (b *buffer) Less(i, j int) bool { return compareRefs(b.refs[i], b.refs[j]) 
 // Swap implements heap.Interface.
 func (b *buffer) Swap(i, j int) { b.refs[i], b.refs[j] = b.refs[j], b.refs[i] }
 
-// Push implements heap.Interface; entries are appended before the heap is mended.
+// Push implements heap.Interface. It does nothing: add appends an entry and then calls heap.Fix.
 func (b *buffer) Push(any) {}
 
-// Pop implements heap.Interface.
+// Pop implements heap.Interface. It is not used.
 func (b *buffer) Pop() any { return nil }

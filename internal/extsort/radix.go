@@ -6,23 +6,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// radixMin is the number of entries from which on a radix sort is faster than comparisons.
+// radixMin is the number of entries from which a radix sort is faster than comparisons.
 const radixMin = 200
 
 const (
-	// headSize is how many bytes of a key are in a head.
+	// headSize is the number of bytes of a key in a head.
 	headSize = 8
-	// maxRadix bounds the bytes of a key that are sorted by their heads. Keys with a longer common
-	// prefix are compared.
+	// maxRadix limits the length of the prefix of a key, in bytes, that is sorted by heads. Keys
+	// with a longer common prefix are sorted by comparisons.
 	maxRadix = 32 * headSize
 )
 
-// sortRefs sorts entries by key and order of arrival. The heads are undefined after it. It fails if
-// the operation ends; the order is undefined then.
+// sortRefs sorts entries by key, and entries with equal keys by their sequence. Afterwards the
+// heads are undefined. It fails if the operation ends; the order is undefined then.
 //
-// Heads are sorted by their bytes, from the last to the first, without a look at the entries. Only
-// entries with equal heads are looked at: by their next eight bytes if there are many, else by
-// comparisons.
+// Heads are sorted by their bytes, from the last to the first, without reading the entries. Entries
+// with equal heads are then sorted by the next eight bytes of their keys if there are many, and by
+// comparisons otherwise.
 func sortRefs(refs []ref, m *interrupt.Meter, r *interrupt.Running) error {
 	s := radixSort{m, r}
 	return s.sort(refs, nil, headSize)
@@ -33,7 +33,8 @@ type radixSort struct {
 	running *interrupt.Running
 }
 
-// sort sorts entries whose keys agree up to their heads, which end at the given byte of the key.
+// sort sorts entries whose keys are equal up to their heads. end is the offset in the key at which
+// the heads end.
 func (s radixSort) sort(refs, spare []ref, end int) error {
 	if len(refs) < radixMin || end > maxRadix {
 		return s.compare(refs)
@@ -70,8 +71,8 @@ func (s radixSort) compare(refs []ref) error {
 	return interrupt.SortUnstable(refs, interrupt.Step/2, compareRefs, s.meter, s.running)
 }
 
-// nextHeads replaces the heads by the bytes that follow them. It reports false, and leaves the
-// heads, if no key has any.
+// nextHeads replaces the heads by the next bytes of the keys, from offset end. If no key is longer
+// than end, it returns false and keeps the heads.
 func nextHeads(refs []ref, end int) bool {
 	longer := slices.ContainsFunc(refs, func(r ref) bool { return r.entry.keyLen > end })
 	for i := range refs {
@@ -82,7 +83,7 @@ func nextHeads(refs []ref, end int) bool {
 	return longer
 }
 
-// heads sorts by head, and leaves entries with equal heads in their order.
+// heads sorts entries by head. Entries with equal heads keep their order.
 func (s radixSort) heads(refs, spare []ref) error {
 	var counts [headSize][256]uint32
 	for i := range refs {
@@ -94,7 +95,7 @@ func (s radixSort) heads(refs, spare []ref) error {
 	for b := range headSize {
 		count := &counts[b]
 		if int(count[byte(from[0].head>>(8*b))]) == len(refs) {
-			continue // the same in all of them
+			continue // the byte is the same in all heads
 		}
 		start := uint32(0)
 		for i, n := range count {

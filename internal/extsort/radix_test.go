@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// refsOf returns entries with these keys, in their order of arrival.
+// refsOf returns entries with these keys, in this order.
 func refsOf(keys [][]byte) []ref {
 	refs := make([]ref, len(keys))
 	for i, key := range keys {
@@ -31,7 +31,9 @@ func TestSortRefs(t *testing.T) {
 		return b
 	}
 	for name, key := range map[string]func() []byte{
-		"numbers":  func() []byte { return []byte{30, byte(random.IntN(256)), byte(random.IntN(256)), byte(random.IntN(3))} },
+		"numbers": func() []byte {
+			return []byte{30, byte(random.IntN(256)), byte(random.IntN(256)), byte(random.IntN(3))}
+		},
 		"short":    func() []byte { return letters(3, 4) },
 		"zeros":    func() []byte { return letters(30, 2) },
 		"prefix":   func() []byte { return append([]byte("a long prefix that all keys share "), letters(20, 3)...) },
@@ -68,7 +70,7 @@ func TestSortRefs(t *testing.T) {
 	}
 }
 
-// BenchmarkSortRefs sorts 100,000 entries by the radix sort and by comparisons.
+// BenchmarkSortRefs sorts 100,000 entries with the radix sort and with comparisons.
 func BenchmarkSortRefs(b *testing.B) {
 	random := rand.New(rand.NewPCG(9, 10))
 	for name, key := range map[string]func() []byte{

@@ -11,40 +11,42 @@ import (
 )
 
 const (
-	// EntryBytes is what an entry takes in memory beside its bytes.
+	// EntryBytes estimates the memory of an entry without its contents, in bytes.
 	EntryBytes = 64
-	// minRun is the smallest run in bytes that is written because the server has no memory left.
+	// minRun is the least size in bytes of a run that is written because the server's memory is
+	// exhausted.
 	minRun = 1 << 20
-	// maxHeap is the least limit for which all entries are sorted instead of the first ones kept.
-	// That many do not fit into memory, and only a sort of all entries uses the disk well.
+	// maxHeap is the limit from which a Sorter sorts all entries instead of keeping the first ones
+	// in a heap. That many entries do not fit into memory, and only a sort of all entries uses the
+	// disk well.
 	maxHeap = 1 << 24
 )
 
-// Options are what a Sorter may use.
+// Options configure a Sorter.
 type Options struct {
-	// Limit is how many of the first entries are wanted; 0 means all.
+	// Limit is the number of first entries to return; 0 means all.
 	Limit int64
-	// Memory is how many bytes of entries stay in memory.
+	// Memory is the largest total size of entries in memory, in bytes.
 	Memory int
-	// Budget is the memory of the server, in which the entries count; nil has no limit.
+	// Budget is the memory budget of the server; nil means no limit.
 	Budget *memory.Budget
-	// Disk allows a temporary file in Dir, or in the system's folder for such files if Dir is
-	// empty.
+	// Disk allows a temporary file in Dir. If Dir is empty, the file is in the system's folder for
+	// temporary files.
 	Disk bool
 	Dir  string
-	// Heads makes the sorter keep the heads of entries.
+	// Heads makes the Sorter keep the heads of entries.
 	Heads bool
 }
 
 // Entry is a sort key with a value, which has one or two parts.
 type Entry struct {
 	Key []byte
-	// Head is the first part of the value. Only a sorter with Options.Heads keeps it.
+	// Head is the first part of the value. Only a Sorter with Options.Heads keeps it.
 	Head []byte
 	Body []byte
 }
 
-// Spilled is what a Sorter has written to the disk.
+// Spilled is the number of runs and entries, and their size, that a Sorter has written to disk.
 type Spilled struct {
 	Runs, Entries int
 	Bytes         int64
@@ -57,8 +59,8 @@ type Spilled struct {
 //	for sorter.Next(&entry) { … }
 //	sorter.Close()
 //
-// The zero Sorter may be closed. A Sorter belongs to one goroutine. After an error only Close may
-// follow.
+// A zero Sorter may be closed. Only one goroutine may use a Sorter. After an error only Close may
+// be called.
 type Sorter struct {
 	opts     Options
 	held     memory.Holding
@@ -80,7 +82,7 @@ func New(opts Options) *Sorter {
 	return s
 }
 
-// Init makes a zero Sorter ready. It takes nothing of the budget yet.
+// Init initialises a zero Sorter. It does not reserve memory yet.
 func (s *Sorter) Init(opts Options) {
 	s.opts, s.held = opts, opts.Budget.Hold()
 	if opts.Limit < maxHeap {
@@ -88,11 +90,13 @@ func (s *Sorter) Init(opts Options) {
 	}
 }
 
-// Accepts reports whether an entry with the key would be kept. A sorter with a limit drops entries
-// that are not among the first; a caller that asks before it makes the value saves that work.
+// Accepts reports whether an entry with the key would be kept. A Sorter with a limit drops entries
+// that are not among the first. A caller can use Accepts to avoid computing the value of such an
+// entry.
 func (s *Sorter) Accepts(key []byte) bool { return s.buf.accepts(key) }
 
-// Add copies an entry into the sorter. It fails if there is too little memory.
+// Add copies an entry into the Sorter. If the memory is full, it writes a run, or fails if the disk
+// may not be used.
 func (s *Sorter) Add(ctx context.Context, e *Entry) error {
 	s.buf.seq++
 	if !s.buf.accepts(e.Key) {
@@ -111,8 +115,8 @@ func (s *Sorter) Add(ctx context.Context, e *Entry) error {
 	return s.flush(ctx)
 }
 
-// fits makes the holding cover the entries. If the server has no memory left it fails, or reports
-// false if the entries can go to the disk.
+// fits reserves memory in the budget for the entries. If the budget is exhausted, it fails, or
+// returns false if the entries can be written to disk.
 func (s *Sorter) fits() (bool, error) {
 	n := int64(s.buf.bytes)
 	if !s.opts.Disk {
@@ -121,11 +125,11 @@ func (s *Sorter) fits() (bool, error) {
 	return n < minRun || s.held.Fits(n), nil
 }
 
-// Reserve takes n bytes of the budget that the key and the copy of a large entry will need. Call it
-// before they are made. Add gives back what the entry did not need.
+// Reserve reserves n bytes of the budget for the key and the copy of a large entry. It must be
+// called before they are allocated. Add then releases the bytes that the entry did not need.
 //
-// A sorter that can use the disk leaves half of the budget to those that cannot: if the entries do
-// not fit into the other half they are written first.
+// A Sorter that can use the disk leaves half of the budget to operations that cannot. If its
+// entries do not fit into the other half, Reserve first writes them to disk.
 func (s *Sorter) Reserve(ctx context.Context, n int) error {
 	s.reserved = true
 	s.held.Shrink(int64(s.buf.bytes))
@@ -141,7 +145,7 @@ func (s *Sorter) Reserve(ctx context.Context, n int) error {
 	return s.held.Hold(int64(n))
 }
 
-// flush writes the entries as one run.
+// flush writes all entries as one run.
 func (s *Sorter) flush(ctx context.Context) error {
 	if !s.opts.Disk {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
@@ -172,7 +176,7 @@ func (s *Sorter) flush(ctx context.Context) error {
 	return nil
 }
 
-// write adds an entry to the current run. With heads its payload is:
+// write adds an entry to the current run. With Options.Heads its payload is:
 //
 //	length of the head (uvarint) | head | body
 func (s *Sorter) write(e *entry) {
@@ -187,7 +191,7 @@ func (s *Sorter) write(e *entry) {
 
 func (s *Sorter) sort() error { return sortRefs(s.buf.refs, &s.meter, &s.running) }
 
-// Finish ends the adding and sorts what was added.
+// Finish ends the phase of Add and sorts the entries.
 func (s *Sorter) Finish(ctx context.Context) error {
 	s.held.Shrink(int64(s.buf.bytes))
 	s.running.Set(ctx)
@@ -202,8 +206,7 @@ func (s *Sorter) Finish(ctx context.Context) error {
 	return err
 }
 
-// Next sets e to the next entry, which is valid until the following call. It reports false at the
-// end.
+// Next sets e to the next entry, which is valid until the next call. It returns false at the end.
 func (s *Sorter) Next(e *Entry) (bool, error) {
 	if s.opts.Limit > 0 && s.returned == s.opts.Limit {
 		return false, nil
@@ -224,13 +227,14 @@ func (s *Sorter) Next(e *Entry) (bool, error) {
 	return true, nil
 }
 
-// Done reports whether it is known, without a look at the disk, that no entry is left.
+// Done reports whether the Sorter is known to have no further entry. It does not read from disk, so
+// it returns false while runs are merged.
 func (s *Sorter) Done() bool { return s.merged == nil && s.buf.pos == len(s.buf.refs) }
 
-// Uncounted returns how many bytes of the entries do not count in the budget.
+// Uncounted returns the bytes of entries that are not accounted for in the budget.
 func (s *Sorter) Uncounted() int64 { return s.held.Beyond(int64(s.buf.bytes)) }
 
-// Spilled returns what went to the disk so far; nothing for a nil Sorter.
+// Spilled returns the amount of data written to disk so far. A nil Sorter has written nothing.
 func (s *Sorter) Spilled() Spilled {
 	if s == nil {
 		return Spilled{}

@@ -18,7 +18,7 @@ import (
 
 const plenty = 100 << 20
 
-// randomEntries returns entries of which many have equal keys. The body begins with the number of
+// randomEntries returns entries, many of which have equal keys. The body begins with the number of
 // the entry.
 func randomEntries(n int) []Entry {
 	random := rand.New(rand.NewPCG(1, uint64(n)))
@@ -34,7 +34,7 @@ func randomEntries(n int) []Entry {
 	return out
 }
 
-// fill gives entries to a sorter in memory that is used again for each.
+// fill adds entries to a sorter from buffers that are reused for each entry.
 func fill(ctx context.Context, s *Sorter, entries []Entry) error {
 	var key, head, body []byte
 	for _, e := range entries {
@@ -65,8 +65,8 @@ func same(a, b Entry) bool {
 	return bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Head, b.Head) && bytes.Equal(a.Body, b.Body)
 }
 
-// TestSorter compares sorts with a stable sort of the library: with and without a limit, in memory
-// and on the disk, with heads and without.
+// TestSorter compares sorts with a stable sort of the standard library: with and without a limit,
+// in memory and on disk, with and without heads.
 func TestSorter(t *testing.T) {
 	t.Parallel()
 	entries := randomEntries(5000)
@@ -131,8 +131,8 @@ func TestSpilled(t *testing.T) {
 	if err := fill(t.Context(), s, slices.Repeat([]Entry{entry}, entries)); err != nil {
 		t.Fatal(err)
 	}
-	// The memory is full with ten entries, and the eleventh makes a run. The last entry is a run
-	// too.
+	// Ten entries fill the memory, and the eleventh causes a run. The last entry also becomes a
+	// run.
 	if got := s.Spilled(); got.Runs != 10 || got.Entries != entries ||
 		got.Bytes != entries*(3+int64(len(entry.Key))+size) {
 		t.Errorf("spilled %+v", got)
@@ -142,7 +142,7 @@ func TestSpilled(t *testing.T) {
 	}
 }
 
-// TestMemoryLimit has a sorter that must stay in memory at its limit and one byte beyond.
+// TestMemoryLimit fills a sorter without a disk up to its limit, and with one byte more.
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
 	const size = 1000
@@ -156,7 +156,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestBudget sorts with a server that has little memory: on the disk, or not at all.
+// TestBudget sorts on a server with little memory, with and without the disk.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	entries := slices.Repeat([]Entry{{Key: []byte("key"), Body: make([]byte, 100<<10)}}, 40)
@@ -175,7 +175,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestReserve holds memory for large entries before they come, and gives back what they do not
+// TestReserve reserves memory for large entries. Add must release the part that the entries do not
 // need.
 func TestReserve(t *testing.T) {
 	t.Parallel()
@@ -184,7 +184,7 @@ func TestReserve(t *testing.T) {
 	s := New(Options{Memory: plenty, Budget: budget, Disk: true, Dir: t.TempDir()})
 	defer s.Close()
 	large := Entry{Key: []byte("key"), Body: make([]byte, size)}
-	for i, runs := range []int{0, 0, 0, 1} { // half of the budget is for entries that can go to the disk
+	for i, runs := range []int{0, 0, 0, 1} { // sorters with a disk use at most half of the budget
 		if err := s.Reserve(t.Context(), 2*size); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +227,7 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
-// TestSortEnds ends an operation while it sorts and while it writes a run.
+// TestSortEnds ends an operation while it sorts, and while it writes a run.
 func TestSortEnds(t *testing.T) {
 	t.Parallel()
 	entries := randomEntries(20_000)
@@ -252,7 +252,7 @@ func TestSortEnds(t *testing.T) {
 	}
 }
 
-// TestReplacedMemory replaces a large entry by a small one, which does not keep its memory.
+// TestReplacedMemory replaces a large entry by a small one, which must not keep the large memory.
 func TestReplacedMemory(t *testing.T) {
 	t.Parallel()
 	s := New(Options{Limit: 1, Memory: plenty})

@@ -1,19 +1,19 @@
 package keyspace
 
-// Space is all keys with one first byte.
+// Space describes the keys with one first byte.
 type Space struct {
 	First byte
-	// Name is the constant of First.
+	// Name is the name of the constant for First.
 	Name string
-	// Rest is what follows the first byte, as docs/keys.md draws it.
+	// Rest describes the part after the first byte, as docs/keys.md draws it.
 	Rest string
-	// Length is how many bytes a key has, 0 where that differs.
+	// Length is the length of a key in bytes, or 0 if it varies.
 	Length int
-	// Writers are the folders of the packages that make such keys.
+	// Writers are the folders of the packages that write such keys.
 	Writers []string
 }
 
-// Spaces are all spaces, in the order of their keys. docs/keys.md shows them, and what is stored.
+// Spaces lists all spaces in the order of their keys. docs/keys.md shows the same list.
 var Spaces = []Space{
 	{Catalog, "Catalog", "'c', 'g' or 'n'; see below", 0, []string{"internal/catalog"}},
 	{

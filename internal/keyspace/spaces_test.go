@@ -42,8 +42,8 @@ var (
 	declared = regexp.MustCompile(`(?m)^\t([A-Z]\w*) += 0x`)
 )
 
-// TestWriters finds the packages that name the first bytes: they are the writers. Each constant is
-// in Spaces.
+// TestWriters checks that the packages that use a first byte are the Writers of its Space, and that
+// each constant is in Spaces.
 func TestWriters(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("keyspace.go")
@@ -86,7 +86,7 @@ func TestWriters(t *testing.T) {
 	}
 }
 
-// TestSpacesAreInOrder finds a first byte that stands twice.
+// TestSpacesAreInOrder checks that Spaces is sorted and contains no first byte twice.
 func TestSpacesAreInOrder(t *testing.T) {
 	t.Parallel()
 	for i, s := range keyspace.Spaces[1:] {

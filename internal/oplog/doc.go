@@ -1,6 +1,7 @@
-// Package oplog makes and reads the entries of the oplog, local.oplog.rs. It has all changes in the
-// order of their commits. Each commit adds its own entries (package table), under keys that end
-// with the commit's stamp. So the oplog has no holes, and its order is the order of the commits.
+// Package oplog creates and reads the entries of the oplog, local.oplog.rs. The oplog has all
+// changes in the order of their commits. Each commit adds its own entries (package table), under
+// keys that end with the commit's stamp. So the oplog has no holes, and its order is the order of
+// the commits.
 //
 // An entry is a document as MongoDB 8.0 writes it:
 //
@@ -12,7 +13,8 @@
 //	ts, t   the stamp, and the term, which is 1
 //	v       2
 //	wall    the time by the clock
-//	preImage   the previous version, if the collection keeps it for change streams (MongoDB has a collection for them)
+//	preImage   the previous version, if the collection keeps it for change streams (MongoDB has a
+//	        collection for them)
 //
 // The diff of an update is MongoDB's $v: 2 format:
 //

@@ -148,7 +148,7 @@ func (h *History) add(r *Record) {
 func Old(engine storage.Engine, before int64) ([]Session, error) {
 	var old []Session
 	var last Session
-	newest := int64(math.MaxInt64) // of the last session
+	newest := int64(math.MaxInt64) // time of the newest record of the last session
 	err := scan(engine, []byte{keyspace.Retryable}, func(key []byte, r *Record) error {
 		s := Session(key[1:prefixSize])
 		if s != last {
@@ -166,8 +166,8 @@ func Old(engine storage.Engine, before int64) ([]Session, error) {
 	return old, err
 }
 
-// Remove removes the records of a session, unless one of them is from that time or later. The
-// caller has the session checked out.
+// Remove deletes the records of a session, unless one of them has the time before or a later time.
+// The caller must have the session checked out.
 func Remove(engine storage.Engine, s *Session, before int64) error {
 	txn := engine.Begin()
 	defer txn.Rollback()
@@ -197,7 +197,7 @@ func scan(engine storage.Engine, prefix []byte, fn func(key []byte, r *Record) e
 	return scanRange(engine, prefix, upper, fn)
 }
 
-// scanFrom is scan for all records from a key on.
+// scanFrom calls fn for all records whose keys are not less than from.
 func scanFrom(engine storage.Engine, from []byte, fn func(key []byte, r *Record) error) error {
 	return scanRange(engine, from, []byte{keyspace.Retryable + 1}, fn)
 }

@@ -10,37 +10,38 @@ import (
 	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
-// Deque keeps numbered documents between the first one that is still needed and the last one that
-// was read. Those in memory are the newest. Spill moves them to a file, from which they are read
-// again in blocks.
+// Deque holds a window of numbered documents: from the first one that is still needed to the last
+// one that was added. The newest documents are in memory. Spill moves them to a file, from which
+// they are read again in blocks.
 //
-// A document may be followed by other bytes; the document and these bytes are a record.
+// A document may be followed by other bytes. The document and these bytes form a record.
 //
-// A Deque belongs to one goroutine. The zero Deque is empty, and counts its blocks in no budget.
+// Only one goroutine may use a Deque. A zero Deque is empty, and does not account for the memory of
+// its blocks.
 type Deque struct {
-	base int // the first document
+	base int // number of the first document
 	docs []bsonx.Doc
-	from int // the number of docs[0]
-	// bytes is what the documents in memory take.
+	from int // number of docs[0]
+	// bytes estimates the memory of the documents in memory.
 	bytes int
-	chunk []byte // where documents are copied to
+	chunk []byte // buffer for copies of documents
 
 	file   tempfile.File
-	blocks []dequeBlock // the documents from base to from, in order
+	blocks []dequeBlock // blocks of the documents from base to from, in order
 	loaded [dequeCache]loadedBlock
 	turn   int
-	mem    memory.Holding // of the loaded blocks
+	mem    memory.Holding // memory of the loaded blocks
 }
 
-// dequeBlock is a run of documents in the file.
+// dequeBlock describes a block of consecutive documents in the file.
 type dequeBlock struct {
-	first int // the number of its first document
+	first int // number of its first document
 	at    int64
 	size  int
 }
 
 type loadedBlock struct {
-	first, end int // end is 0 if there is none
+	first, end int // end is 0 if no block is loaded
 	docs       []bsonx.Doc
 	size       int
 }
@@ -48,31 +49,32 @@ type loadedBlock struct {
 const (
 	docChunk       = 32 << 10
 	dequeBlockSize = 64 << 10
-	// dequeCache is how many blocks are in memory: one where the deque is read, some where it is looked ahead.
+	// dequeCache is the number of blocks in memory: one at the position of the reader, and some for
+	// looking ahead.
 	dequeCache = 4
-	// docOverhead is about what a document costs beside its bytes.
+	// docOverhead estimates the memory of a document without its own bytes, in bytes.
 	docOverhead = 32
 )
 
-// NewDeque returns an empty deque whose blocks in memory count in the empty holding mem.
+// NewDeque returns an empty deque. mem is an empty holding that accounts for the blocks in memory.
 func NewDeque(mem memory.Holding) Deque { return Deque{mem: mem} }
 
-// First is the number of the first document, or that of the next one if there is none.
+// First returns the number of the first document, or of the next document if the deque is empty.
 func (d *Deque) First() int { return d.base }
 
-// Bytes returns what the documents in memory take, without those that are read from the file.
+// Bytes estimates the memory of the documents that were not spilled, in bytes.
 func (d *Deque) Bytes() int { return d.bytes }
 
-// End is the number of the document that is pushed next.
+// End returns the number of the next document that Push will add.
 func (d *Deque) End() int { return d.from + len(d.docs) }
 
-// Push adds a document, which it keeps.
+// Push adds a document. The deque takes ownership of it.
 func (d *Deque) Push(doc bsonx.Doc) {
 	d.docs = append(d.docs, doc)
 	d.bytes += len(doc) + docOverhead
 }
 
-// Copy returns a copy of a document for push.
+// Copy returns a copy of a document for Push.
 func (d *Deque) Copy(doc bsonx.Doc) bsonx.Doc {
 	if len(doc) >= docChunk {
 		return doc.Clone()
@@ -85,7 +87,7 @@ func (d *Deque) Copy(doc bsonx.Doc) bsonx.Doc {
 	return d.chunk[at:len(d.chunk):len(d.chunk)]
 }
 
-// Release lets go of the first document.
+// Release removes the first document.
 func (d *Deque) Release() {
 	d.base++
 	for len(d.blocks) > 0 && d.blockEnd(0) <= d.base {
@@ -111,10 +113,10 @@ func (d *Deque) blockEnd(i int) int {
 	return d.from
 }
 
-// Held returns Bytes with the chunk that documents are copied to next.
+// Held returns Bytes plus the size of the buffer for copies.
 func (d *Deque) Held() int64 { return int64(d.bytes + cap(d.chunk)) }
 
-// Reset empties the deque, and makes 0 the number of the next document.
+// Reset empties the deque. The next document gets the number 0.
 func (d *Deque) Reset() {
 	clear(d.docs)
 	d.base, d.from, d.bytes = 0, 0, 0
@@ -123,13 +125,13 @@ func (d *Deque) Reset() {
 	d.unload()
 }
 
-// unload forgets the loaded blocks.
+// unload drops the loaded blocks.
 func (d *Deque) unload() {
 	d.loaded = [dequeCache]loadedBlock{}
 	d.mem.Release()
 }
 
-// Spill moves what is in memory to the file in dir.
+// Spill moves the documents in memory to the file, which is created in dir if necessary.
 func (d *Deque) Spill(dir string) error {
 	if len(d.docs) == 0 {
 		return nil
@@ -162,7 +164,8 @@ func (d *Deque) Spill(dir string) error {
 // lengthOf returns the length of the document at the beginning of a record.
 func lengthOf(record []byte) int { return int(binary.LittleEndian.Uint32(record)) }
 
-// Doc returns a document from base on. It stays as it is for as long as it is held.
+// Doc returns document i, which must not be before First. The bytes are never changed, so the
+// caller may keep them.
 func (d *Deque) Doc(i int) (bsonx.Doc, error) {
 	record, err := d.Record(i)
 	if err != nil {
@@ -172,7 +175,7 @@ func (d *Deque) Doc(i int) (bsonx.Doc, error) {
 	return record[:n:n], nil
 }
 
-// Record is Doc with the bytes that follow the document.
+// Record is like Doc, but includes the bytes after the document.
 func (d *Deque) Record(i int) (bsonx.Doc, error) {
 	if i >= d.from {
 		return d.docs[i-d.from], nil
@@ -185,7 +188,7 @@ func (d *Deque) Record(i int) (bsonx.Doc, error) {
 	return d.load(i)
 }
 
-// load reads the block that has document i.
+// load reads the block that contains document i, and returns its record.
 func (d *Deque) load(i int) (bsonx.Doc, error) {
 	low, high := 0, len(d.blocks)
 	for high-low > 1 {
@@ -216,8 +219,8 @@ func (d *Deque) load(i int) (bsonx.Doc, error) {
 	return l.docs[i-l.first], nil
 }
 
-// reserve counts a block of n bytes that takes the place of the oldest one. Beside a large block no
-// other one stays.
+// reserve accounts for a block of n bytes that replaces the oldest loaded block. If the block is
+// large, it drops all other blocks.
 func (d *Deque) reserve(n int) error {
 	total := n
 	for i := range d.loaded {

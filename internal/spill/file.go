@@ -8,14 +8,14 @@ import (
 )
 
 // File is a temporary file that is written once, through a buffer, and then read. After Flush
-// several goroutines may read it. The zero File is closed.
+// several goroutines may read it. A zero File is closed.
 type File struct {
 	file tempfile.File
 	out  *bufio.Writer
-	size int64 // with what is in the buffer
+	size int64 // includes the bytes in the buffer
 }
 
-// Create makes the file in dir, or in the system's folder for such files if dir is empty.
+// Create creates the file in dir, or in the system's folder for temporary files if dir is empty.
 func (f *File) Create(dir string) error {
 	if err := f.file.Create(dir); err != nil {
 		return err
@@ -34,10 +34,10 @@ func (f *File) Append(b []byte) error {
 	return nil
 }
 
-// Size returns how many bytes were appended.
+// Size returns the number of bytes that were appended.
 func (f *File) Size() int64 { return f.size }
 
-// Flush ends the writing.
+// Flush writes the buffer to the file. Nothing can be appended afterwards.
 func (f *File) Flush() error {
 	if err := f.out.Flush(); err != nil {
 		return fmt.Errorf("writing a temporary file: %w", err)

@@ -15,19 +15,20 @@ import (
 
 const (
 	readBuffer = 32 << 10
-	// A merge of many runs has smaller buffers, of readTotal together.
+	// In a merge of many runs, the buffers of the runs share readTotal bytes. But each has at least
+	// smallReadBuffer bytes.
 	readTotal       = 2 << 20
 	smallReadBuffer = 8 << 10
-	// keyHead is how many bytes of its current key each run of a merge keeps in memory. What follows
-	// them is read where two keys are equal so far, and when the key is due.
+	// keyHead is the number of bytes of its current key that each run of a merge keeps in memory.
+	// The rest of the key is read if two keys are equal so far, and when the entry is returned.
 	keyHead = 8 << 10
 )
 
-// Merge returns all entries in the order of their keys; of equal keys, those of earlier runs come first, and those of
-// one run in the order in which they were added. Nothing may be added later.
+// Merge returns all entries in the order of their keys. Entries with equal keys are in the order in
+// which they were added. Nothing may be added afterwards.
 func (s *Runs) Merge() (*Merge, error) { return MergeAll([]*Runs{s}) }
 
-// MergeAll merges several files of runs, of which the earlier ones come first.
+// MergeAll merges the runs of several Runs. Entries with equal keys are in the order of all.
 func MergeAll(all []*Runs) (*Merge, error) {
 	m := &Merge{}
 	runs := 0
@@ -62,7 +63,8 @@ func (s *Runs) addRuns(m *Merge, buffer int) error {
 			end = s.starts[i+1]
 		}
 		r := &run{
-			in: bufio.NewReaderSize(io.NewSectionReader(&s.file, start, end-start), buffer), file: &s.file, at: start, number: len(m.runs.list),
+			in: bufio.NewReaderSize(io.NewSectionReader(&s.file, start, end-start), buffer), file: &s.file,
+			at: start, number: len(m.runs.list),
 		}
 		ok, err := m.nextKey(r)
 		if err != nil {
@@ -75,29 +77,31 @@ func (s *Runs) addRuns(m *Merge, buffer int) error {
 	return nil
 }
 
-// Merge reads the entries of all runs in order. It keeps the head of one key of each run: keys and
-// payloads may be as large as all that a stage keeps, and are read when it is their turn.
+// Merge reads the entries of all runs in order. For each run it keeps only the head of one key in
+// memory. Keys and payloads may be as large as all data of a stage, so they are read when their
+// entry is returned.
 type Merge struct {
 	runs    runHeap
-	held    *memory.Holding // of one of the spills
-	fixed   int64           // what the runs take beside their keys
-	keys    int64           // the room of the heads of keys
+	held    *memory.Holding // the holding of one of the Runs
+	fixed   int64           // memory of the runs without their keys
+	keys    int64           // memory of the heads of keys
 	started bool
 	err     error
-	// key and payload are the current entry. long is the room of keys that have more than a head.
+	// key and payload are the current entry. long is the buffer for keys that are longer than a
+	// head.
 	key, payload, long []byte
 }
 
-// Key returns the key of the current entry. It is valid until the following Next.
+// Key returns the key of the current entry. It is valid until the next call of Next.
 func (m *Merge) Key() []byte { return m.key }
 
-// Payload returns the payload of the current entry. It is valid until the following Next.
+// Payload returns the payload of the current entry. It is valid until the next call of Next.
 func (m *Merge) Payload() []byte { return m.payload }
 
 // Err returns the error that ended the merge, or nil.
 func (m *Merge) Err() error { return m.err }
 
-// Next goes to the next entry. It reports false at the end, or at an error, which Err returns then.
+// Next moves to the next entry. It returns false at the end, and after an error, which Err returns.
 func (m *Merge) Next() bool {
 	if m.err != nil || len(m.runs.list) == 0 {
 		return false
@@ -121,7 +125,7 @@ func (m *Merge) Next() bool {
 	return m.err == nil
 }
 
-// nextKey goes to the next entry of a run, and reports false at its end.
+// nextKey moves a run to its next entry. It returns false at the end of the run.
 func (m *Merge) nextKey(r *run) (bool, error) {
 	ok, err := r.next(func(key int) error {
 		m.keys += int64(key - cap(r.key))
@@ -130,7 +134,7 @@ func (m *Merge) nextKey(r *run) (bool, error) {
 	return ok, err
 }
 
-// readEntry reads what follows the head of the current key.
+// readEntry reads the rest of the current key and the payload.
 func (m *Merge) readEntry(r *run) error {
 	if cap(m.payload) < r.payload || r.rest() > 0 && cap(m.long) < r.keyLen {
 		if err := m.makeRoom(r); err != nil {
@@ -148,7 +152,7 @@ func (m *Merge) readEntry(r *run) error {
 	return r.read(m.payload)
 }
 
-// makeRoom makes room for the current entry of a run.
+// makeRoom allocates buffers for the current entry of a run.
 func (m *Merge) makeRoom(r *run) error {
 	key, payload := cap(m.long), cap(m.payload)
 	if r.rest() > 0 {
@@ -167,28 +171,29 @@ func (m *Merge) makeRoom(r *run) error {
 	return nil
 }
 
-// hold counts the memory of the merge, with room for a long key and a payload.
+// hold accounts for the memory of the merge, including buffers of the given sizes for a long key
+// and a payload.
 func (m *Merge) hold(long, payload int) error {
 	return m.held.Hold(m.fixed + m.keys + int64(long) + int64(payload))
 }
 
-// run reads one run.
+// run is a reader of one run.
 type run struct {
 	in     *bufio.Reader
-	file   io.ReaderAt // of in
-	at     int64       // where in reads next, in the file
+	file   io.ReaderAt // the file that in reads
+	at     int64       // offset in the file of the next read of in
 	number int
-	key    []byte // the current key, or the first keyHead bytes of it
+	key    []byte // current key, or its first keyHead bytes
 	keyLen int
 	// payload is the length of the payload, which follows the key in the file.
 	payload int
 }
 
-// rest returns how many bytes the current key has behind its head.
+// rest returns the number of bytes of the current key after its head.
 func (r *run) rest() int { return r.keyLen - len(r.key) }
 
-// next reads the next key. The payload of the entry before was read. hold is called before the key
-// gets room for a number of bytes.
+// next reads the next key. The payload of the previous entry must have been read. hold is called
+// with the number of bytes before memory for a key is allocated.
 func (r *run) next(hold func(room int) error) (bool, error) {
 	keyLen, err := binary.ReadUvarint(r.in)
 	if errors.Is(err, io.EOF) {
@@ -215,13 +220,13 @@ func (r *run) next(hold func(room int) error) (bool, error) {
 	return true, r.read(r.key)
 }
 
-// uvarintLen returns how many bytes n has as a varint.
+// uvarintLen returns the length of n as a uvarint.
 func uvarintLen(n uint64) int64 {
 	var b [binary.MaxVarintLen64]byte
 	return int64(binary.PutUvarint(b[:], n))
 }
 
-// read reads what follows in the file.
+// read reads the next bytes of the file.
 func (r *run) read(p []byte) error {
 	if _, err := io.ReadFull(r.in, p); err != nil {
 		return fmt.Errorf("reading a spilled run: %w", err)
@@ -230,11 +235,11 @@ func (r *run) read(p []byte) error {
 	return nil
 }
 
-// runHeap is a heap of runs by their current keys.
+// runHeap is a heap of runs, ordered by their current keys.
 type runHeap struct {
 	list []*run
-	a, b []byte // what is compared of two long keys
-	err  error  // of the first comparison that failed
+	a, b []byte // buffers for comparing two long keys
+	err  error  // first error of a comparison
 }
 
 // Len implements heap.Interface.
@@ -253,7 +258,8 @@ func (h *runHeap) Less(i, j int) bool {
 	return a.number < b.number
 }
 
-// compareRests compares keys whose heads are equal. It reads them in pieces, and remembers an error.
+// compareRests compares keys with equal heads. It reads them in pieces, and stores an error in
+// h.err.
 func (h *runHeap) compareRests(a, b *run) int {
 	if h.a == nil {
 		h.a, h.b = make([]byte, readBuffer), make([]byte, readBuffer)
@@ -271,7 +277,7 @@ func (h *runHeap) compareRests(a, b *run) int {
 	return cmp.Compare(a.rest(), b.rest())
 }
 
-// readAt reads from the file what stands so many bytes behind the head of the run's key.
+// readAt reads bytes of the run's key, from the given number of bytes after its head.
 func readAt(r *run, p []byte, behind int) error {
 	if _, err := r.file.ReadAt(p, r.at+int64(behind)); err != nil {
 		return fmt.Errorf("reading a spilled run: %w", err)

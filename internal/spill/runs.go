@@ -9,39 +9,38 @@ import (
 	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
-// Runs are sorted runs of (key, payload), to be read back merged. A run is written when the memory
-// is full, in the order of the bytes of its keys:
+// Runs are sorted runs of entries (key, payload) in a file, which Merge reads back in order. The
+// owner writes a run whenever its memory is full, in the byte order of the keys:
 //
-//	for each kept thing, in the order of its key { runs.Add(key, payload) }
+//	for each entry in memory, in the order of its key { runs.Add(key, payload) }
 //	runs.EndRun()
 //	…
 //	merged, err := runs.Merge()
 //	for merged.Next() { merged.Key(), merged.Payload() }
 //
-// Runs belong to one goroutine and are closed once. Closing unused or nil ones does nothing.
+// Only one goroutine may use Runs. They are closed once. Closing unused or nil Runs does nothing.
 //
-// An entry is: uvarint length of the key, uvarint length of the payload, key, payload.
+// An entry in the file is: uvarint length of the key, uvarint length of the payload, key, payload.
 type Runs struct {
 	dir    string
-	held   memory.Holding // of the buffers, and of what a merge reads
+	held   memory.Holding // memory of the buffers, and of the entries that a merge reads
 	file   tempfile.File
 	out    *bufio.Writer
 	size   int64
-	starts []int64 // where the runs begin
+	starts []int64 // offsets at which the runs begin
 	inRun  bool
-	err    error // the first failed write, reported by endRun
+	err    error // the first failed write, reported by EndRun
 	head   [2 * binary.MaxVarintLen64]byte
 }
 
-// writeBuffer is the size of the buffer through which a file is written.
+// writeBuffer is the size of the buffer through which a file is written, in bytes.
 const writeBuffer = 256 << 10
 
-// New returns runs for a file in dir. held is an empty holding of the budget that the buffers count
-// in.
+// New returns runs in a file in dir. held is an empty holding that accounts for the buffers.
 func New(dir string, held memory.Holding) *Runs { return &Runs{dir: dir, held: held} }
 
-// Add appends an entry to the current run. Its key is not less than the one before. The parts of
-// the payload are joined. EndRun reports errors.
+// Add appends an entry to the current run. Its key must not be less than the previous key. The
+// parts of the payload are concatenated. EndRun reports errors.
 func (s *Runs) Add(key []byte, payload ...[]byte) {
 	if s.err != nil {
 		return
@@ -80,16 +79,16 @@ func (s *Runs) write(b []byte) {
 	}
 }
 
-// EndRun ends the current run, and reports the first error of its entries.
+// EndRun ends the current run. It returns the first error of Add.
 func (s *Runs) EndRun() error {
 	s.inRun = false
 	return s.err
 }
 
-// Used reports whether there is a run.
+// Used reports whether there is at least one run.
 func (s *Runs) Used() bool { return s.Count() > 0 }
 
-// Count returns how many runs there are.
+// Count returns the number of runs.
 func (s *Runs) Count() int {
 	if s == nil {
 		return 0
@@ -97,7 +96,7 @@ func (s *Runs) Count() int {
 	return len(s.starts)
 }
 
-// Size returns how many bytes the runs have.
+// Size returns the total size of the runs in bytes.
 func (s *Runs) Size() int64 {
 	if s == nil {
 		return 0
@@ -105,7 +104,7 @@ func (s *Runs) Size() int64 {
 	return s.size
 }
 
-// flush writes what the buffer has, and gives it up.
+// flush writes the buffer to the file and frees the buffer.
 func (s *Runs) flush() error {
 	if s.err != nil {
 		return s.err

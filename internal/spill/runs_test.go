@@ -68,7 +68,7 @@ func TestFails(t *testing.T) {
 	s.Close()
 }
 
-// TestLongKeys merges keys that differ only behind the part of them that is kept in memory.
+// TestLongKeys merges keys that differ only after the part that is kept in memory.
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
 	s := New(t.TempDir(), memory.Holding{})
@@ -110,8 +110,8 @@ func TestLongKeys(t *testing.T) {
 	s.Close()
 }
 
-// TestMemory merges many runs of large entries. One key and one payload at a time are in memory, and
-// they are counted.
+// TestMemory merges many runs of large entries. Only one key and one payload at a time may be in
+// memory, and both must be accounted for.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	const runs, large = 24, 1 << 20
@@ -136,7 +136,8 @@ func TestMemory(t *testing.T) {
 		m, err := s.Merge()
 		n := 0
 		for err == nil && m.Next() {
-			if len(m.Key()) != c.key || len(m.Payload()) != c.payload || m.Key()[0] != byte(n) || m.Payload()[c.payload-1] != byte(n) {
+			if len(m.Key()) != c.key || len(m.Payload()) != c.payload || m.Key()[0] != byte(n) ||
+				m.Payload()[c.payload-1] != byte(n) {
 				t.Errorf("entry %d is wrong", n)
 			}
 			n++

@@ -10,9 +10,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/tempfile"
 )
 
-// Set is a set of byte strings. It keeps digests of 128 bits by secret hash functions. Spill moves
-// those in memory to a sorted run in a file, of which every digestBlock-th digest stays in memory.
-// The zero Set is empty.
+// Set is a set of byte strings. It stores a digest of 128 bits for each, computed with secret hash
+// functions. Spill moves the digests in memory to a sorted run in a file. Of such a run, only every
+// digestBlock-th digest stays in memory. A zero Set is empty.
 type Set struct {
 	seeds  [2]maphash.Seed
 	memory map[digest]struct{}
@@ -27,12 +27,12 @@ type digest [16]byte
 type digestRun struct {
 	at     int64
 	n      int
-	fences []digest // the first of each block
+	fences []digest // the first digest of each block
 }
 
 const (
-	digestBlock = 256 // digests
-	digestBytes = 48  // about what one takes in memory
+	digestBlock = 256 // number of digests in a block
+	digestBytes = 48  // estimated memory of a digest
 )
 
 // Add adds a key and reports whether it is new.
@@ -59,7 +59,7 @@ func (s *Set) Add(key []byte) (bool, error) {
 	return true, nil
 }
 
-// Bytes is about what the set takes in memory.
+// Bytes estimates the memory of the set, in bytes.
 func (s *Set) Bytes() int { return digestBytes * len(s.memory) }
 
 func compareDigests(a, b digest) int { return bytes.Compare(a[:], b[:]) }
@@ -90,7 +90,7 @@ func (s *Set) inRun(r *digestRun, d digest) (bool, error) {
 	return false, nil
 }
 
-// Spill moves what is in memory to the file in dir.
+// Spill moves the digests in memory to the file, which is created in dir if necessary.
 func (s *Set) Spill(dir string) error {
 	if len(s.memory) == 0 {
 		return nil

@@ -1,3 +1,3 @@
-// Package clocktest has a clock that tests move: its timers fire when a test says that time has
-// passed.
+// Package clocktest provides a clock for tests. Its time moves, and its timers fire, only when a
+// test advances it.
 package clocktest

@@ -9,19 +9,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// Manual is a clock.Driver that stands still between two calls of Advance. It is safe for
-// concurrent use.
+// Manual is a clock.Driver that stands still between calls of Advance. It is safe for concurrent
+// use.
 type Manual struct {
 	mu     sync.Mutex
 	now    time.Time
 	timers []*timer
-	count  int           // how many timers were started
+	count  int           // number of timers started so far
 	armed  chan struct{} // closed when a timer starts
 }
 
 var _ clock.Driver = (*Manual)(nil)
 
-// New returns a clock that stands at a time.
+// New returns a clock that shows the time now.
 func New(now time.Time) *Manual { return &Manual{now: now, armed: make(chan struct{})} }
 
 // Now implements clock.Clock.
@@ -31,7 +31,8 @@ func (m *Manual) Now() time.Time {
 	return m.now
 }
 
-// Advance moves the clock by d and calls what timers are due, in their order, before it returns.
+// Advance moves the clock by d. Before it returns, it calls the functions of all timers that are
+// due, in order.
 func (m *Manual) Advance(d time.Duration) {
 	m.mu.Lock()
 	end := m.now.Add(d)
@@ -50,7 +51,7 @@ func (m *Manual) Advance(d time.Duration) {
 	m.mu.Unlock()
 }
 
-// Wait returns when n timers were started since the clock was made. A reset starts a timer again.
+// Wait returns when n timers were started since the clock was created. A reset counts as a start.
 func (m *Manual) Wait(n int) {
 	for {
 		m.mu.Lock()
@@ -63,7 +64,8 @@ func (m *Manual) Wait(n int) {
 	}
 }
 
-// first returns the timer that is due first, nil if there is none. It needs the lock.
+// first returns the timer that is due first, or nil if there are no timers. The caller holds the
+// lock.
 func (m *Manual) first() *timer {
 	if len(m.timers) == 0 {
 		return nil
@@ -71,7 +73,7 @@ func (m *Manual) first() *timer {
 	return slices.MinFunc(m.timers, func(a, b *timer) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
 }
 
-// remove reports whether the timer ran. It needs the lock.
+// remove removes a timer, and reports whether the timer was running. The caller holds the lock.
 func (m *Manual) remove(t *timer) bool {
 	i := slices.Index(m.timers, t)
 	if i >= 0 {
@@ -80,7 +82,7 @@ func (m *Manual) remove(t *timer) bool {
 	return i >= 0
 }
 
-// start needs the lock.
+// start starts a timer. The caller holds the lock.
 func (m *Manual) start(t *timer, d time.Duration) {
 	t.at = m.now.Add(d)
 	m.timers = append(m.timers, t)

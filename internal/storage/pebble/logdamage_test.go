@@ -17,12 +17,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// killed keeps everything that was written, like the death of the process.
+// killed returns a disk with everything that was written, as the death of the process leaves it.
 func killed(_ *testing.T, _ *Engine, disk *vfs.MemFS) *vfs.MemFS {
 	return disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 }
 
-// powerless keeps the synced data, and the file of sync points from the last opening.
+// powerless returns a disk with the synced data, as a loss of power leaves it. The file of sync
+// points is the one from the last opening.
 func powerless(_ *testing.T, _ *Engine, disk *vfs.MemFS) *vfs.MemFS {
 	return disk.CrashClone(vfs.CrashCloneCfg{})
 }
