@@ -18,7 +18,8 @@ func bucketDefinition() parsing.Definition {
 	}
 }
 
-// parseBucket is $bucket: a $group by the lower boundary, then a $sort by _id.
+// parseBucket compiles $bucket into two stages: a $group by the lower boundary of the bucket, and a
+// $sort by _id.
 func parseBucket(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	b, err := parseBucketArguments(arg, opts)
 	if err != nil {
@@ -41,11 +42,12 @@ func parseBucket(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error)
 	return append(grouped, ordered...), err
 }
 
-// bucketArguments are the checked arguments; what is absent is missing.
+// bucketArguments holds the validated arguments of $bucket. An argument that the client left out is
+// bsonx.Missing.
 type bucketArguments struct {
 	groupBy    bsonx.Value
 	boundaries []bsonx.Value
-	other      expr.Expr // default, a constant; nil if there is none
+	other      expr.Expr // the constant argument "default"; nil if it is absent
 	output     bsonx.Value
 }
 
@@ -106,7 +108,7 @@ func (b *bucketArguments) set(name string, v bsonx.Value, opts parsing.Options) 
 	return nil
 }
 
-// isPathOrOperator reports whether v is "$path" or {$operator: …}.
+// isPathOrOperator reports whether v has the form "$path" or {$operator: …}.
 func isPathOrOperator(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeString:
@@ -118,10 +120,11 @@ func isPathOrOperator(v bsonx.Value) bool {
 	}
 }
 
-// boundaryWork is the work of compiling a boundary.
+// boundaryWork is the amount of work that compiling one boundary counts for an interrupt.Meter.
 const boundaryWork = 16 * interrupt.Step
 
-// parseBoundaries returns the boundaries: constants of one class of types, in order.
+// parseBoundaries returns the boundaries of $bucket. It fails unless they are constants of the same
+// type class in ascending order.
 func parseBoundaries(v bsonx.Value, opts parsing.Options) ([]bsonx.Value, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(40200, "The $bucket 'boundaries' field must be an array, but found type: %s.", v.Type)
@@ -168,8 +171,9 @@ func parseBoundaries(v bsonx.Value, opts parsing.Options) ([]bsonx.Value, error)
 	return list, nil
 }
 
-// form returns the expression of the _id as explain shows it: a $switch over the boundaries. It
-// stops once the expression is too large to be shown.
+// form returns the _id expression of the $group for explain: a $switch over the boundaries. It
+// stops adding branches when the result exceeds limits.InternalDocumentBytes, because explain
+// cannot show it then.
 func (b *bucketArguments) form(id expr.Expr, e expr.Serializer) bsonx.Value {
 	if c, ok := expr.ConstValue(id); ok {
 		return e.Expression(literal(c))
@@ -202,7 +206,8 @@ func (b *bucketArguments) form(id expr.Expr, e expr.Serializer) bsonx.Value {
 
 func literal(v bsonx.Value) bsonx.Value { return bsonx.Document(bsonx.NewDoc("$literal", v)) }
 
-// insideBucket is the Inside of $bucket and $bucketAuto.
+// insideBucket implements Definition.Inside for $bucket and $bucketAuto: it visits their
+// expressions and accumulators.
 func insideBucket(arg bsonx.Value, w parsing.Walker) {
 	w.Accumulators(parsing.Argument(arg, "output"))
 	w.Expression(parsing.Argument(arg, "groupBy"))

@@ -19,21 +19,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// bucketAuto is $bucketAuto: it sorts its input by a value and cuts it into buckets of about the same count. Documents of
-// equal values are in one bucket.
+// bucketAuto is the $bucketAuto stage. It sorts its input by the groupBy value and divides it into
+// buckets of about the same number of documents. Documents with equal values always share a bucket.
 type bucketAuto struct {
 	groupBy expr.Expr
 	buckets int
-	rounder granularity.Rounder // nil without a granularity
+	rounder granularity.Rounder // nil if the stage has no granularity
 	outputs
-	byValue, byOrder bucketPart // the accumulators that take documents in the order of groupBy, and as they come
+	// Accumulators that receive documents in the order of groupBy, and in the order of the input.
+	byValue, byOrder bucketPart
 	opts             parsing.Options
 }
 
-// bucketPart is some of the accumulators.
+// bucketPart is a subset of the stage's accumulators, with a reader for their operands.
 type bucketPart struct {
 	outputs
-	places []int // among all
+	places []int // the positions of these accumulators in bucketAuto.fields
 	read   reader
 }
 
@@ -41,7 +42,8 @@ func (p *bucketPart) addAccumulator(place int, acc *accumulator.Accumulation) {
 	p.places, p.fields = append(p.places, place), append(p.fields, acc)
 }
 
-// start begins to read documents for the part's accumulators, which are some of those given.
+// start prepares to feed documents to the accumulators of this part. It picks them from all, the
+// accumulators of one bucket.
 func (p *bucketPart) start(ctx *expr.Context, all []accumulator.Accumulator) bucketReading {
 	r := bucketReading{part: p, reading: p.read.start(ctx)}
 	for _, i := range p.places {
@@ -50,14 +52,14 @@ func (p *bucketPart) start(ctx *expr.Context, all []accumulator.Accumulator) buc
 	return r
 }
 
-// bucketReading gathers documents in the accumulators of a part.
+// bucketReading feeds the documents of one bucket to the accumulators of a bucketPart.
 type bucketReading struct {
 	part    *bucketPart
 	accs    []accumulator.Accumulator
 	reading *reading
 }
 
-// add returns by how many bytes the accumulators have grown.
+// add feeds doc to the accumulators and returns the number of bytes by which they have grown.
 func (r *bucketReading) add(doc bsonx.Doc) (int, error) {
 	r.reading.read(doc)
 	return r.part.add(r.accs, r.reading, 0)
@@ -108,7 +110,9 @@ func parseBucketAuto(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, er
 			return nil, mongoerr.New(4544714, "Can't refer to the group key in $bucketAuto")
 		}
 		every := *f
-		every.Once = false // as in MongoDB, the operand of a $first that has its value is computed, and may fail
+		// Like MongoDB, $first evaluates its operand even after it has its value, so the operand
+		// may fail.
+		every.Once = false
 		b.fields[i] = &every
 		if goesByOrder(&every) {
 			b.byOrder.addAccumulator(i, &every)
@@ -124,7 +128,8 @@ func parseBucketAuto(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, er
 	return []parsing.Stage{b}, err
 }
 
-// goesByOrder reports whether an accumulator takes the documents of a bucket in the order in which they came, as within MongoDB.
+// goesByOrder reports whether an accumulator receives the documents of a bucket in their input
+// order, not in the order of groupBy. The accumulators are the same as in MongoDB.
 func goesByOrder(acc *accumulator.Accumulation) bool {
 	switch acc.Name {
 	case "$first", "$last", "$firstN", "$lastN", "$push", "$mergeObjects":
@@ -169,7 +174,8 @@ func parseBucketCount(v bsonx.Value) (int, error) {
 
 func (b *bucketAuto) Open(src source.Source, env *source.Env) source.Source {
 	s := &bucketAutoSource{
-		Input: source.Input{Src: src}, stage: b, env: env, limit: env.Limit(), held: env.Hold(), sorter: env.NewSorter(0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
+		Input: source.Input{Src: src}, stage: b, env: env, limit: env.Limit(), held: env.Hold(),
+		sorter: env.NewSorter(0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),
 	}
 	s.ctx.Running = &s.running
 	return s
@@ -180,7 +186,7 @@ type bucketAutoSource struct {
 	stage   *bucketAuto
 	env     *source.Env
 	limit   int
-	held    memory.Holding // of the buckets' accumulators
+	held    memory.Holding // the memory of the current bucket's accumulators
 	ctx     expr.Context
 	sorter  *extsort.Sorter
 	entry   extsort.Entry
@@ -189,14 +195,16 @@ type bucketAutoSource struct {
 	count   int
 	out     *bsonx.Builder
 
-	buckets int         // how many have been begun
-	value   bsonx.Value // of the next document
-	doc     bsonx.Doc   // the next document, nil at the end
-	number  int64       // of the next document, as it came
-	min     bsonx.Value // of the next bucket, where it is not that of its first document
+	buckets int         // the number of buckets begun so far
+	value   bsonx.Value // the groupBy value of doc
+	doc     bsonx.Doc   // the next document of the sorted input; nil at the end
+	number  int64       // the position of doc in the unsorted input
+	// min is the lower boundary of the next bucket, if it is not the value of the bucket's first
+	// document.
+	min bsonx.Value
 }
 
-// Save implements Source.
+// Save implements source.Source.
 func (s *bucketAutoSource) Save() {
 	source.IdleBuilder(s.out)
 	s.Input.Save()
@@ -207,14 +215,14 @@ func (s *bucketAutoSource) Kept() int64 {
 	return s.sorter.Uncounted() + int64(len(s.doc)) + s.Input.Kept()
 }
 
-// Close implements Source.
+// Close implements source.Source.
 func (s *bucketAutoSource) Close() {
 	s.sorter.Close()
 	s.held.Release()
 	s.Input.Close()
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *bucketAutoSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	s.running.Set(ctx)
 	if !s.loaded {
@@ -229,7 +237,8 @@ func (s *bucketAutoSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return s.bucket(ctx)
 }
 
-// load sorts the input. The entries are {"": <value>, "d": <document>, "n": <number>}.
+// load sorts the whole input by the groupBy value. The body of a sorter entry is {"": <value>, "d":
+// <document>, "n": <input position>}.
 func (s *bucketAutoSource) load(ctx context.Context) error {
 	pair := bsonx.NewBuilder(nil)
 	var key []byte
@@ -277,7 +286,7 @@ func (s *bucketAutoSource) load(ctx context.Context) error {
 	return s.step()
 }
 
-// step goes to the next document.
+// step reads the next document of the sorted input into value, doc and number.
 func (s *bucketAutoSource) step() error {
 	ok, err := s.sorter.Next(&s.entry)
 	s.value, s.doc = bsonx.Missing, nil
@@ -294,7 +303,7 @@ func (s *bucketAutoSource) step() error {
 	return nil
 }
 
-// bucket fills and returns the next bucket.
+// bucket reads the documents of the next bucket and returns its result document.
 func (s *bucketAutoSource) bucket(ctx context.Context) (bsonx.Doc, error) {
 	s.buckets++
 	f, err := s.newFiller(ctx)
@@ -322,8 +331,8 @@ func (s *bucketAutoSource) bucket(ctx context.Context) (bsonx.Doc, error) {
 	return s.stage.document(s.out, bsonx.Document(id), f.accs, s.ctx.Running)
 }
 
-// absorb takes the documents that follow and belong to the bucket: those of the same value, or below the rounded
-// boundary.
+// absorb adds the following documents that still belong to the bucket: documents with the same
+// value or, with a granularity, with a value below the rounded boundary.
 func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 	rounder := s.stage.rounder
 	boundary := f.max
@@ -334,7 +343,8 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 		}
 	}
 	for s.doc != nil {
-		// Without a rounder, and for zero, which is not rounded, the boundary is the greatest value of the bucket.
+		// Without a rounder the boundary is the greatest value of the bucket. The same holds for
+		// zero, which no granularity rounds.
 		c := s.stage.opts.Collation.CompareValues(s.value, boundary)
 		if err := s.stage.opts.Collation.Ended(s.value, boundary); err != nil {
 			return err
@@ -350,14 +360,14 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 		return nil
 	}
 	if s.doc == nil {
-		// The last boundary is rounded from the greatest value.
+		// The upper boundary of the last bucket is its greatest value, rounded up.
 		var err error
 		f.max, err = rounder.Up(f.max)
 		return err
 	}
 	f.max = boundary
 	if numeric.IsZero(boundary) {
-		// Zero is not rounded: the bucket ends where the next one begins.
+		// Zero is not rounded up, so the bucket ends at the lower boundary of the next one.
 		var err error
 		f.max, err = rounder.Down(s.value)
 		return err
@@ -365,7 +375,7 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 	return nil
 }
 
-// bucketFiller gathers one bucket.
+// bucketFiller collects the documents of one bucket.
 type bucketFiller struct {
 	s        *bucketAutoSource
 	ctx      context.Context
@@ -374,7 +384,8 @@ type bucketFiller struct {
 	byOrder  bucketReading
 	min, max bsonx.Value
 	bytes, n int
-	// sorter brings the documents back into the order in which they came, where that matters; nil elsewhere.
+	// sorter restores the input order of the bucket's documents for the byOrder accumulators. It is
+	// nil if the part is empty.
 	sorter *extsort.Sorter
 	key    [8]byte
 }
@@ -405,7 +416,7 @@ func (f *bucketFiller) close() {
 	f.sorter.Close()
 }
 
-// take adds the next document to the bucket.
+// take adds the next document of the sorted input to the bucket.
 func (f *bucketFiller) take() error {
 	if f.n++; f.n%source.InterruptInterval == 0 && f.ctx.Err() != nil {
 		return context.Cause(f.ctx)
@@ -439,7 +450,7 @@ func (f *bucketFiller) accumulate(r *bucketReading, doc bsonx.Doc) error {
 	return f.s.held.Hold(int64(f.bytes))
 }
 
-// finish accumulates the documents that were brought back into order.
+// finish feeds the documents in input order to the byOrder accumulators.
 func (f *bucketFiller) finish() error {
 	if f.sorter == nil {
 		return nil
@@ -461,5 +472,5 @@ func (f *bucketFiller) finish() error {
 	}
 }
 
-// Meta implements MetaSource: a bucket has none.
+// Meta implements source.MetaSource. A bucket has no text score or other metadata of a document.
 func (s *bucketAutoSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }

@@ -8,13 +8,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// The stages of a change stream.
+// Names of the stages that exist only in change streams.
 const (
 	changeStreamStage = "$changeStream"
 	splitStage        = "$changeStreamSplitLargeEvent"
 )
 
-// changeStream stands for the events that the pipeline is run over, and for the parts of them at its end; who runs it makes them.
+// changeStream is $changeStream or $changeStreamSplitLargeEvent. Both pass documents on unchanged:
+// the command that runs the pipeline produces the events, and splits large ones after the last
+// stage.
 type changeStream struct{}
 
 func (changeStream) Open(src source.Source, _ *source.Env) source.Source { return src }
@@ -26,7 +28,10 @@ func changeStreamDefinition() parsing.Definition {
 	properties.Facets = feature.No
 	properties.Transactions = feature.No
 	properties.ReadConcern = parsing.OnlyMajority
-	return parsing.Definition{Name: changeStreamStage, Parse: parseChangeStream, Properties: properties, Inside: parsing.InsideNothing}
+	return parsing.Definition{
+		Name: changeStreamStage, Parse: parseChangeStream, Properties: properties,
+		Inside: parsing.InsideNothing,
+	}
 }
 
 func parseChangeStream(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
@@ -41,7 +46,10 @@ func splitLargeEventDefinition() parsing.Definition {
 	properties.Joined = feature.No
 	properties.Facets = feature.No
 	properties.ChangeStreams = parsing.OnlyLastInStream
-	return parsing.Definition{Name: splitStage, Parse: parseSplitLargeEvent, Properties: properties, Inside: parsing.InsideNothing}
+	return parsing.Definition{
+		Name: splitStage, Parse: parseSplitLargeEvent, Properties: properties,
+		Inside: parsing.InsideNothing,
+	}
 }
 
 func parseSplitLargeEvent(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
@@ -51,12 +59,14 @@ func parseSplitLargeEvent(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, 
 	return []parsing.Stage{changeStream{}}, nil
 }
 
-// SplitsLargeEvents reports whether the events of a change stream are to be split. Who runs the pipeline does it.
+// SplitsLargeEvents reports whether the pipeline ends with $changeStreamSplitLargeEvent. The caller
+// that runs the pipeline must then split large events.
 func (p *Pipeline) SplitsLargeEvents() bool {
 	return len(p.steps) > 0 && p.steps[len(p.steps)-1].name == splitStage
 }
 
-// IsChangeStream reports whether an array of stages begins with a change stream, and returns what that asks for.
+// IsChangeStream reports whether an array of stages begins with $changeStream, and returns the
+// argument of that stage.
 func IsChangeStream(stages bsonx.Value) (arg bsonx.Value, ok bool) {
 	if stages.Type != bsonx.TypeArray || parsing.FirstStage(stages.Doc()) != changeStreamStage {
 		return bsonx.Missing, false

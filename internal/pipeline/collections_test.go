@@ -18,13 +18,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// fakeCollections are the collections of a database in memory. One whose name begins with "indexed" has every index.
+// fakeCollections is a database in memory: documents by collection name. A collection whose name
+// begins with "indexed" claims to have an index on every field.
 type fakeCollections map[string][]bsonx.Doc
 
 func (c fakeCollections) env() *source.Env { return &source.Env{Collections: c, Writer: c} }
 
 // Open implements source.Collections.
-func (c fakeCollections) Open(_ context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (source.Source, error) {
+func (c fakeCollections) Open(_ context.Context, db, name string, stages []bsonx.Value,
+	vars *expr.Vars,
+) (source.Source, error) {
 	p, err := pipeline.Parse(bsonx.ValueOf(stages), parsing.Options{Vars: vars, DB: db})
 	if err != nil {
 		return nil, err
@@ -46,7 +49,8 @@ func (c fakeCollections) Out(ctx context.Context, target *source.Out, src source
 	})
 }
 
-// Merge implements source.Writer: it adds what it would merge, with the stage's modes and variables.
+// Merge implements source.Writer. It appends each document together with the merge modes, and
+// merges nothing.
 func (c fakeCollections) Merge(ctx context.Context, target *source.Merge, src source.Source) error {
 	return source.Drain(ctx, src, func(doc bsonx.Doc) error {
 		if _, err := target.Vars(doc); err != nil {
@@ -58,7 +62,8 @@ func (c fakeCollections) Merge(ctx context.Context, target *source.Merge, src so
 	})
 }
 
-// TestLookupPlansAgree requires the same answer of a search, a table and an index, whatever the values are.
+// TestLookupPlansAgree requires that $lookup gives the same result with a nested search, a hash
+// table and an index, for values of many types.
 func TestLookupPlansAgree(t *testing.T) {
 	t.Parallel()
 	var docs []bsonx.Doc
@@ -67,7 +72,14 @@ func TestLookupPlansAgree(t *testing.T) {
 		docs = append(docs, bsonxtest.Parse(t, fmt.Sprintf(`{"_id": %d, "k": %s}`, i, v)))
 	}
 	docs = append(docs, bsonxtest.Parse(t, `{"_id": 99}`))
-	for _, paths := range [][2]string{{"k", "k"}, {"k.b", "k"}, {"k", "k.b"}, {"k.b", "k.b"}, {"k.0", "k"}, {"k", "k.0"}} {
+	for _, paths := range [][2]string{
+		{"k", "k"},
+		{"k.b", "k"},
+		{"k", "k.b"},
+		{"k.b", "k.b"},
+		{"k.0", "k"},
+		{"k", "k.0"},
+	} {
 		stages := fmt.Sprintf(`[{"$lookup": {"from": "%%s", "localField": %q, "foreignField": %q, "as": "r"}}, {"$project": {"r._id": 1}}]`, paths[0], paths[1])
 		colls := fakeCollections{"f": docs, "indexedF": docs}
 		table := results(t, fmt.Sprintf(stages, "f"), docs, colls.env())
@@ -86,17 +98,21 @@ func TestLookupPlansAgree(t *testing.T) {
 	}
 }
 
-// TestLookupFile joins with more documents of one value, and more values, than a block of the table on the disk holds.
+// TestLookupFile runs $lookup with a hash table on disk. There are more documents of one value, and
+// more values, than one block of the file holds.
 func TestLookupFile(t *testing.T) {
 	t.Parallel()
 	var foreign, docs []bsonx.Doc
 	for i := range 6000 {
-		foreign = append(foreign, bsonx.NewDoc("_id", i, "k", []bsonx.Value{bsonx.Int32(int32(i)), bsonx.String([]string{"many", "few"}[min(i%3, 1)*min(i%100, 1)])}))
+		foreign = append(foreign,
+			bsonx.NewDoc("_id", i, "k",
+				[]bsonx.Value{bsonx.Int32(int32(i)), bsonx.String([]string{"many", "few"}[min(i%3, 1)*min(i%100, 1)])}))
 	}
 	for i := range 300 {
 		docs = append(docs, bsonx.NewDoc("_id", i, "k", i*21))
 	}
-	docs = append(docs, bsonx.NewDoc("_id", "a", "k", "few"), bsonx.NewDoc("_id", "b", "k", "many"), bsonx.NewDoc("_id", "c", "k", "none"), bsonx.NewDoc("_id", "d"))
+	docs = append(docs, bsonx.NewDoc("_id", "a", "k", "few"), bsonx.NewDoc("_id", "b", "k", "many"),
+		bsonx.NewDoc("_id", "c", "k", "none"), bsonx.NewDoc("_id", "d"))
 	stages := `[{"$lookup": {"from": "f", "localField": "k", "foreignField": "k", "as": "r"}}, {"$project": {"r._id": 1}}]`
 	env := fakeCollections{"f": foreign}.env()
 	want := results(t, stages, docs, env)
@@ -109,7 +125,8 @@ func TestLookupFile(t *testing.T) {
 func results(t *testing.T, stages string, docs []bsonx.Doc, env *source.Env) string {
 	t.Helper()
 	var out strings.Builder
-	src := mustParse(t, stages, parsing.Options{Vars: expressions.Scope(), DB: "db"}).Run(&source.Slice{Docs: docs}, env)
+	src := mustParse(t, stages, parsing.Options{Vars: expressions.Scope(), DB: "db"}).
+		Run(&source.Slice{Docs: docs}, env)
 	defer src.Close()
 	err := source.Drain(context.Background(), src, func(d bsonx.Doc) error {
 		out.WriteString(print(t, d) + "\n")
@@ -136,7 +153,8 @@ func TestGraphLookupMemory(t *testing.T) {
 	}
 }
 
-// TestFacetStreams requires that pipelines share one reading of the input, and that an error in one ends all.
+// TestFacetStreams requires that the pipelines of a $facet read the input once together, and that
+// an error in one of them ends all.
 func TestFacetStreams(t *testing.T) {
 	t.Parallel()
 	docs := make([]bsonx.Doc, 10_000)
@@ -177,12 +195,14 @@ func TestNestedSubPipelines(t *testing.T) {
 	if _, err := pipeline.Parse(nest(20), parsing.Options{Vars: expressions.Scope()}); err != nil {
 		t.Error(err)
 	}
-	if _, err := pipeline.Parse(nest(21), parsing.Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != mongoerr.MaxSubPipelineDepthExceeded {
+	if _, err := pipeline.Parse(nest(21),
+		parsing.Options{Vars: expressions.Scope()}); mongoerr.CodeOf(err) != mongoerr.MaxSubPipelineDepthExceeded {
 		t.Error(err)
 	}
 }
 
-// BenchmarkLookup joins 10,000 documents with 1,000 by a field without an index, each of them ten times.
+// BenchmarkLookup joins 10,000 documents with 1,000 documents by a field without an index. Each
+// foreign document has ten matches.
 func BenchmarkLookup(b *testing.B) {
 	docs := make([]bsonx.Doc, 10_000)
 	for i := range docs {

@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// TestCopiesAreCounted makes large results, which stages have several times at once. The memory
-// budget counts each.
+// TestCopiesAreCounted produces large results that a stage holds in several copies at once, and
+// requires that the memory budget counts each copy.
 func TestCopiesAreCounted(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
@@ -24,7 +24,7 @@ func TestCopiesAreCounted(t *testing.T) {
 	const all = 8 << 20
 	for _, c := range []struct {
 		stages      string
-		copies      int64 // of all documents
+		copies      int64 // how often the memory of all documents is counted at the peak
 		memoryLimit int
 	}{
 		{`[{"$group": {"_id": null, "x": {"$push": "$long"}}}]`, 3, 100 << 20},

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// count is $count: the number of documents in a field of one document, or nothing where there are none.
+// count is the $count stage. It yields one document with the number of input documents in the named
+// field, or no document if there is no input.
 type count struct{ field string }
 
 func countDefinition() parsing.Definition {
@@ -64,10 +65,10 @@ func (s *countSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return bsonx.NewDoc(s.field, n), nil
 }
 
-// Meta implements MetaSource: a number has none.
+// Meta implements source.MetaSource. The result of $count has no document metadata.
 func (s *countSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }
 
-// countingFields are the fields that $count and $sortByCount compute for each group.
+// countingFields holds the accumulators of $count and $sortByCount: {count: {$sum: 1}}.
 var countingFields = bsonx.Document(bsonx.NewDoc("count", bsonx.NewDoc("$sum", 1)))
 
 func insideCount(_ bsonx.Value, w parsing.Walker) { w.Accumulators(countingFields) }

@@ -2,8 +2,9 @@ package pipeline
 
 import "github.com/sheafdb/sheaf/internal/expr"
 
-// OnlyCounts reports whether the results depend on how many documents there are, and on nothing in them: $count, or a
-// $group by constants, which is how drivers count. Such a pipeline can be run over EmptyDocs.
+// OnlyCounts reports whether the results depend only on the number of input documents and not on
+// their contents. That holds for $count and for a $group whose expressions are all constants, which
+// drivers use to count. Such a pipeline can run over source.EmptyDocs.
 func (p *Pipeline) OnlyCounts() bool {
 	if len(p.steps) == 0 {
 		return false

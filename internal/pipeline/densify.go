@@ -16,20 +16,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/window"
 )
 
-// densifyRange says between which values $densify makes documents.
+// densifyRange selects the range of values that $densify fills with documents.
 type densifyRange int
 
 const (
-	densifyFull      densifyRange = iota // from the least value of all documents to the greatest
-	densifyPartition                     // of the partition's documents
-	densifyBounds                        // from lower up to upper, which is not part of it
+	// Bounds: "full", from the least to the greatest value of all documents.
+	densifyFull densifyRange = iota
+	// Bounds: "partition", from the least to the greatest value within each partition.
+	densifyPartition
+	densifyBounds // bounds: [lower, upper], without upper itself
 )
 
-// densify is $densify over documents that are sorted.
+// densify is the $densify stage. Its input is already sorted.
 type densify struct {
-	path         []string    // through documents only
+	path         []string    // the densified field; only documents are traversed, not arrays
 	partitions   [][]string  // the paths of partitionByFields
-	partitionBy  []expr.Expr // and their values
+	partitionBy  []expr.Expr // the expressions that read partitions
 	kind         densifyRange
 	lower, upper bsonx.Value
 	step         bsonx.Value
@@ -175,8 +177,8 @@ func (d *densify) parsePair(pair bsonx.Doc) error {
 	return nil
 }
 
-// sorting returns the stage that sorts the documents: by partition and field, or by the field alone where the least and
-// the greatest value of all documents count.
+// sorting returns the $sort stages that must run before $densify. They sort by partition and field
+// or, if the range is full, by the field alone.
 func (d *densify) sorting(opts parsing.Options) ([]parsing.Stage, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -193,7 +195,7 @@ func (d *densify) sorting(opts parsing.Options) ([]parsing.Stage, error) {
 	return parseSort(bsonx.Document(b.Bytes()), opts)
 }
 
-// check refuses a value that cannot be densified.
+// check returns an error unless v is a number or date that fits the unit of the step.
 func (d *densify) check(v bsonx.Value) error {
 	switch {
 	case !v.Type.IsNumber() && v.Type != bsonx.TypeDate:
@@ -206,7 +208,7 @@ func (d *densify) check(v bsonx.Value) error {
 	return nil
 }
 
-// following returns the value one step after another.
+// following returns v plus one step.
 func (d *densify) following(v bsonx.Value) (bsonx.Value, error) {
 	if d.unit != window.NoUnit {
 		n, _ := d.step.AsInt64()
@@ -215,7 +217,8 @@ func (d *densify) following(v bsonx.Value) (bsonx.Value, error) {
 	return numeric.Add(v, d.step)
 }
 
-// widened returns a value with the type that it has with steps added to it.
+// widened converts v to the numeric type that adding the step would give, without changing its
+// value. Dates stay as they are.
 func (d *densify) widened(v bsonx.Value) (bsonx.Value, error) {
 	if d.unit != window.NoUnit {
 		return v, nil
@@ -228,9 +231,14 @@ func (d *densify) widened(v bsonx.Value) (bsonx.Value, error) {
 }
 
 func (d *densify) Open(src source.Source, env *source.Env) source.Source {
-	s := &densifySource{Input: source.Input{Src: src}, stage: d, limit: env.Limit(), held: env.Hold(), out: document.NewWriter(nil), parts: map[string]*densifyPart{}}
+	s := &densifySource{
+		Input: source.Input{Src: src}, stage: d, limit: env.Limit(), held: env.Hold(),
+		out: document.NewWriter(nil), parts: map[string]*densifyPart{},
+	}
 	if d.kind == densifyBounds && len(d.partitions) == 0 {
-		_, _ = s.part(nil) // which is filled even where there are no documents, and takes no time
+		// _ is the single partition exists even without documents; creating it cannot fail, because
+		// it has no key.
+		_, _ = s.part(nil)
 	}
 	return s
 }

@@ -13,20 +13,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// maxDensified is how many documents one $densify may make.
+// maxDensified is the number of documents that one $densify may generate.
 const maxDensified = 500_000
 
-// densifyPart is a partition: the fields of the documents that are made for it, and the next value that one is due for.
+// densifyPart is the state of one partition: the fields that its generated documents have, and the
+// next value to generate.
 type densifyPart struct {
 	tree    *document.Tree
-	values  []bsonx.Value // of the tree, the first is the densified field
-	next    bsonx.Value   // missing before the first document
+	values  []bsonx.Value // the values for tree; the first one is for the densified field
+	next    bsonx.Value   // the next value to generate; bsonx.Missing before the first document
 	started bool
-	// behind says that the first document went out before what comes before it.
+	// behind reports that the first document was returned before a generated document with a
+	// smaller value.
 	behind bool
 }
 
-// densifySource is $densify.
+// densifySource runs the $densify stage.
 type densifySource struct {
 	source.Input
 	stage *densify
@@ -35,7 +37,9 @@ type densifySource struct {
 	out   *document.Writer
 
 	parts map[string]*densifyPart
-	order []*densifyPart // as they came, to be filled to the end
+	// order is the partitions in the order of their first documents; finish fills each up to the
+	// end of the range.
+	order []*densifyPart
 	key   []byte
 	bytes int
 	held  memory.Holding
@@ -43,18 +47,19 @@ type densifySource struct {
 	meter interrupt.Meter
 
 	running interrupt.Running
-	// isMade says that the stage made the last document.
+	// isMade reports whether the stage generated the document that Next returned last.
 	isMade bool
 
-	doc     bsonx.Doc // the document that waits for those before it
+	// doc is the last input document, not returned yet: generated documents come before it.
+	doc     bsonx.Doc
 	value   bsonx.Value
 	current *densifyPart
-	least   bsonx.Value // of all documents
+	least   bsonx.Value // the least value of all documents so far; most is the greatest
 	most    bsonx.Value
 	ended   bool
 }
 
-// Save implements Source. The document that waits is kept.
+// Save implements source.Source. It copies the input document that is not returned yet.
 func (s *densifySource) Save() {
 	if s.doc != nil {
 		s.doc, s.value = s.doc.Clone(), s.value.Clone()
@@ -67,13 +72,13 @@ func (s *densifySource) Kept() int64 {
 	return s.held.Beyond(int64(s.bytes)) + int64(len(s.doc)) + s.Input.Kept()
 }
 
-// Close implements Source.
+// Close implements source.Source.
 func (s *densifySource) Close() {
 	s.held.Release()
 	s.Src.Close()
 }
 
-// Next returns the next document, read or made.
+// Next returns the next input or generated document.
 func (s *densifySource) Next(ctx context.Context) (bsonx.Doc, error) {
 	s.isMade = false
 	s.running.Set(ctx)
@@ -93,7 +98,8 @@ func (s *densifySource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return s.finish()
 }
 
-// take begins with a document; one without the field passes.
+// take starts on an input document and returns the first document due. A document without the
+// densified field is returned as it is.
 func (s *densifySource) take(doc bsonx.Doc) (bsonx.Doc, error) {
 	s.ctx.Root = bsonx.Document(doc)
 	v := doc.LookupPath(s.stage.path...)
@@ -145,9 +151,10 @@ func (s *densifySource) take(doc bsonx.Doc) (bsonx.Doc, error) {
 	return s.before()
 }
 
-// begin finds where the current partition, whose first document has the value v, is filled from. Where a full range begins
-// less than a step before it, the document goes out first, as it does in MongoDB; the range then begins with the least value as
-// it is, unless another document of the partition follows.
+// begin sets the first value to generate for the current partition, whose first document has the
+// value v. If the full range begins at most one step before v, begin releases the document at once,
+// as MongoDB does. The generated values then begin with the least value in its original type,
+// unless another document of the partition follows.
 func (s *densifySource) begin(v bsonx.Value) error {
 	p := s.current
 	p.next = s.start(v)
@@ -166,7 +173,7 @@ func (s *densifySource) begin(v bsonx.Value) error {
 	return err
 }
 
-// start returns the first value that a partition whose first document has the value v is filled from.
+// start returns the lower end of the range for a partition whose first document has the value v.
 func (s *densifySource) start(v bsonx.Value) bsonx.Value {
 	switch s.stage.kind {
 	case densifyBounds:
@@ -178,7 +185,8 @@ func (s *densifySource) start(v bsonx.Value) bsonx.Value {
 	}
 }
 
-// part returns the partition of the given values. It fails where the operation ends.
+// part returns the state of the partition with the given key values, and creates it if necessary.
+// It fails if the operation has been interrupted.
 func (s *densifySource) part(partition []bsonx.Value) (*densifyPart, error) {
 	s.key = s.key[:0]
 	for _, v := range partition {
@@ -209,7 +217,7 @@ func (s *densifySource) part(partition []bsonx.Value) (*densifyPart, error) {
 		p.next, p.started = s.stage.lower, true
 	}
 	if s.stage.kind == densifyPartition {
-		clear(s.parts) // the one before is complete
+		clear(s.parts) // the input is sorted by partition, so the earlier partition is complete
 		s.bytes = 0
 	} else {
 		s.order = append(s.order, p)
@@ -220,7 +228,8 @@ func (s *densifySource) part(partition []bsonx.Value) (*densifyPart, error) {
 	return p, nil
 }
 
-// before returns a made document that comes before the one that waits, or that one.
+// before returns the next generated document that precedes the pending input document, or the input
+// document itself.
 func (s *densifySource) before() (bsonx.Doc, error) {
 	p := s.current
 	c := bsonx.CompareValues(p.next, s.value)
@@ -230,7 +239,8 @@ func (s *densifySource) before() (bsonx.Doc, error) {
 	}
 	if c == 0 {
 		if p.next.Type != s.value.Type {
-			p.next = s.value.Clone() // what follows a document has the type of its number
+			// After a document, generated values have the type of its number.
+			p.next = s.value.Clone()
 		}
 		if err := s.advance(p); err != nil {
 			return nil, err
@@ -241,7 +251,8 @@ func (s *densifySource) before() (bsonx.Doc, error) {
 	return doc, nil
 }
 
-// finish fills the partitions up to the end of the range.
+// finish returns the next generated document after the end of the input, until every partition
+// reaches the end of the range. It returns nil when all are filled.
 func (s *densifySource) finish() (bsonx.Doc, error) {
 	for ; len(s.order) > 0; s.order = s.order[1:] {
 		p := s.order[0]
@@ -253,7 +264,8 @@ func (s *densifySource) finish() (bsonx.Doc, error) {
 	return nil, nil
 }
 
-// create returns the document that a partition is due for.
+// create generates the next document of partition p. It fails if the stage has generated more than
+// maxDensified.
 func (s *densifySource) create(p *densifyPart) (bsonx.Doc, error) {
 	s.isMade = true
 	if s.made++; s.made > maxDensified {
@@ -275,7 +287,7 @@ func (s *densifySource) advance(p *densifyPart) error {
 	return err
 }
 
-// Meta implements MetaSource: a document that the stage makes has none.
+// Meta implements source.MetaSource. A generated document has no metadata.
 func (s *densifySource) Meta() *expr.Meta {
 	if s.isMade {
 		return source.WithoutScore(s.Src)

@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// needsOf returns what steps read of their documents; false where it may be all of them.
+// needsOf returns the paths that steps read of their input documents. It returns false if steps may
+// read the whole document.
 func needsOf(steps []step) (*parsing.Needs, bool) {
 	n := &parsing.Needs{}
 	for _, s := range steps {
@@ -24,8 +25,8 @@ func needsOf(steps []step) (*parsing.Needs, bool) {
 	return nil, false
 }
 
-// Needs returns the projection to the fields that the pipeline reads, and its specification; nil
-// where it may need all of them, or none.
+// Needs returns a projection to the fields that the pipeline reads, and its specification. Both are
+// nil if the pipeline may read the whole document, or reads no field.
 func (p *Pipeline) Needs() (*projection.Projection, bsonx.Doc) {
 	n, ok := needsOf(p.steps)
 	if !ok {
@@ -34,8 +35,8 @@ func (p *Pipeline) Needs() (*projection.Projection, bsonx.Doc) {
 	return n.Projection()
 }
 
-// TopFields returns the names of the fields that the pipeline reads of its documents; all is true
-// where it may read any.
+// TopFields returns the names of the top-level fields that the pipeline reads. If it may read any
+// field, all is true and fields is nil.
 func (p *Pipeline) TopFields() (fields map[string]bool, all bool) {
 	n, ok := needsOf(p.steps)
 	if !ok {

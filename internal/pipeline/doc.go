@@ -1,38 +1,47 @@
 // Package pipeline compiles and runs aggregation pipelines.
 //
-// Parse turns an array of stages into a Pipeline; Run puts it over a Source of documents and returns the Source of its
-// results. Documents are pulled one by one, so that a pipeline without a blocking stage runs in constant memory.
+// Parse turns an array of stages into a Pipeline. Run connects the Pipeline to a source.Source of
+// documents and returns a Source of its results. Documents are pulled one by one, so a pipeline
+// without a blocking stage runs in constant memory.
 //
 // Concepts:
 //
-//   - A stage is a definition in one table (registry.go): name, parser, whether an update may use it, and status. A stage
-//     that MongoDB has and Sheaf does not have yet is in the table and answers NotImplemented.
-//   - Stages are parsed with what package parsing has, and run on what package source has. Some have
-//     packages of their own: foreign (they read other collections), output (they write), serverinfo
-//     (the server makes their documents), unwind.
-//   - The leading $match, $sort, $skip and $limit can be taken off for a planner: see Leading. Needs tells which fields
-//     the rest reads, so that an index may cover them.
-//   - Parse optimises: a Rule rewrites the steps, and Options.Disable switches rules off. optimize.go has the table, and a
-//     file beside it each family: optimizematch.go (predicates move towards the source, past what optimizepassage.go lets
-//     them), optimizemerge.go, optimizelimit.go.
-//   - An update with a pipeline is a Transformer: the stages that turn one document into one document.
+//   - A stage has a definition in one table (registry.go): name, parser, properties and status. A
+//     stage that MongoDB has and Sheaf does not have yet is in the table and answers
+//     NotImplemented.
+//   - Package parsing contains the types for compiling stages, package source the types for running
+//     them. Some stages have packages of their own: foreign (read other collections), output
+//     (write), serverinfo (list server state), unwind.
+//   - Split separates the leading $match, $sort, $skip and $limit from the pipeline, so that the
+//     planner can run them: see Leading. Needs returns the fields that the other stages read, so
+//     that an index may cover them.
+//   - Parse optimises: a rule rewrites the steps, and Options.Disable switches rules off. The table
+//     of rules is in optimize.go. Each family of rules has a file: optimizematch.go moves
+//     predicates towards the source (optimizepassage.go decides which stages they may pass),
+//     optimizemerge.go, optimizelimit.go and others.
+//   - An update with a pipeline is a Transformer. It allows only stages that turn one document into
+//     one document.
 //
 // Invariants:
 //
-//  1. A Pipeline is immutable and safe for concurrent use; the sources that Run makes belong to one goroutine.
-//  2. Every loop that may go on without returning a document looks at the context.
-//  3. A stage that keeps documents copies them and counts them against the memory limit; beyond it the answer is
-//     QueryExceededMemoryLimitNoDiskUseAllowed.
-//  4. A pipeline gives the same documents in the same order whichever rules are applied. A rule may avoid an error, because
-//     fewer documents reach a stage, and raises none.
-//  5. $sort orders by the keys that the planner's sorts have, so that it does not matter which of them runs.
+//  1. A Pipeline is immutable and safe for concurrent use. A Source that Run returns belongs to one
+//     goroutine.
+//  2. Every loop that may run long without returning a document checks the context.
+//  3. A stage that keeps documents copies them and counts their bytes against the memory limit.
+//     Beyond the limit it fails with QueryExceededMemoryLimitNoDiskUseAllowed.
+//  4. A pipeline gives the same documents in the same order whichever rules are disabled. A rule
+//     may prevent an error, because fewer documents reach a stage, but never causes one.
+//  5. $sort uses the same sort keys as the planner, so both give the same order.
 //
-// The package knows no collections: stages that read others get them through source.Collections when they are opened.
+// The package does not open collections itself. Stages that read other collections use
+// source.Collections.
 //
 // To add a rule: give it a bit in package parsing, a line in the table and a function from steps to
-// steps; the matrix tests run every pipeline of testdata, and random ones, with each rule switched off.
+// steps. The matrix tests run all pipelines of testdata and random ones with each rule switched
+// off.
 //
-// To add a stage: write its file, named for the stage, with its parsing.Definition; put that into
-// registry.go, and add testdata/stage/<name>. What the optimiser may do with the stage it says by
-// the optional interfaces of package parsing: Reader, Narrower, PerDocument, OneToOne, Changer.
+// To add a stage: write a file named for the stage, with its parsing.Definition, list the
+// definition in registry.go, and add testdata/stage/<name>. The optional interfaces of package
+// parsing tell the optimiser how it may treat the stage: Reader, Narrower, PerDocument, OneToOne,
+// Changer.
 package pipeline

@@ -12,20 +12,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// documents is $documents: the elements of an array.
+// documents is the $documents stage. It yields the elements of an array.
 type documents struct {
 	array expr.Expr
 	opts  parsing.Options
 }
 
-// documentsField has the array within MongoDB, where the stage is a $project and an $unwind. Its messages show it.
+// documentsField is the field that contains the array in MongoDB's implementation, a $project
+// followed by an $unwind. Error messages and explain show the name.
 const documentsField = "_tempDocumentsField"
 
 func documentsDefinition() parsing.Definition {
 	properties := parsing.OfDocuments()
 	properties.Input = parsing.FromServer
 	properties.Facets = feature.No
-	return parsing.Definition{Name: "$documents", Parse: parseDocuments, Properties: properties, Inside: parsing.InsideNothing}
+	return parsing.Definition{
+		Name: "$documents", Parse: parseDocuments, Properties: properties,
+		Inside: parsing.InsideNothing,
+	}
 }
 
 func parseDocuments(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
@@ -50,13 +54,13 @@ type documentsSource struct {
 	stage *documents
 	read  bool
 	elems bsonx.Iter
-	bytes int64 // of the array, until its end
+	bytes int64 // the memory of the array; 0 after the last element
 }
 
 // Kept implements memory.Keeper.
 func (s *documentsSource) Kept() int64 { return s.bytes + s.Input.Kept() }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *documentsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -70,7 +74,8 @@ func (s *documentsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		if v.Type != bsonx.TypeArray {
 			return nil, mongoerr.New(5858203, "an array is expected")
 		}
-		s.elems, s.bytes = *v.Clone().Doc().Iter(), 2*int64(len(v.Data)) // an expression that is constant has the array, too
+		// Twice, because a constant expression keeps the array too.
+		s.elems, s.bytes = *v.Clone().Doc().Iter(), 2*int64(len(v.Data))
 	}
 	if !s.elems.Next() {
 		s.elems, s.bytes = bsonx.Iter{}, 0
@@ -79,7 +84,8 @@ func (s *documentsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	v := s.elems.Value()
 	if v.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40228, "elements within the array passed to $documents must evaluate to an object, but resulting value was: %s. "+
-			"Type of resulting value: '%s'. Input document: {%s: %s}", expr.Show(v), v.Type, documentsField, expr.Show(v))
+			"Type of resulting value: '%s'. Input document: {%s: %s}", expr.Show(v),
+			v.Type, documentsField, expr.Show(v))
 	}
 	return v.Doc(), nil
 }

@@ -15,48 +15,50 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// Explained is a pipeline that is explained: it describes its stages, and what they did where it
-// was run.
+// Explained is a pipeline prepared for explain. It describes the stages and, after Run, their
+// execution statistics.
 type Explained struct {
 	pipeline *Pipeline
 	env      *source.Env
 	clock    clock.Clock
 	stages   []*explainedStage
-	in       *counted // what it reads, nil where it was not run
+	in       *counted // the input of the pipeline; nil before Run
 }
 
-// Explorer is what explain asks of Collections besides.
+// Explorer is an optional interface of source.Collections that explain uses.
 type Explorer interface {
-	// Below returns the stages that a pipeline over a collection or view runs over the collection
-	// below all views.
+	// Below returns the stages that run over the base collection when stages run over a collection
+	// or view.
 	Below(db, name string, stages []bsonx.Value) []bsonx.Value
-	// Explain explains stages over a collection or view.
+	// Explain returns the explained form of a pipeline over a collection or view.
 	Explain(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) ([]bsonx.Doc, error)
-	// Observe returns Collections that note what is read through them.
+	// Observe returns Collections that record in examined what is read through them.
 	Observe(examined *Examined) source.Collections
 }
 
-// HiddenRules are the rules of the optimiser that change how stages work and not what they are. A pipeline that is explained
-// is compiled without them, so that every stage has its own figures.
+// HiddenRules lists the optimiser rules that change how stages run without changing the list of
+// stages. A pipeline for explain is compiled without these rules, so that every stage has its own
+// statistics.
 const HiddenRules = parsing.RuleAbsorb | parsing.RuleNarrow | parsing.RuleParallel
 
-// Examined is what was read of other collections.
+// Examined counts the documents, keys and collection scans read in other collections.
 type Examined struct {
 	Docs, Keys, Scans int64
-	// Indexes are the names of the indexes that were used, each once.
+	// Indexes lists the names of the used indexes without duplicates.
 	Indexes []string
 }
 
-// explainedStage is a stage that is explained.
+// explainedStage is a stage with its execution statistics.
 type explainedStage struct {
 	step
-	opened   source.Source // nil where nothing was run
+	opened   source.Source // nil if the pipeline was not run
 	in, out  *counted
 	examined Examined
-	inner    []*Explained // pipelines within the stage, as they were run
+	inner    []*Explained // the sub-pipelines that the stage ran
 }
 
-// Explain returns the pipeline to be explained. The clock times the stages; nil where the pipeline is not run.
+// Explain prepares the pipeline for explain. The clock c times the stages; it is nil if the
+// pipeline will not be run.
 func (p *Pipeline) Explain(env *source.Env, c clock.Clock) *Explained {
 	x := &Explained{pipeline: p, env: env, clock: c}
 	for _, s := range p.steps {
@@ -65,7 +67,8 @@ func (p *Pipeline) Explain(env *source.Env, c clock.Clock) *Explained {
 	return x
 }
 
-// Run is Pipeline.Run with every stage counted. Stages that write write nothing.
+// Run runs the pipeline like Pipeline.Run and counts the input and output of every stage. Stages
+// that write, such as $out, write nothing.
 func (x *Explained) Run(src source.Source) source.Source {
 	in := &counted{Source: src, clock: x.clock}
 	x.in = in
@@ -83,14 +86,15 @@ func (x *Explained) Run(src source.Source) source.Source {
 	return in
 }
 
-// RunWithin implements Observer.
+// RunWithin implements source.Observer: it runs a sub-pipeline of the stage with statistics.
 func (s *explainedStage) RunWithin(p source.Runner, src source.Source, env *source.Env) source.Source {
 	x := explained(p, env, s.in.clock)
 	s.inner = append(s.inner, x)
 	return x.Run(src)
 }
 
-// explained returns a pipeline of a stage to be explained: all of them are Pipelines.
+// explained prepares a sub-pipeline for explain. Every Runner is a *Pipeline; anything else is
+// shown as an empty pipeline.
 func explained(p source.Runner, env *source.Env, c clock.Clock) *Explained {
 	inner, ok := p.(*Pipeline)
 	if !ok {
@@ -99,7 +103,7 @@ func explained(p source.Runner, env *source.Env, c clock.Clock) *Explained {
 	return inner.Explain(env, c)
 }
 
-// counted counts what a source yields, and how long it takes.
+// counted wraps a source and counts its documents, their bytes and the time spent in Next.
 type counted struct {
 	source.Source
 	clock   clock.Clock
@@ -108,7 +112,7 @@ type counted struct {
 	elapsed time.Duration
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (c *counted) Next(ctx context.Context) (bsonx.Doc, error) {
 	start := c.clock.Now()
 	doc, err := c.Source.Next(ctx)
@@ -120,7 +124,8 @@ func (c *counted) Next(ctx context.Context) (bsonx.Doc, error) {
 	return doc, err
 }
 
-// Read returns how many documents the pipeline has read, and how many milliseconds that took.
+// Read returns the number of documents that the pipeline read from its input, and the milliseconds
+// spent reading.
 func (x *Explained) Read() (n, millis int64) {
 	if x.in == nil {
 		return 0, 0
@@ -128,7 +133,8 @@ func (x *Explained) Read() (n, millis int64) {
 	return x.in.n, x.in.elapsed.Milliseconds()
 }
 
-// Stages describes the stages in order. It is asked before the source of Run is closed.
+// Stages returns the explained form of each stage, in order. Call it before closing the source that
+// Run returned.
 func (x *Explained) Stages(ctx context.Context) ([]bsonx.Doc, error) {
 	docs := []bsonx.Doc{}
 	for i, s := range x.stages {
@@ -146,7 +152,8 @@ func (x *Explained) Stages(ctx context.Context) ([]bsonx.Doc, error) {
 	return docs, nil
 }
 
-// inSort reports whether a stage is the $limit that a $sort before it shows as its own.
+// inSort reports whether the stage at this position is a $limit that explain shows as part of an
+// earlier $sort.
 func (x *Explained) inSort(at int) bool {
 	l, ok := x.stages[at].Stage.(*limit)
 	if !ok {
@@ -166,8 +173,8 @@ func (x *Explained) inSort(at int) bool {
 	return false
 }
 
-// withStats adds to a stage what it did, if it was run. Of a stage that MongoDB shows as several
-// the first has the figures.
+// withStats adds execution statistics to the explained form of a stage, if the pipeline was run.
+// MongoDB shows some stages as several; only the first of these gets the statistics of the stage.
 func (s *explainedStage) withStats(form bsonx.Doc, first bool) bsonx.Doc {
 	if s.out == nil {
 		return form
@@ -191,13 +198,13 @@ func (s *explainedStage) withStats(form bsonx.Doc, first bool) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// appendCounts writes what every stage counts.
+// appendCounts writes the statistics that every stage has.
 func appendCounts(b *bsonx.Builder, n int64, elapsed time.Duration) {
 	b.Int64("nReturned", n)
 	b.Int64("executionTimeMillisEstimate", elapsed.Milliseconds())
 }
 
-// figures writes what only stages of that kind count.
+// figures writes the statistics that only this type of stage has.
 func (s *explainedStage) figures(b *bsonx.Builder) {
 	switch src := s.opened.(type) {
 	case *groupSource:
@@ -232,13 +239,13 @@ func (s *explainedStage) figures(b *bsonx.Builder) {
 	}
 }
 
-// sortFigures writes what a sort has written to the disk; s is nil if it did not begin.
+// sortFigures writes the disk usage of a sort. The sorter s is nil if the sort did not begin.
 func sortFigures(b *bsonx.Builder, s *extsort.Sorter) {
 	spilled := s.Spilled()
 	spillFigures(b, spilled.Runs, spilled.Bytes)
 }
 
-// spillFigures writes how many runs went to the disk, and their size in bytes.
+// spillFigures writes the number of spilled runs and their size in bytes.
 func spillFigures(b *bsonx.Builder, runs int, size int64) {
 	b.Bool("usedDisk", runs > 0)
 	b.Int64("spills", int64(runs))
@@ -246,10 +253,10 @@ func spillFigures(b *bsonx.Builder, runs int, size int64) {
 	b.Int64("numBytesSpilledEstimate", size)
 }
 
-// counterBytes is what $count keeps.
+// counterBytes is the memory that $count uses, in bytes.
 const counterBytes = 8
 
-// Add notes what was read.
+// Add adds counts of documents, keys and collection scans, and the names of used indexes.
 func (e *Examined) Add(docs, keys, scans int64, indexes []string) {
 	e.Docs, e.Keys, e.Scans = e.Docs+docs, e.Keys+keys, e.Scans+scans
 	for _, name := range indexes {
@@ -259,19 +266,21 @@ func (e *Examined) Add(docs, keys, scans int64, indexes []string) {
 	}
 }
 
-// MakesDocuments reports whether the first stage makes documents, so that none are read.
+// MakesDocuments reports whether the first stage generates documents, so that the pipeline reads no
+// collection.
 func (p *Pipeline) MakesDocuments() bool {
 	return len(p.steps) > 0 && Find(p.steps[0].name).IsFirst()
 }
 
-// PushedProject is a $project that a planner can run.
+// PushedProject is a leading projection stage that the planner can run.
 type PushedProject struct {
 	Projection *projection.Projection
 	Spec       bsonx.Doc
 }
 
-// SplitProject takes off a leading $project, for a planner to run after the query; nil if there is
-// none, or where it computes and simple ones only are wanted.
+// SplitProject removes a leading $project, for the planner to run after the query, and returns it
+// with the remaining pipeline. The first result is nil if the first stage is not a $project, or if
+// simple is true and the $project computes fields.
 func (p *Pipeline) SplitProject(simple bool) (*PushedProject, *Pipeline) {
 	if len(p.steps) == 0 {
 		return nil, p
@@ -286,8 +295,8 @@ func (p *Pipeline) SplitProject(simple bool) (*PushedProject, *Pipeline) {
 	return p.pushFirst(s)
 }
 
-// SplitMeta takes off a leading $project or $addFields that reads metadata of the planner's
-// results, for the planner to run; nil if there is none.
+// SplitMeta removes a leading $project or $addFields that reads metadata known only to the planner,
+// for the planner to run. The first result is nil if there is no such stage.
 func (p *Pipeline) SplitMeta() (*PushedProject, *Pipeline) {
 	if len(p.steps) == 0 {
 		return nil, p
@@ -303,11 +312,11 @@ func isPlanMeta(kind string) bool {
 	return kind == "textScore" || kind == "sortKey" || kind == "indexKey" || kind == "recordId"
 }
 
-// pushFirst takes off the first stage, which is s.
+// pushFirst removes the first stage s and returns it with the remaining pipeline.
 func (p *Pipeline) pushFirst(s *project) (*PushedProject, *Pipeline) {
 	e := expr.Serializer{Vars: p.opts.Vars, Now: p.opts.Now}
 	return &PushedProject{s.projection, s.projection.Serialize(e)}, &Pipeline{steps: p.steps[1:], opts: p.opts}
 }
 
-// Meta implements MetaSource.
+// Meta implements source.MetaSource.
 func (c *counted) Meta() *expr.Meta { return source.MetaOf(c.Source) }

@@ -14,7 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
-// forms returns a stage as MongoDB shows it: as one stage or several.
+// forms returns a stage in the form in which MongoDB's explain shows it, which may be several
+// stages.
 func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, error) {
 	e := expr.Serializer{Vars: x.pipeline.opts.Vars, Now: x.pipeline.opts.Now}
 	switch stage := s.Stage.(type) {
@@ -27,8 +28,12 @@ func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, 
 	case *output.Merge:
 		return x.mergeForm(ctx, stage, e)
 	case *count:
-		grouped := bsonx.NewDoc("_id", e.Expression(bsonx.Null), stage.field, accumulator.Serialize(e, "$count", bsonx.Missing), "$willBeMerged", false)
-		return []bsonx.Doc{bsonx.NewDoc("$group", grouped), bsonx.NewDoc("$project", bsonx.NewDoc(stage.field, true, "_id", false))}, nil
+		grouped := bsonx.NewDoc("_id", e.Expression(bsonx.Null), stage.field,
+			accumulator.Serialize(e, "$count", bsonx.Missing), "$willBeMerged", false)
+		return []bsonx.Doc{
+			bsonx.NewDoc("$group", grouped),
+			bsonx.NewDoc("$project", bsonx.NewDoc(stage.field, true, "_id", false)),
+		}, nil
 	case *documents:
 		return documentsForms(e.Expression(s.spec)), nil
 	case *setWindowFields:
@@ -41,7 +46,7 @@ func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]bsonx.Doc, 
 	}
 }
 
-// form returns a stage that is shown as one.
+// form returns the explained form of a stage that MongoDB shows as one stage.
 func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
 	spec := s.spec.Doc()
 	shown := s.Stage
@@ -82,7 +87,8 @@ func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
 				return e.Expression(v)
 			}
 			return v
-		}, "from", "as", "connectToField", "connectFromField", "startWith", "depthField", "maxDepth", "restrictSearchWithMatch"))
+		}, "from", "as", "connectToField", "connectFromField", "startWith", "depthField",
+			"maxDepth", "restrictSearchWithMatch"))
 	case *densify:
 		return bsonx.NewDoc("$_internalDensify", densifyForm(spec))
 	case *output.Out:
@@ -97,7 +103,8 @@ func (s *explainedStage) form(e expr.Serializer) bsonx.Doc {
 	}
 }
 
-// ordered returns the fields of a document in the order of the names, each changed by f.
+// ordered returns the fields of spec that names lists, in the order of names. It replaces each
+// value with the result of f.
 func ordered(spec bsonx.Doc, f func(name string, v bsonx.Value) bsonx.Value, names ...string) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -110,10 +117,11 @@ func ordered(spec bsonx.Doc, f func(name string, v bsonx.Value) bsonx.Value, nam
 	return bsonx.Doc(b.Bytes())
 }
 
-// asWritten is for ordered: it changes nothing.
+// asWritten is an argument for ordered that keeps values unchanged.
 func asWritten(_ string, v bsonx.Value) bsonx.Value { return v }
 
-// shownName returns the stage's name: those that stand for $project have its.
+// shownName returns the name of the stage in explain, given its written name. $unset appears as
+// $project.
 func (p *project) shownName(written string) string {
 	switch {
 	case !p.projection.IsAddition():
@@ -144,7 +152,7 @@ func (g *group) form(e expr.Serializer) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// unwindForm leaves out options that say what is so anyway.
+// unwindForm returns the explained form of $unwind without options that have their default value.
 func unwindForm(spec bsonx.Value) bsonx.Doc {
 	if spec.Type != bsonx.TypeDocument {
 		return bsonx.NewDoc("path", spec)
@@ -185,7 +193,7 @@ func densifyForm(spec bsonx.Doc) bsonx.Doc {
 		"range", ordered(spec.Lookup("range").Doc(), asWritten, "step", "bounds", "unit"))
 }
 
-// documentsForms are the stages that MongoDB makes of $documents.
+// documentsForms returns the stages that MongoDB shows for $documents.
 func documentsForms(array bsonx.Value) []bsonx.Doc {
 	const field = "_tempDocumentsField"
 	return []bsonx.Doc{
@@ -196,7 +204,8 @@ func documentsForms(array bsonx.Value) []bsonx.Doc {
 	}
 }
 
-// forms shows the stage, and behind it the one that takes out a computed partition.
+// forms returns the explained form of $setWindowFields. If the partition is computed, a second
+// stage follows that removes the helper field partitionField.
 func (w *setWindowFields) forms(e expr.Serializer) []bsonx.Doc {
 	partition, sortBy, output := w.spec[0], w.spec[1], w.spec[2]
 	b := bsonx.NewBuilder(nil)
@@ -223,7 +232,8 @@ func (w *setWindowFields) forms(e expr.Serializer) []bsonx.Doc {
 	return docs
 }
 
-// windowForm shows a window function; one that accumulates has a window always.
+// windowForm returns the explained form of a window function. For accumulators it adds the default
+// window if the client wrote none.
 func windowForm(spec bsonx.Doc, e expr.Serializer) bsonx.Doc {
 	var name string
 	var arg, window bsonx.Value
@@ -253,7 +263,9 @@ func windowForm(spec bsonx.Doc, e expr.Serializer) bsonx.Doc {
 		if other.IsMissing() {
 			other = bsonx.Null
 		}
-		return bsonx.NewDoc(name, bsonx.NewDoc("by", arg.Doc().Lookup("by"), "output", e.Expression(arg.Doc().Lookup("output")), "default", other))
+		return bsonx.NewDoc(name,
+			bsonx.NewDoc("by", arg.Doc().Lookup("by"), "output",
+				e.Expression(arg.Doc().Lookup("output")), "default", other))
 	case "$expMovingAvg":
 		return named("N", "alpha", "input")
 	case "$derivative", "$integral":

@@ -11,12 +11,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// The forms of stages that have pipelines within them.
+// Explained forms of stages that contain pipelines.
 
-// noCollection is what MongoDB calls the collection of a pipeline that makes its documents itself.
+// noCollection is the collection name that MongoDB shows for a pipeline whose first stage generates
+// documents.
 const noCollection = "$cmd.aggregate"
 
-// explorer returns the collections, where they can be asked for explain.
+// explorer returns the collections as an Explorer, or nil if they do not implement it.
 func (x *Explained) explorer() Explorer {
 	if x.env == nil {
 		return nil
@@ -25,16 +26,19 @@ func (x *Explained) explorer() Explorer {
 	return e
 }
 
-// sub shows the stages of a pipeline within a stage; they are not run.
+// sub returns the explained form of a sub-pipeline without running it.
 func (x *Explained) sub(ctx context.Context, stages []bsonx.Value, db string, vars *expr.Vars) ([]bsonx.Doc, error) {
-	p, err := Parse(bsonx.ValueOf(stages), parsing.Options{Vars: vars, Now: x.pipeline.opts.Now, DB: db, Disable: HiddenRules})
+	p, err := Parse(bsonx.ValueOf(stages),
+		parsing.Options{Vars: vars, Now: x.pipeline.opts.Now, DB: db, Disable: HiddenRules})
 	if err != nil {
 		return nil, err
 	}
 	return p.Explain(x.env, x.clock).Stages(ctx)
 }
 
-func (x *Explained) lookupForm(ctx context.Context, l *foreign.Lookup, spec bsonx.Doc, e expr.Serializer) ([]bsonx.Doc, error) {
+func (x *Explained) lookupForm(ctx context.Context, l *foreign.Lookup, spec bsonx.Doc,
+	e expr.Serializer,
+) ([]bsonx.Doc, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	from := l.From

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// expressionPipelines are those of the aggregation benchmark whose time goes into expressions.
+// expressionPipelines lists the pipelines of the aggregation benchmark that spend most of their
+// time in expressions.
 var expressionPipelines = []struct{ name, stages string }{
 	{"computed", `[{"$project": {
 		"a": {"$multiply": ["$total", 1.19]}, "b": {"$year": "$created"}, "c": {"$month": "$created"}, "d": {"$size": "$items"},
@@ -25,7 +26,8 @@ var expressionPipelines = []struct{ name, stages string }{
 		{"$group": {"_id": null, "total": {"$max": "$running"}}}]`},
 }
 
-// orderDocs returns orders of about 400 bytes, as the aggregation benchmark has them.
+// orderDocs returns n random orders of about 400 bytes each, like the documents of the aggregation
+// benchmark.
 func orderDocs(n int) []bsonx.Doc {
 	rng := rand.New(rand.NewPCG(1, 2))
 	docs := make([]bsonx.Doc, n)
@@ -34,13 +36,15 @@ func orderDocs(n int) []bsonx.Doc {
 		total := 0.0
 		for range 1 + rng.IntN(5) {
 			qty, price := int32(1+rng.IntN(9)), float64(1+rng.IntN(4000))/4
-			items = append(items, bsonx.NewDoc("sku", fmt.Sprintf("sku-%03d", rng.IntN(200)), "qty", qty, "price", price))
+			items = append(items, bsonx.NewDoc("sku",
+				fmt.Sprintf("sku-%03d", rng.IntN(200)), "qty", qty, "price", price))
 			total += float64(qty) * price
 		}
 		docs[i] = bsonx.NewDoc(
 			"_id", int64(i), "customer", int32(rng.IntN(1000)), "status", fmt.Sprintf("status%02d", rng.IntN(20)),
 			"created", bsonx.Date(1672531200000+rng.Int64N(731*24*3600*1000)), "items", items, "total", total,
-			"address", bsonx.NewDoc("street", strings.Repeat("s", 16), "city", strings.Repeat("c", 10), "zip", fmt.Sprintf("%05d", rng.IntN(100_000))),
+			"address", bsonx.NewDoc("street", strings.Repeat("s", 16), "city", strings.Repeat("c", 10), "zip",
+				fmt.Sprintf("%05d", rng.IntN(100_000))),
 			"note", strings.Repeat("n", 100))
 	}
 	return docs
@@ -60,18 +64,22 @@ func BenchmarkExpressions(b *testing.B) {
 	}
 }
 
-// TestExpressionsAllocateNothing counts the allocations of computed fields and of what is grouped by them.
+// TestExpressionsAllocateNothing requires that computed fields, and a $group by them, do not
+// allocate per document.
 func TestExpressionsAllocateNothing(t *testing.T) {
 	docs := orderDocs(5000)
 	for _, c := range []struct {
 		stages  string
 		disable parsing.Rule
 	}{
-		{expressionPipelines[0].stages, 0}, {expressionPipelines[0].stages, parsing.RuleAbsorb}, {expressionPipelines[1].stages, 0},
+		{expressionPipelines[0].stages, 0},
+		{expressionPipelines[0].stages, parsing.RuleAbsorb},
+		{expressionPipelines[1].stages, 0},
 	} {
 		p := mustParse(t, c.stages, parsing.Options{Vars: expressions.Scope(), Disable: c.disable})
 		n := testing.AllocsPerRun(5, func() { drain(t, p, docs, nil) })
-		// What does not depend on the number of documents: sources, groups, chunks.
+		// Sources, groups and chunks allocate a number of times that does not depend on the number
+		// of documents.
 		if n > 0.1*float64(len(docs)) {
 			t.Errorf("%s: %v allocations for %d documents", c.stages, n, len(docs))
 		}

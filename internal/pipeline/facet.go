@@ -17,7 +17,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// facet is $facet: one document with the results of several pipelines over the same input.
+// facet is the $facet stage. It yields one document with the results of several pipelines over the
+// same input.
 type facet struct {
 	names     []string
 	pipelines []source.Runner
@@ -26,7 +27,10 @@ type facet struct {
 func facetDefinition() parsing.Definition {
 	properties := parsing.OfDocuments()
 	properties.Facets = feature.No
-	return parsing.Definition{Name: "$facet", Parse: parseFacet, Properties: properties, Inside: insideFacet, Budget: parsing.Budget{Param: "internalQueryFacetMaxOutputDocSizeBytes", Least: 1}}
+	return parsing.Definition{
+		Name: "$facet", Parse: parseFacet, Properties: properties, Inside: insideFacet,
+		Budget: parsing.Budget{Param: "internalQueryFacetMaxOutputDocSizeBytes", Least: 1},
+	}
 }
 
 func parseFacet(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
@@ -81,7 +85,7 @@ type facetSource struct {
 	done  bool
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *facetSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.done {
 		return nil, nil
@@ -115,22 +119,23 @@ func (s *facetSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return out.Bytes(), nil
 }
 
-// facetTotal counts the documents of all pipelines, which are in memory twice when the result is put together.
+// facetTotal counts the bytes of the results of all pipelines, twice, because building the result
+// document copies them.
 type facetTotal struct {
 	bytes, limit int
-	runs         int // how many pipelines are open
+	runs         int // the number of open pipelines
 	held         memory.Holding
 }
 
 const (
-	// facetRunsPerLook is how many pipelines are opened between two looks at the operation.
+	// facetRunsPerLook is the number of pipelines opened between two checks for an interrupt.
 	facetRunsPerLook = 64
-	// facetRunBytes is about what an open pipeline takes before it has read anything: a coroutine
-	// with its stack.
+	// facetRunBytes estimates the memory of an open pipeline before it reads a document: a
+	// coroutine with its stack.
 	facetRunBytes = 8 << 10
 )
 
-// open counts the pipelines that are open.
+// open records that runs pipelines are open, and reserves memory for them.
 func (t *facetTotal) open(runs int) error {
 	t.runs = runs
 	return t.hold()
@@ -145,13 +150,14 @@ func (t *facetTotal) add(n int) error {
 	return t.hold()
 }
 
-// A batch of the input that all pipelines read before the next one has about so many documents or bytes.
+// All pipelines read one batch of the input before the next batch is fetched. A batch ends at about
+// this many documents or bytes.
 const (
 	facetBatchDocs  = 256
 	facetBatchBytes = 1 << 20
 )
 
-// feed reads the input once and gives each batch of it to all pipelines.
+// feed reads the input once, in batches, and passes each batch to all pipelines.
 func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 	var arena []byte
 	var docs []bsonx.Doc
@@ -178,7 +184,7 @@ func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 			if run.ended {
 				continue
 			}
-			// A batch may take a pipeline long, and there may be hundreds of pipelines.
+			// A pipeline may take long for a batch, and there may be hundreds of pipelines.
 			if err := interrupt.Cause(ctx); err != nil {
 				return err
 			}
@@ -194,8 +200,8 @@ func (s *facetSource) feed(ctx context.Context, runs []*facetRun) error {
 	return nil
 }
 
-// facetRun is one pipeline of a $facet while it runs. The pipeline pulls its input as every other; it is a coroutine
-// that stands still while it waits for the next batch.
+// facetRun is one running pipeline of a $facet. The pipeline pulls its input with Next, so it runs
+// as a coroutine that pauses in wait until the next batch arrives.
 type facetRun struct {
 	source.InMemory
 	kept  source.KeptMeta
@@ -204,9 +210,10 @@ type facetRun struct {
 	ended bool
 	err   error
 	out   *bsonx.Builder
-	wait  func(struct{}) bool // returns when there is another batch, false where the run is to end
-	next  func() (struct{}, bool)
-	stop  func()
+	// Blocks until the next batch arrives; returns false if the pipeline must stop.
+	wait func(struct{}) bool
+	next func() (struct{}, bool)
+	stop func()
 }
 
 func newFacetRun(ctx context.Context, p source.Runner, env *source.Env, total *facetTotal) *facetRun {
@@ -227,7 +234,7 @@ func newFacetRun(ctx context.Context, p source.Runner, env *source.Env, total *f
 	return run
 }
 
-// take lets the pipeline go on with a batch, the last one where end is true.
+// take lets the pipeline consume a batch of documents. With end true, no batch follows.
 func (r *facetRun) take(docs []bsonx.Doc, end bool) error {
 	r.docs, r.end = docs, end
 	if _, waits := r.next(); !waits {
@@ -238,10 +245,10 @@ func (r *facetRun) take(docs []bsonx.Doc, end bool) error {
 
 var errFacetStopped = errors.New("another pipeline of the $facet has failed")
 
-// Meta implements MetaSource.
+// Meta implements source.MetaSource.
 func (r *facetRun) Meta() *expr.Meta { return r.kept.Meta() }
 
-// Next implements Source for the pipeline.
+// Next implements source.Source. The pipeline reads its input through it.
 func (r *facetRun) Next(context.Context) (bsonx.Doc, error) {
 	for len(r.docs) == 0 {
 		if r.end {
@@ -257,10 +264,10 @@ func (r *facetRun) Next(context.Context) (bsonx.Doc, error) {
 	return r.kept.Split(doc), nil
 }
 
-// Meta implements MetaSource: the results of pipelines have none.
+// Meta implements source.MetaSource. The result of $facet has no document metadata.
 func (s *facetSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }
 
-// facetLimit returns how large the document of a $facet may be.
+// facetLimit returns the largest size of the result document of $facet, in bytes.
 func facetLimit(e *source.Env) int {
 	if e != nil {
 		if n, ok := e.Budgets["$facet"]; ok {

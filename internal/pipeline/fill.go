@@ -18,11 +18,12 @@ func fillDefinition() parsing.Definition {
 	}
 }
 
-// parseFill compiles $fill into what it stands for: $setWindowFields for the fields with a method, then $addFields for
-// those with a value.
+// parseFill compiles $fill into two stages: $setWindowFields for the fields with a method, and
+// $addFields for the fields with a value.
 func parseFill(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "The $fill stage specification must be an object, found %s", arg.Type)
+		return nil, mongoerr.New(mongoerr.FailedToParse,
+			"The $fill stage specification must be an object, found %s", arg.Type)
 	}
 	spec, err := parsing.Fields("$fill", arg.Doc(), "partitionBy", "partitionByFields", "sortBy", "output")
 	if err != nil {
@@ -72,7 +73,8 @@ func checkFill(partition, fields, sortBy, output bsonx.Value) error {
 	return nil
 }
 
-// checkUnusedPartition parses a partition that nothing depends on.
+// checkUnusedPartition reports errors in a partition expression that the compiled stages do not
+// use.
 func checkUnusedPartition(partition bsonx.Value, opts parsing.Options) error {
 	if partition.Type == bsonx.TypeString && !strings.HasPrefix(partition.Str(), "$") {
 		return mongoerr.New(16873, "FieldPath '%s' doesn't start with $", partition.Str())
@@ -81,7 +83,8 @@ func checkUnusedPartition(partition bsonx.Value, opts parsing.Options) error {
 	return err
 }
 
-// partitionOf returns the expression of a document with the given fields.
+// partitionOf returns the expression of an object with the given fields, for $setWindowFields to
+// partition by.
 func partitionOf(fields bsonx.Value, opts parsing.Options) (bsonx.Value, error) {
 	running := opts.Vars.Scripts().Running
 	paths, err := parsing.Paths("$fill.partitionByFields", fields, running)
@@ -102,7 +105,8 @@ func partitionOf(fields bsonx.Value, opts parsing.Options) (bsonx.Value, error) 
 	return bsonx.Document(doc), err
 }
 
-// fillOutput returns the outputs of $setWindowFields and of $addFields.
+// fillOutput divides the output of $fill into the output of $setWindowFields (windows) and the
+// fields of $addFields (values).
 func fillOutput(output bsonx.Doc, running *interrupt.Running) (windows, values bsonx.Doc, err error) {
 	w, v := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
 	w.StartDoc()

@@ -17,14 +17,16 @@ import (
 )
 
 const (
-	// fuzzTime ends a pipeline that makes documents without end, fuzzResults one that makes too many.
+	// fuzzTime ends a pipeline that generates documents without end. fuzzResults ends a pipeline
+	// with too many results.
 	fuzzTime    = 2 * time.Second
 	fuzzResults = 10_000
 	fuzzMemory  = 1 << 20
 )
 
-// FuzzPipeline states that any pipeline, written as Extended JSON, is refused or runs over a few documents within its
-// memory, gives well-formed documents, and ends when its context does.
+// FuzzPipeline states that a pipeline in Extended JSON is either rejected or runs over a few
+// documents. It must stay within its memory limit, yield well-formed documents, and end when its
+// context does.
 func FuzzPipeline(f *testing.F) {
 	for _, seed := range []string{
 		`[{"$match": {"a": {"$gt": 1}}}, {"$sort": {"a.b": -1}}, {"$limit": 2}]`,
@@ -48,16 +50,19 @@ func FuzzPipeline(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var spec bson.Raw
-		if bson.UnmarshalExtJSON([]byte(`{"v": `+text+`}`), false, &spec) != nil || bsonx.Validate([]byte(spec), bsonx.Limits{}) != nil {
+		if bson.UnmarshalExtJSON([]byte(`{"v": `+text+`}`), false, &spec) != nil ||
+			bsonx.Validate([]byte(spec), bsonx.Limits{}) != nil {
 			t.Skip()
 		}
-		p, err := pipeline.Parse(bsonx.Doc(spec).First().Value, parsing.Options{Vars: expressions.Scope(), Now: time.Unix(1_700_000_000, 0)})
+		p, err := pipeline.Parse(bsonx.Doc(spec).First().Value,
+			parsing.Options{Vars: expressions.Scope(), Now: time.Unix(1_700_000_000, 0)})
 		if err != nil {
 			return
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), fuzzTime)
 		defer cancel()
-		src := p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: fuzzMemory, AllowDiskUse: true, TempDir: t.TempDir()})
+		src := p.Run(&source.Slice{Docs: docs},
+			&source.Env{MemoryLimit: fuzzMemory, AllowDiskUse: true, TempDir: t.TempDir()})
 		defer src.Close()
 		for range fuzzResults {
 			doc, err := src.Next(ctx)

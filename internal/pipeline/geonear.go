@@ -12,23 +12,25 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// GeoNear is $geoNear: documents by their distance from a point. It is a query, which Split takes off the pipeline.
+// GeoNear is the $geoNear stage: it yields documents in the order of their distance from a point.
+// Split takes it off the pipeline, because the planner runs it as a query.
 type GeoNear struct {
-	// Key is the path of the geometries; empty where the only geospatial index tells.
+	// Key is the path of the indexed geometries. If it is empty, the collection must have exactly
+	// one geospatial index, which determines the path.
 	Key string
-	// Multiplier is a factor of the distances that results show.
+	// Multiplier is the factor applied to the distances in the results.
 	Multiplier float64
 
 	near      expr.Expr
-	bounds    [2]expr.Expr // $minDistance, $maxDistance; nil: none
+	bounds    [2]expr.Expr // $minDistance and $maxDistance; nil if absent
 	query     bsonx.Doc
 	spherical bool
-	distance  []string // the path of the field that gets the distance
-	locations []string // the path of the field that gets the geometry; nil: none
+	distance  []string // the path of the result field that gets the distance
+	locations []string // the path of the result field that gets the geometry; nil if not wanted
 	opts      parsing.Options
 }
 
-// boundNames are the operators of the bounds.
+// boundNames lists the query operators for the elements of GeoNear.bounds.
 var boundNames = [2]string{"$minDistance", "$maxDistance"}
 
 func geoNearDefinition() parsing.Definition {
@@ -60,7 +62,7 @@ func parseGeoNear(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error
 	return []parsing.Stage{g}, nil
 }
 
-// checkRemoved refuses options that there were once.
+// checkRemoved rejects options that only older versions of MongoDB have.
 func checkRemoved(arg bsonx.Doc) error {
 	for _, old := range []struct {
 		name string
@@ -79,7 +81,7 @@ func checkRemoved(arg bsonx.Doc) error {
 	return nil
 }
 
-// option reads one option.
+// option sets one option from the specification.
 func (g *GeoNear) option(name string, v bsonx.Value) (err error) {
 	mismatch := func(want string) error {
 		return mongoerr.New(mongoerr.TypeMismatch, "$geoNear parameter '%s' must be of type %s but found type: %s", name, want, v.Type)
@@ -94,7 +96,8 @@ func (g *GeoNear) option(name string, v bsonx.Value) (err error) {
 	case "distanceField":
 		g.distance, err = fieldOption(v, mongoerr.New(16606, "$geoNear requires that the 'distanceField' option is a String"))
 	case "includeLocs":
-		g.locations, err = fieldOption(v, mongoerr.New(16607, "$geoNear requires that 'includeLocs' option is a String"))
+		g.locations, err = fieldOption(v,
+			mongoerr.New(16607, "$geoNear requires that 'includeLocs' option is a String"))
 	case "distanceMultiplier":
 		f, ok := v.AsFloat64()
 		if !ok {
@@ -129,7 +132,8 @@ func (g *GeoNear) option(name string, v bsonx.Value) (err error) {
 	return err
 }
 
-// fieldOption reads the path of a field of the results.
+// fieldOption parses an option that contains the path of a result field. wrongType is the error for
+// a value that is not a string.
 func fieldOption(v bsonx.Value, wrongType *mongoerr.Error) ([]string, error) {
 	if v.Type != bsonx.TypeString {
 		return nil, wrongType
@@ -137,7 +141,8 @@ func fieldOption(v bsonx.Value, wrongType *mongoerr.Error) ([]string, error) {
 	return expr.SplitFieldPath(v.Str())
 }
 
-// Filter returns the query with the predicate that sorts by the distance of what is at a path.
+// Filter returns the query of the stage combined with a $near or $nearSphere predicate on the field
+// key, which sorts by distance.
 func (g *GeoNear) Filter(key string) (bsonx.Doc, error) {
 	ctx := &expr.Context{Root: bsonx.Document(bsonx.Empty), Now: g.opts.Now}
 	near, err := g.near.Eval(ctx)
@@ -175,7 +180,8 @@ func (g *GeoNear) Filter(key string) (bsonx.Doc, error) {
 	return bsonx.NewDoc("$and", bsonx.NewArray(bsonx.Document(g.query), bsonx.Document(search))), nil
 }
 
-// Locate makes a result of a document: with its distance, and what is there.
+// Locate appends to dst the result for doc: the document with the distance field and, if wanted,
+// the geometry place.
 func (g *GeoNear) Locate(dst []byte, doc bsonx.Doc, distance float64, place bsonx.Value) ([]byte, error) {
 	out := document.SetPath(doc, g.distance, bsonx.Double(distance*g.Multiplier))
 	if g.locations != nil {
@@ -184,14 +190,15 @@ func (g *GeoNear) Locate(dst []byte, doc bsonx.Doc, distance float64, place bson
 	return append(dst, out...), nil
 }
 
-// Open is for pipelines over no collection: there is no index.
+// Open is called only for a pipeline that does not run over a collection. There is no index then,
+// so Next fails.
 func (*GeoNear) Open(src source.Source, _ *source.Env) source.Source {
 	return &nowhere{source.Input{Src: src}}
 }
 
 type nowhere struct{ source.Input }
 
-// Next implements Source.
+// Next implements source.Source.
 func (*nowhere) Next(context.Context) (bsonx.Doc, error) {
 	return nil, mongoerr.New(mongoerr.NoQueryExecutionPlans, "unable to find index for $geoNear query")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// graphDocs are nodes that refer to three others each, in cycles too.
+// graphDocs returns n nodes that each refer to three nodes. The graph has cycles.
 func graphDocs(n int) []bsonx.Doc {
 	docs := make([]bsonx.Doc, n)
 	for i := range docs {
@@ -24,12 +24,16 @@ func graphDocs(n int) []bsonx.Doc {
 	return docs
 }
 
-// TestGraphLookupSpills requires that a search beyond the memory finds the same in the same order.
+// TestGraphLookupSpills requires that a $graphLookup beyond its memory limit finds the same
+// documents in the same order.
 func TestGraphLookupSpills(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
 	colls := fakeCollections{"f": graphDocs(1500)}
-	docs := []bsonx.Doc{bsonx.NewDoc("_id", 1, "start", 0), bsonx.NewDoc("_id", 2, "start", 1499), bsonx.NewDoc("_id", 3, "start", "no such")}
+	docs := []bsonx.Doc{
+		bsonx.NewDoc("_id", 1, "start", 0), bsonx.NewDoc("_id", 2, "start", 1499),
+		bsonx.NewDoc("_id", 3, "start", "no such"),
+	}
 	graph := `{"$graphLookup": {"from": "f", "startWith": "$start", "connectFromField": "to", "connectToField": "_id", "as": "r", "depthField": "d"}}`
 	for _, unwind := range []string{`"$r"`, `{"path": "$r", "preserveNullAndEmptyArrays": true, "includeArrayIndex": "i"}`} {
 		stages := bsonxtest.Parse(t, `{"v": [`+graph+`, {"$unwind": `+unwind+`}]}`).Lookup("v")
@@ -51,7 +55,7 @@ func TestGraphLookupSpills(t *testing.T) {
 			t.Errorf("%s without the disk: %v", unwind, got.err)
 		}
 	}
-	// An array is in memory as a whole; what the search remembers may still go to the disk.
+	// The result array must fit into memory. The set of visited documents may still go to disk.
 	env := colls.env()
 	env.MemoryLimit, env.AllowDiskUse, env.TempDir = 30_000, true, t.TempDir()
 	stages := bsonxtest.Parse(t, `{"v": [`+graph+`]}`).Lookup("v")
@@ -65,7 +69,8 @@ func TestGraphLookupSpills(t *testing.T) {
 	}
 }
 
-// TestGraphLookupUnwind requires that a $graphLookup that takes its array apart itself gives what the two stages do.
+// TestGraphLookupUnwind requires that a $graphLookup fused with the following $unwind gives the
+// same results as the two stages.
 func TestGraphLookupUnwind(t *testing.T) {
 	t.Parallel()
 	colls := fakeCollections{"f": graphDocs(20)}
@@ -74,17 +79,22 @@ func TestGraphLookupUnwind(t *testing.T) {
 	}
 	for _, as := range []string{"r", "n", "o.r", "o.x.y"} {
 		for _, unwind := range []string{
-			`"$%[1]s"`, `{"path": "$%[1]s", "preserveNullAndEmptyArrays": true}`, `{"path": "$%[1]s", "includeArrayIndex": "i"}`,
+			`"$%[1]s"`, `{"path": "$%[1]s", "preserveNullAndEmptyArrays": true}`,
+			`{"path": "$%[1]s", "includeArrayIndex": "i"}`,
 			`{"path": "$%[1]s", "includeArrayIndex": "%[1]s.i"}`, `{"path": "$%[1]s", "preserveNullAndEmptyArrays": true, "includeArrayIndex": "o.i"}`,
 		} {
-			for _, rest := range []string{``, `, {"$match": {"%[1]s.d": {"$gt": 0}}}`, `, {"$limit": 3}`, `, {"$project": {"o": 1, "i": 1}}`, `, {"$sort": {"%[1]s._id": 1}}, {"$skip": 2}`} {
+			for _, rest := range []string{
+				``, `, {"$match": {"%[1]s.d": {"$gt": 0}}}`, `, {"$limit": 3}`,
+				`, {"$project": {"o": 1, "i": 1}}`, `, {"$sort": {"%[1]s._id": 1}}, {"$skip": 2}`,
+			} {
 				text := fmt.Sprintf(`{"v": [{"$graphLookup": {"from": "f", "startWith": "$start", "connectFromField": "to", "connectToField": "_id", "as": "%[1]s", "maxDepth": 2, "depthField": "d"}},
 					{"$unwind": `+unwind+`}`+rest+`]}`, as)
 				stages := bsonxtest.Parse(t, text).Lookup("v")
 				want := outcomeOf(stages, docs, parsing.AllRules, colls.env())
 				got := outcomeOf(stages, docs, 0, colls.env())
 				if got.err != nil || want.err != nil || !slices.EqualFunc(got.docs, want.docs, equalDocs) {
-					t.Fatalf("%s\n%v\n%s\nwithout rules: %v\n%s", bsonx.FormatShell(stages), got.err, show(t, got.docs), want.err, show(t, want.docs))
+					t.Fatalf("%s\n%v\n%s\nwithout rules: %v\n%s", bsonx.FormatShell(stages), got.err,
+						show(t, got.docs), want.err, show(t, want.docs))
 				}
 			}
 		}

@@ -14,28 +14,31 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// group is $group. Groups come out in the order in which their first documents came in, unless they were spilled.
+// group is the $group stage. Groups come out in the order of their first documents, unless the
+// stage spilled to disk.
 type group struct {
 	id expr.Expr
 	outputs
 	opts parsing.Options
-	spec bsonx.Doc // what it was compiled from, for explain
-	// bucket computes the _id of $bucket, which spec does not contain.
+	spec bsonx.Doc // the specification that the stage was compiled from, for explain
+	// bucket contains the arguments of $bucket, which determine the _id; nil for $group. The field
+	// spec does not contain the _id then.
 	bucket *bucketArguments
-	read   reader // of the parts of the id, then of the accumulators' operands
-	// readsMeta is true where an operand is metadata of the document.
+	read   reader // reads the parts of the _id, then the operands of the accumulators
+	// readsMeta is true if an operand reads metadata of the document.
 	readsMeta bool
-	// Where the id is an object, the names of its parts; their values are what identifies a group.
+	// parts lists the field names of the _id if it is an object expression. The values of these
+	// fields identify a group.
 	parts []string
-	// What the stage was before it did the work of those before it; nil where it does not.
+	// plain is the stage before absorbProjects merged earlier stages into it; nil if it did not.
 	plain *group
 }
 
-// outputs are the fields that stages compute with accumulators.
+// outputs lists the fields that a stage computes with accumulators, with their names.
 type outputs struct {
 	names  []string
 	fields []*accumulator.Accumulation
-	meter  interrupt.Meter // while they are compiled
+	meter  interrupt.Meter // counts the work of compiling the fields
 }
 
 func groupDefinition() parsing.Definition {
@@ -53,7 +56,7 @@ func parseGroup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) 
 	return (&group{opts: opts, spec: arg.Doc()}).parse()
 }
 
-// parse compiles the fields of the specification. The _id of $bucket is already set.
+// parse compiles the fields of the specification. For $bucket, the _id is set before.
 func (g *group) parse() ([]parsing.Stage, error) {
 	for it := g.spec.Iter(); it.Next(); {
 		var err error
@@ -92,14 +95,15 @@ func parseGroupID(v bsonx.Value, opts parsing.Options) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c, ok := expr.ConstValue(id); ok && c.Type == bsonx.TypeDocument && c.Doc().IsEmpty() && v.Type == bsonx.TypeDocument && v.Doc().Len() == 1 && !isOperatorCall(v.Doc()) {
-		// The only field is a constant that is missing: it is null, as in idPart.
+	if c, ok := expr.ConstValue(id); ok && c.Type == bsonx.TypeDocument && c.Doc().
+		IsEmpty() && v.Type == bsonx.TypeDocument && v.Doc().Len() == 1 && !isOperatorCall(v.Doc()) {
+		// The only field of the _id is a constant that is missing. It becomes null, as in idPart.
 		return expr.Parse(bsonx.Document(bsonx.NewDoc(string(v.Doc().First().Key), bsonx.Null)), opts.Vars)
 	}
 	return id, nil
 }
 
-// isOperatorCall reports whether a document is {$operator: …}.
+// isOperatorCall reports whether d has the form {$operator: …}.
 func isOperatorCall(d bsonx.Doc) bool {
 	return d.Len() == 1 && strings.HasPrefix(string(d.First().Key), "$")
 }
@@ -116,7 +120,8 @@ func (o *outputs) addField(name string, v bsonx.Value, opts parsing.Options) err
 	case strings.HasPrefix(name, "$"):
 		return mongoerr.New(40236, "The field name '%s' cannot be an operator name", name)
 	case v.Doc().Len() != 1:
-		return mongoerr.New(40238, "The field '%s' must specify one accumulator: %s: %s", name, name, bsonx.FormatShell(v))
+		return mongoerr.New(40238, "The field '%s' must specify one accumulator: %s: %s",
+			name, name, bsonx.FormatShell(v))
 	}
 	op := v.Doc().First()
 	acc, err := accumulator.Parse(string(op.Key), op.Value, opts.Vars)
@@ -128,7 +133,7 @@ func (o *outputs) addField(name string, v bsonx.Value, opts parsing.Options) err
 	return nil
 }
 
-// args are the expressions whose values are accumulated.
+// args returns the operand expressions of the accumulators.
 func (o *outputs) args() []expr.Expr {
 	list := make([]expr.Expr, len(o.fields))
 	for i, f := range o.fields {
@@ -137,7 +142,8 @@ func (o *outputs) args() []expr.Expr {
 	return list
 }
 
-// start returns new accumulators for a group, and how much memory they take.
+// start returns new accumulators for the group with this _id, and the memory that they use in
+// bytes.
 func (o *outputs) start(ctx *expr.Context, id bsonx.Value) ([]accumulator.Accumulator, int, error) {
 	accs, bytes := make([]accumulator.Accumulator, len(o.fields)), 0
 	for i, f := range o.fields {
@@ -154,7 +160,8 @@ func (o *outputs) start(ctx *expr.Context, id bsonx.Value) ([]accumulator.Accumu
 	return accs, bytes, nil
 }
 
-// add gives a document's values, from the n-th of r, to the accumulators, and returns how much more memory they take.
+// add evaluates the operands for the document that r has read, beginning with expression n, and
+// feeds them to the accumulators. It returns the additional memory in bytes.
 func (o *outputs) add(accs []accumulator.Accumulator, r *reading, n int) (grown int, err error) {
 	for i, acc := range accs {
 		if err := lookAt(i, r.ctx.Running); err != nil {
@@ -184,11 +191,12 @@ func (o *outputs) add(accs []accumulator.Accumulator, r *reading, n int) (grown 
 	return grown, nil
 }
 
-// fieldsPerLook is how many fields of one document are computed between two looks at the operation.
+// fieldsPerLook is the number of fields of one document that are computed between two checks for an
+// interrupt.
 const fieldsPerLook = 1 << 10
 
-// lookAt looks at the operation now and then, for the i-th of the fields that a stage computes of
-// one document.
+// lookAt checks for an interrupt after every fieldsPerLook fields of a document. The caller
+// computes field i.
 func lookAt(i int, running *interrupt.Running) error {
 	if i%fieldsPerLook != fieldsPerLook-1 {
 		return nil
@@ -196,8 +204,10 @@ func lookAt(i int, running *interrupt.Running) error {
 	return running.Err()
 }
 
-// document writes a result: the _id and what the accumulators gathered.
-func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []accumulator.Accumulator, running *interrupt.Running) (bsonx.Doc, error) {
+// document builds the result for a group: the _id and the results of the accumulators.
+func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []accumulator.Accumulator,
+	running *interrupt.Running,
+) (bsonx.Doc, error) {
 	b.Reset(b.Bytes()[:0])
 	b.StartDoc()
 	b.Value("_id", id)
@@ -220,9 +230,11 @@ func (o *outputs) document(b *bsonx.Builder, id bsonx.Value, accs []accumulator.
 	return b.Bytes(), nil
 }
 
-// append appends what an accumulator has gathered, the i-th of a group. A large value is there
-// three times for a moment, of which the accumulator's own is counted elsewhere.
-func (o *outputs) append(b *bsonx.Builder, i int, acc accumulator.Accumulator, of func(accumulator.Accumulator) bsonx.Value, running *interrupt.Running) error {
+// append writes the value of accumulator i, which the function of returns. Before it copies a large
+// value, it reserves memory for two more copies; the accumulator's own copy is counted elsewhere.
+func (o *outputs) append(b *bsonx.Builder, i int, acc accumulator.Accumulator,
+	of func(accumulator.Accumulator) bsonx.Value, running *interrupt.Running,
+) error {
 	n := acc.Bytes()
 	if n < memory.LargeValue {
 		b.Value(o.names[i], of(acc))
@@ -237,10 +249,12 @@ func (o *outputs) append(b *bsonx.Builder, i int, acc accumulator.Accumulator, o
 	return nil
 }
 
-// appendedRoom is the room for what follows a large value: the type of the field, and ends.
+// appendedRoom is the space reserved after a large value for the field's type byte and the ends of
+// the enclosing documents.
 const appendedRoom = 64
 
-// compile prepares the reading of documents. It fails where the operation ends.
+// compile prepares the reader for the _id and the operands. It fails if the operation has been
+// interrupted.
 func (g *group) compile() (err error) {
 	ids := []expr.Expr{g.id}
 	if names, values, ok := expr.ObjectFields(g.id); ok {
@@ -253,7 +267,7 @@ func (g *group) compile() (err error) {
 	return nil
 }
 
-// idParts returns how many values identify a group.
+// idParts returns the number of values that identify a group.
 func (g *group) idParts() int { return len(g.read.inputs) - len(g.fields) }
 
 func insideGroup(arg bsonx.Value, w parsing.Walker) { w.Accumulators(arg) }
@@ -270,7 +284,8 @@ func (g *group) Needs(n *parsing.Needs) {
 	n.End()
 }
 
-// BudgetOf implements parsing.Budgeted: other stages become this one.
+// BudgetOf implements parsing.Budgeted. Stages such as $bucket compile into a group and use its
+// memory limit.
 func (*group) BudgetOf() string { return "$group" }
 
 // passage implements passer.

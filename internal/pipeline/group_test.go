@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// TestGroupSpills states that groups are the same, whether they fit into memory or not.
+// TestGroupSpills requires the same groups whether or not they fit into memory.
 func TestGroupSpills(t *testing.T) {
 	t.Parallel()
 	docs := make([]bsonx.Doc, 5000)
@@ -24,7 +24,8 @@ func TestGroupSpills(t *testing.T) {
 		"o": {"$top": {"sortBy": {"v": 1}, "output": "$_id"}}, "p": {"$bottomN": {"n": 4, "sortBy": {"v": 1, "_id": 1}, "output": "$_id"}},
 		"q": {"$percentile": {"input": "$f", "p": [0.1, 0.5], "method": "approximate"}}, "r": {"$count": {}}`
 	for _, id := range []string{`"$k"`, `{"k": "$k", "s": "$s", "nope": "$nope"}`, `null`} {
-		p := mustParse(t, `[{"$group": {"_id": `+id+`, `+fields+`}}, {"$sort": {"_id": 1}}]`, parsing.Options{Vars: expressions.Scope()})
+		p := mustParse(t, `[{"$group": {"_id": `+id+`, `+fields+`}}, {"$sort": {"_id": 1}}]`,
+			parsing.Options{Vars: expressions.Scope()})
 		results := func(env *source.Env) (out []string) {
 			src := p.Run(&source.Slice{Docs: docs}, env)
 			defer src.Close()
@@ -55,7 +56,8 @@ func BenchmarkGroupWide(b *testing.B) {
 	docs := make([]bsonx.Doc, 10_000)
 	for i := range docs {
 		text := strings.Repeat("x", 60)
-		docs[i] = bsonx.NewDoc("_id", i, "a", text, "customer", i%1000, "b", text, "amount", float64(i), "c", text, "d", text, "e", i, "f", i, "quantity", i%9, "g", text)
+		docs[i] = bsonx.NewDoc("_id", i, "a", text, "customer", i%1000, "b", text, "amount", float64(i), "c", text,
+			"d", text, "e", i, "f", i, "quantity", i%9, "g", text)
 	}
 	p := mustParse(b, `[{"$group": {"_id": "$customer", "n": {"$count": {}}, "total": {"$sum": "$amount"}, "avg": {"$avg": "$quantity"}}}]`, parsing.Options{Vars: expressions.Scope()})
 	b.ReportAllocs()

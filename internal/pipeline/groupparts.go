@@ -8,14 +8,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// groupParts are the groups of several goroutines that read parts of the same documents.
+// groupParts hands out a groupSource to each of several goroutines that group disjoint parts of the
+// input.
 type groupParts struct {
 	mu    sync.Mutex
 	taken bool
 	first *groupSource
 }
 
-// take returns a part for a goroutine: the stage itself for the first one.
+// take returns the groupSource for the calling goroutine. The first caller gets the stage's own
+// source, later callers new ones.
 func (p *groupParts) take() *groupSource {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,12 +30,14 @@ func (p *groupParts) take() *groupSource {
 	return part
 }
 
-// gatherShared gathers the groups on several goroutines, each of them its own, and puts them together. It reports false
-// where that cannot be done, and where it failed: which of several errors came first was chance, the one that always does is
-// found by one goroutine.
+// gatherShared groups the input on several goroutines and joins their groups. It returns false if
+// the input cannot be shared, or if several goroutines took part and one failed. The caller then
+// groups on one goroutine: which of several errors came first was chance, and a single goroutine
+// always reports the same one.
 func (s *groupSource) gatherShared(ctx context.Context, rows *sharedRows) (bool, error) {
 	parts := &groupParts{first: s}
-	workers, err := rows.each(ctx, func(ctx context.Context, in source.Source) error { return parts.take().gather(ctx, in) })
+	workers, err := rows.each(ctx,
+		func(ctx context.Context, in source.Source) error { return parts.take().gather(ctx, in) })
 	switch {
 	case workers == 0:
 		return false, nil
@@ -46,7 +50,8 @@ func (s *groupSource) gatherShared(ctx context.Context, rows *sharedRows) (bool,
 	return false, nil
 }
 
-// join takes over the groups of the parts, unless one of them was spilled: then all are, and are merged when they are read.
+// join adds the groups of the other goroutines to s. If one of the parts was spilled, join spills
+// all of them, and reading the results merges the runs.
 func (s *groupSource) join() error {
 	spilled := s.spill.Used()
 	for _, part := range s.parts {
@@ -66,7 +71,7 @@ func (s *groupSource) join() error {
 	return nil
 }
 
-// absorb takes over the groups of a part.
+// absorb adds the groups of one part to s.
 func (s *groupSource) absorb(part *groupSource) error {
 	for _, e := range part.entries {
 		own, ok := s.index[e.key]
@@ -88,7 +93,7 @@ func (s *groupSource) absorb(part *groupSource) error {
 	return nil
 }
 
-// reset forgets all groups.
+// reset discards all groups, so that s can group its input again.
 func (s *groupSource) reset() {
 	s.closeSpills()
 	in := s.Input
@@ -97,7 +102,7 @@ func (s *groupSource) reset() {
 	s.memory.used.Store(0)
 }
 
-// closeSpills lets go of what the groups take.
+// closeSpills releases the spilled runs and the reserved memory of all parts.
 func (s *groupSource) closeSpills() {
 	s.spill.Close()
 	s.held.Release()

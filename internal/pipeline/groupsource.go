@@ -23,7 +23,7 @@ func (g *group) Open(src source.Source, env *source.Env) source.Source {
 	return s
 }
 
-// source returns a source without an input.
+// source returns a groupSource for this stage that is not connected to an input yet.
 func (g *group) source(env *source.Env, memory *groupMemory) *groupSource {
 	s := &groupSource{
 		group: g, env: env, memory: memory, held: env.Hold(), spill: env.NewSpill(), index: map[string]*groupEntry{},
@@ -33,13 +33,14 @@ func (g *group) source(env *source.Env, memory *groupMemory) *groupSource {
 	return s
 }
 
-// groupMemory is what the groups take, those of all goroutines together.
+// groupMemory is the memory that the groups of all goroutines use together, and its limit, in
+// bytes.
 type groupMemory struct {
 	limit int64
 	used  atomic.Int64
 }
 
-// groupEntry is one group.
+// groupEntry is one group: its encoded key, its _id and its accumulators.
 type groupEntry struct {
 	key    string
 	id     bsonx.Value
@@ -52,30 +53,30 @@ type groupSource struct {
 	env     *source.Env
 	memory  *groupMemory
 	held    memory.Holding
-	parts   []*groupSource // of other goroutines
+	parts   []*groupSource // the sources of the other goroutines, if the input is shared
 	ctx     expr.Context
 	loaded  bool
 	entries []*groupEntry
 	index   map[string]*groupEntry
-	bytes   int64 // the part of memory that the entries take
+	bytes   int64 // the memory of the entries, counted in memory.used too
 	next    int
 	key     []byte
 	out     *bsonx.Builder
 	spill   *spill.Runs
 	used    *memoryUse // nil unless the run is explained
 	merged  *spill.Merge
-	more    bool // merged has an entry that was not used yet
+	more    bool // merged is positioned on an entry that was not used yet
 	running interrupt.Running
 	meter   interrupt.Meter
 }
 
-// Close implements Source.
+// Close implements source.Source.
 func (s *groupSource) Close() {
 	s.closeSpills()
 	s.Input.Close()
 }
 
-// Save implements Source.
+// Save implements source.Source.
 func (s *groupSource) Save() {
 	source.IdleBuilder(s.out)
 	s.ctx.Rest()
@@ -91,7 +92,7 @@ func (s *groupSource) Kept() int64 {
 	return kept
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *groupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	s.running.Set(ctx)
 	if !s.loaded {
@@ -144,7 +145,7 @@ func (s *groupSource) load(ctx context.Context) error {
 	return s.merged.Err()
 }
 
-// gather reads documents to the end and adds each to its group.
+// gather reads src to its end and adds each document to its group.
 func (s *groupSource) gather(ctx context.Context, src source.Source) error {
 	s.running.Set(ctx)
 	r := s.group.read.start(&s.ctx)
@@ -167,7 +168,9 @@ func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
 			return err
 		}
 		if v.Type == bsonx.TypeUndefined && n > 1 {
-			v = bsonx.Missing // they compare equal; the first of a group gives its _id
+			// Missing and undefined are one group; its first document decides which of the two is
+			// in the _id.
+			v = bsonx.Missing
 		}
 		if v, err = s.group.opts.Collation.Fold(v, nil); err != nil {
 			return err
@@ -200,7 +203,8 @@ func (s *groupSource) add(r *reading, doc bsonx.Doc) error {
 	return s.writeRun()
 }
 
-// entry makes the group of the document that is being read, and tells how much memory it takes.
+// entry creates the group of the current document, and returns it with the memory that it uses in
+// bytes.
 func (s *groupSource) entry(r *reading) (*groupEntry, int, error) {
 	id, err := s.id(r)
 	if err != nil {
@@ -216,10 +220,11 @@ func (s *groupSource) entry(r *reading) (*groupEntry, int, error) {
 	return e, bytes + len(s.key) + len(id.Data) + groupEntryBytes, nil
 }
 
-// groupEntryBytes is about what a group takes beside its key and accumulators.
+// groupEntryBytes estimates the memory of a group without its key and accumulators.
 const groupEntryBytes = 128
 
-// id returns the _id of the document that is being read, which owns its bytes.
+// id returns the _id for the group of the current document. The value does not share memory with
+// the document.
 func (s *groupSource) id(r *reading) (bsonx.Value, error) {
 	if s.group.parts == nil {
 		v, err := s.idPart(r, 0)
@@ -238,9 +243,9 @@ func (s *groupSource) id(r *reading) (bsonx.Value, error) {
 	return bsonx.Document(b.Bytes()), nil
 }
 
-// idPart returns one of the values that identify the group of the document that is being read. A
-// value that stands alone, also as the only field of an object, is null where it is missing; of
-// several fields, the missing ones are left out of the _id.
+// idPart returns value i of the values that identify the group of the current document. If there is
+// only one value, also as the only field of an object, a missing value becomes null. If there are
+// several, a missing field is left out of the _id.
 func (s *groupSource) idPart(r *reading, i int) (bsonx.Value, error) {
 	v, err := r.value(i)
 	if v.IsMissing() && s.group.idParts() == 1 {
@@ -249,8 +254,9 @@ func (s *groupSource) idPart(r *reading, i int) (bsonx.Value, error) {
 	return v, err
 }
 
-// writeRun writes all groups to the disk, in the order of their keys, and forgets them. An entry's
-// payload is a document of the _id and the states of the accumulators.
+// writeRun writes all groups to disk, sorted by key, and discards them. The payload of an entry is
+// a document with the _id and the states of the accumulators. It fails if the operation may not use
+// the disk.
 func (s *groupSource) writeRun() error {
 	if s.spill == nil {
 		return mongoerr.New(mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
@@ -292,7 +298,8 @@ func (s *groupSource) writeRun() error {
 	return s.spill.EndRun()
 }
 
-// nextMerged joins the parts of the next group.
+// nextMerged returns the next group from the spilled runs. It merges the states of the group from
+// all runs.
 func (s *groupSource) nextMerged(ctx context.Context) (bsonx.Doc, error) {
 	if !s.more {
 		return nil, s.merged.Err()
@@ -328,7 +335,8 @@ func (s *groupSource) nextMerged(ctx context.Context) (bsonx.Doc, error) {
 	return s.group.document(s.out, id, accs, &s.running)
 }
 
-// holdMerged counts a group that is joined of its parts. It cannot be written to the disk again.
+// holdMerged reserves the memory of a group that is merged from spilled runs. Such a group cannot
+// be spilled again.
 func (s *groupSource) holdMerged(accs []accumulator.Accumulator) error {
 	n := 0
 	for _, a := range accs {
@@ -337,10 +345,10 @@ func (s *groupSource) holdMerged(accs []accumulator.Accumulator) error {
 	return s.held.Hold(int64(n))
 }
 
-// Meta implements MetaSource: a group has none.
+// Meta implements source.MetaSource. A group has no document metadata.
 func (s *groupSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }
 
-// newMemoryUse returns what notes the memory of a $group, nil where the run is not explained.
+// newMemoryUse returns a recorder for the memory of a $group, or nil if the run is not explained.
 func newMemoryUse(e *source.Env) *memoryUse {
 	if e == nil || e.Observer == nil {
 		return nil
@@ -348,7 +356,8 @@ func newMemoryUse(e *source.Env) *memoryUse {
 	return &memoryUse{}
 }
 
-// memoryUse is the most that each accumulator of a $group took, of all groups together; nil where nobody asks.
+// memoryUse records the peak memory of each accumulator, summed over all groups, in bytes. It is
+// nil if the run is not explained.
 type memoryUse struct{ most []int64 }
 
 func (m *memoryUse) of(i int) int64 {
@@ -358,7 +367,7 @@ func (m *memoryUse) of(i int) int64 {
 	return m.most[i]
 }
 
-// note adds up what the accumulators of the groups take at this moment.
+// note updates the peaks with the current memory of the groups.
 func (m *memoryUse) note(groups []*groupEntry) {
 	if m == nil {
 		return

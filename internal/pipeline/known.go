@@ -6,10 +6,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// known returns the stages of MongoDB that are not implemented.
+// known returns definitions of the MongoDB stages that Sheaf does not implement.
 func known() []parsing.Definition {
 	defs := []parsing.Definition{
-		{Name: "$listSampledQueries", Properties: parsing.OfReport(parsing.FromCollection), Inside: parsing.InsideNothing},
+		{
+			Name: "$listSampledQueries", Properties: parsing.OfReport(parsing.FromCollection),
+			Inside: parsing.InsideNothing,
+		},
 		{Name: "$querySettings", Properties: parsing.OfReport(parsing.FromServer), Inside: parsing.InsideNothing},
 		{Name: "$queryStats", Properties: parsing.OfReport(parsing.FromServer), Inside: parsing.InsideNothing},
 	}

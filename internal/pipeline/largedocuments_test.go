@@ -13,9 +13,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// TestLargeDocumentsAreHeld has stages keep documents of 2 MiB, of which a part goes to the disk. The
-// memory for a copy and for a sort key is held before they are made: without room for one document
-// the stage fails, and what was counted at most covers what was there at once.
+// TestLargeDocumentsAreHeld runs blocking stages over documents of 2 MiB that partly spill to disk.
+// A stage must reserve the memory for a copy or sort key before it allocates it. So without room
+// for one document the stage fails, and the reserved peak covers the memory in use.
 func TestLargeDocumentsAreHeld(t *testing.T) {
 	t.Parallel()
 	const size, n = 2 << 20, 6
@@ -36,7 +36,8 @@ func TestLargeDocumentsAreHeld(t *testing.T) {
 		p := mustParse(t, stages, parsing.Options{Vars: expressions.Scope()})
 		run := func(docs []bsonx.Doc, limit int64) (peak int64, err error) {
 			budget := memory.New(limit)
-			src := p.Run(&source.Slice{Docs: docs}, &source.Env{AllowDiskUse: true, TempDir: t.TempDir(), Memory: budget})
+			src := p.Run(&source.Slice{Docs: docs},
+				&source.Env{AllowDiskUse: true, TempDir: t.TempDir(), Memory: budget})
 			err = source.Drain(context.Background(), src, func(bsonx.Doc) error { return nil })
 			src.Close()
 			if left := budget.Stats().Used; left != 0 {

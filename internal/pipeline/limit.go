@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// limit is $limit.
+// limit is the $limit stage.
 type limit struct{ n int64 }
 
 func limitDefinition() parsing.Definition {
@@ -31,7 +31,8 @@ func parseLimit(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	return []parsing.Stage{&limit{n}}, nil
 }
 
-// nonNegative reads the argument of $limit and $skip: a whole number that is not negative.
+// nonNegative parses the argument of $limit or $skip. It fails unless the argument is a whole
+// number that is not negative.
 func nonNegative(arg bsonx.Value, name string, code mongoerr.Code) (int64, error) {
 	if !arg.Type.IsNumber() {
 		return 0, mongoerr.New(code, "invalid argument to $%s stage: Expected a number in: $%s: %s", name, name, bsonx.FormatShell(arg))
@@ -51,7 +52,8 @@ func nonNegative(arg bsonx.Value, name string, code mongoerr.Code) (int64, error
 	default:
 		return n, nil
 	}
-	return 0, mongoerr.New(code, "invalid argument to $%s stage: %s: $%s: %s", name, reason, name, bsonx.FormatShell(arg))
+	return 0, mongoerr.New(code, "invalid argument to $%s stage: %s: $%s: %s", name,
+		reason, name, bsonx.FormatShell(arg))
 }
 
 func (l *limit) Open(src source.Source, _ *source.Env) source.Source {

@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// wide makes a list of n copies of a form, in which # is the number.
+// wide returns n copies of form, separated by commas. Each # in a copy becomes its number.
 func wide(n int, form string) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -43,20 +43,22 @@ func TestWideStageLooks(t *testing.T) {
 	} {
 		op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 		running.Set(op)
-		mustParse(t, `[`+stage+`]`, parsing.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})})
+		mustParse(t, `[`+stage+`]`,
+			parsing.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})})
 		if want := n * 16 * interrupt.Step / interrupt.Interval; op.Looks < want {
 			t.Errorf("%.40s: %d looks at the operation, want %d", stage, op.Looks, want)
 		}
 	}
 }
 
-// TestWideOutputLooks counts the checks for an interrupt while $setWindowFields makes one large
+// TestWideOutputLooks counts the checks for an interrupt while $setWindowFields builds one large
 // document.
 func TestWideOutputLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 7
 	doc := bsonxtest.Parse(t, `{"v": [`+wide(n*n, `{"a": #}`)+`]}`)
-	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(n, `"v.f#": {"$sum": 1}`)+`}}}]`, parsing.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(n, `"v.f#": {"$sum": 1}`)+`}}}]`,
+		parsing.Options{Vars: expressions.Scope()})
 	src := p.Run(&source.Slice{Docs: []bsonx.Doc{doc}}, &source.Env{})
 	defer src.Close()
 	op := interrupttest.New(t.Context())
@@ -68,29 +70,36 @@ func TestWideOutputLooks(t *testing.T) {
 	}
 }
 
-// TestWideOutputMemory makes a document that exceeds the limit of documents within a pipeline.
+// TestWideOutputMemory requires an error for a document that exceeds the size limit of documents
+// within a pipeline.
 func TestWideOutputMemory(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
 	doc := bsonxtest.Parse(t, `{"v": [`+wide(1<<14, `{"a": #}`)+`]}`)
-	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(1<<10, `"v.f#": {"$sum": 1}`)+`}}}]`, parsing.Options{Vars: expressions.Scope()})
+	p := mustParse(t, `[{"$setWindowFields": {"output": {`+wide(1<<10, `"v.f#": {"$sum": 1}`)+`}}}]`,
+		parsing.Options{Vars: expressions.Scope()})
 	_, err := batch(p.Run(&source.Slice{Docs: []bsonx.Doc{doc}}, &source.Env{}))
 	if err == nil || !strings.Contains(err.Error(), "would use too much memory") {
 		t.Errorf("a document of 16 Mi fields: %v", err)
 	}
 }
 
-// TestMovingMatchLooks moves the predicates of many $match stages through many stages. It checks
-// that the end of the operation ends that.
+// TestMovingMatchLooks optimises a pipeline of many $match stages whose predicates move through
+// many other stages. It requires frequent checks for an interrupt, and that an interrupt ends the
+// optimiser.
 func TestMovingMatchLooks(t *testing.T) {
 	t.Parallel()
 	const n, many = 30, 40
 	match := `{"$match": {` + wide(many, `"f#": {"$exists": false}`) + `}}`
-	for _, stage := range []string{`{"$set": {"a": 1}}`, `{"$unset": ["a"]}`, `{"$set": {"f0": "$f1", "f1": "$f0"}}`, `{"$unwind": "$a"}`} {
+	for _, stage := range []string{
+		`{"$set": {"a": 1}}`, `{"$unset": ["a"]}`,
+		`{"$set": {"f0": "$f1", "f1": "$f0"}}`, `{"$unwind": "$a"}`,
+	} {
 		op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 		running.Set(op)
 		opts := parsing.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
-		p, err := pipeline.Compile(bsonxtest.Parse(t, `{"v": [`+strings.Repeat(stage+`, `+match+`, `, n-1)+stage+`]}`).Lookup("v"), opts)
+		p, err := pipeline.Compile(bsonxtest.Parse(t,
+			`{"v": [`+strings.Repeat(stage+`, `+match+`, `, n-1)+stage+`]}`).Lookup("v"), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,10 +117,11 @@ func TestMovingMatchLooks(t *testing.T) {
 	}
 }
 
-// TestUpdateLooks updates a wide document by a pipeline of many stages, each of which copies it.
+// TestUpdateLooks updates a wide document with a pipeline of many stages that each copy the
+// document. It requires frequent checks for an interrupt.
 func TestUpdateLooks(t *testing.T) {
 	t.Parallel()
-	const width, stages = 20_000, 500 // a document of 240 kB
+	const width, stages = 20_000, 500 // the document has 240 kB
 	doc := bsonx.NewBuilder(nil)
 	doc.StartDoc()
 	for i := range width {
@@ -124,7 +134,8 @@ func TestUpdateLooks(t *testing.T) {
 	}
 	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 	running.Set(op)
-	p, err := pipeline.ParseUpdate(bsonx.ValueOf(list), parsing.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})})
+	p, err := pipeline.ParseUpdate(bsonx.ValueOf(list),
+		parsing.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,14 +15,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// TestLookupUnwind requires that a $lookup that takes its array apart itself, and drops what nobody reads, gives what the
-// stages one after the other do.
+// TestLookupUnwind requires that a $lookup fused with the following $unwind, and narrowed to the
+// fields that later stages read, gives the same results as the separate stages.
 func TestLookupUnwind(t *testing.T) {
 	t.Parallel()
 	var docs, foreign []bsonx.Doc
 	for i, k := range []string{`1`, `2.0`, `null`, `[1, 2]`, `"x"`, `[]`, `{"p": 1}`} {
 		docs = append(docs, bsonxtest.Parse(t, fmt.Sprintf(`{"_id": %d, "k": %s, "r": "old", "o": {"a": 1, "r": 2, "b": 3}, "z": %d}`, i, k, i)))
-		foreign = append(foreign, bsonxtest.Parse(t, fmt.Sprintf(`{"_id": %d, "k": %s, "q": {"n": %d}, "l": [{"n": %d}, 7]}`, 10+i, k, i, i%2)))
+		foreign = append(foreign,
+			bsonxtest.Parse(t, fmt.Sprintf(`{"_id": %d, "k": %s, "q": {"n": %d}, "l": [{"n": %d}, 7]}`, 10+i, k, i,
+				i%2)))
 	}
 	docs = append(docs, bsonxtest.Parse(t, `{"k": 1, "r": [], "_id": 50}`))
 	colls := fakeCollections{"f": foreign, "indexedF": foreign}
@@ -34,7 +36,8 @@ func TestLookupUnwind(t *testing.T) {
 		`{"pipeline": [{"$documents": [{"q": {"n": 1}}, {"q": {"n": 5}, "l": [{"n": 1}]}]}], "as": "%[1]s"}`,
 	}
 	unwinds := []string{
-		`"$%[1]s"`, `{"path": "$%[1]s", "preserveNullAndEmptyArrays": true}`, `{"path": "$%[1]s", "includeArrayIndex": "i"}`,
+		`"$%[1]s"`, `{"path": "$%[1]s", "preserveNullAndEmptyArrays": true}`,
+		`{"path": "$%[1]s", "includeArrayIndex": "i"}`,
 		`{"path": "$%[1]s", "includeArrayIndex": "%[1]s.i"}`, `{"path": "$%[1]s", "preserveNullAndEmptyArrays": true, "includeArrayIndex": "o.i"}`,
 	}
 	rests := []string{
@@ -55,10 +58,15 @@ func TestLookupUnwind(t *testing.T) {
 					text := fmt.Sprintf(`{"v": [{"$lookup": `+join+`}, {"$unwind": `+unwind+`}`+rest+`]}`, as)
 					stages := bsonxtest.Parse(t, strings.TrimSuffix(text, "%!(EXTRA string="+as+")")).Lookup("v")
 					want := outcomeOf(stages, docs, parsing.AllRules, colls.env())
-					for _, rules := range []parsing.Rule{0, parsing.AllRules &^ parsing.RuleFuse, parsing.AllRules &^ parsing.RuleNarrow} {
+					for _, rules := range []parsing.Rule{
+						0, parsing.AllRules &^ parsing.RuleFuse,
+						parsing.AllRules &^ parsing.RuleNarrow,
+					} {
 						got := outcomeOf(stages, docs, rules, colls.env())
 						if got.err != nil || want.err != nil || !slices.EqualFunc(got.docs, want.docs, equalDocs) {
-							t.Fatalf("%s\nwithout the rules %b: %v\n%s\nwithout any: %v\n%s", bsonx.FormatShell(stages), rules, got.err, show(t, got.docs), want.err, show(t, want.docs))
+							t.Fatalf("%s\nwithout the rules %b: %v\n%s\nwithout any: %v\n%s",
+								bsonx.FormatShell(stages), rules, got.err,
+								show(t, got.docs), want.err, show(t, want.docs))
 						}
 					}
 				}
@@ -67,7 +75,8 @@ func TestLookupUnwind(t *testing.T) {
 	}
 }
 
-// TestLookupUnwindLong joins with more than a document can hold.
+// TestLookupUnwindLong joins more data than a document can hold. With an $unwind it must succeed,
+// because no document contains the whole array.
 func TestLookupUnwindLong(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
@@ -78,7 +87,8 @@ func TestLookupUnwindLong(t *testing.T) {
 	colls := fakeCollections{"f": foreign}
 	docs := []bsonx.Doc{bsonx.NewDoc("_id", 1), bsonx.NewDoc("_id", 2)}
 	lookup := `{"$lookup": {"from": "f", "localField": "a", "foreignField": "b", "as": "r"}}`
-	stages := bsonxtest.Parse(t, `{"v": [`+lookup+`, {"$unwind": {"path": "$r", "includeArrayIndex": "i"}}]}`).Lookup("v")
+	stages := bsonxtest.Parse(t,
+		`{"v": [`+lookup+`, {"$unwind": {"path": "$r", "includeArrayIndex": "i"}}]}`).Lookup("v")
 	got := outcomeOf(stages, docs, 0, colls.env())
 	if got.err != nil || len(got.docs) != 40 {
 		t.Fatal(len(got.docs), got.err)
@@ -89,12 +99,14 @@ func TestLookupUnwindLong(t *testing.T) {
 		}
 	}
 	p := mustParse(t, `[`+lookup+`]`, parsing.Options{Vars: expressions.Scope()})
-	if _, err := p.Run(&source.Slice{Docs: docs}, colls.env()).Next(context.Background()); mongoerr.CodeOf(err) != 4568 {
+	if _, err := p.Run(&source.Slice{Docs: docs}, colls.env()).
+		Next(context.Background()); mongoerr.CodeOf(err) != 4568 {
 		t.Error(err)
 	}
 }
 
-// TestUnwindAllocatesNothing requires that taking an array apart and grouping its elements allocates nothing per element.
+// TestUnwindAllocatesNothing requires that $unwind and a $group of the elements do not allocate per
+// element.
 func TestUnwindAllocatesNothing(t *testing.T) {
 	docs := make([]bsonx.Doc, 500)
 	for i := range docs {
@@ -109,7 +121,8 @@ func TestUnwindAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkUnwind takes the items of orders apart and groups them; BenchmarkLookupUnwind joins orders with customers.
+// BenchmarkUnwind unwinds the items of orders and groups them. BenchmarkLookupUnwind joins orders
+// with customers.
 func BenchmarkUnwind(b *testing.B) {
 	benchmarkOrders(b, `[{"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "n": {"$sum": 1}, "total": {"$sum": "$items.qty"}}}]`)
 }
@@ -123,7 +136,8 @@ func benchmarkOrders(b *testing.B, stages string) {
 	docs := orderDocs(10_000)
 	customers := make([]bsonx.Doc, 1000)
 	for i := range customers {
-		customers[i] = bsonx.NewDoc("_id", int32(i), "name", strings.Repeat("n", 50), "country", fmt.Sprint("country", i%25))
+		customers[i] = bsonx.NewDoc("_id", int32(i), "name", strings.Repeat("n", 50),
+			"country", fmt.Sprint("country", i%25))
 	}
 	env := fakeCollections{"customers": customers}.env()
 	p := mustParse(b, stages, parsing.Options{Vars: expressions.Scope()})

@@ -13,11 +13,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// match is $match.
+// match is the $match stage.
 type match struct {
 	filter *filter.Filter
 	opts   parsing.Options
-	never  bool // nothing satisfies the filter
+	never  bool // the filter matches no document
 }
 
 func matchDefinition() parsing.Definition {
@@ -46,11 +46,12 @@ func parseMatch(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) 
 
 func parseFilter(o *parsing.Options, spec bsonx.Doc) (*filter.Filter, error) {
 	return filter.Parse(spec, filter.Options{
-		Vars: o.Vars, Now: o.Now, AllowExpr: true, AllowText: true, AllowWhere: o.AllowWhere, Collation: o.Collation, Stage: true,
+		Vars: o.Vars, Now: o.Now, AllowExpr: true, AllowText: true, AllowWhere: o.AllowWhere,
+		Collation: o.Collation, Stage: true,
 	})
 }
 
-// hasText reports whether a filter has $text, also below $and and $or.
+// hasText reports whether a filter contains $text at its top level, or nested in $and or $or.
 func hasText(d bsonx.Doc, depth int) bool {
 	for it := d.Iter(); it.Next(); {
 		switch string(it.Key()) {
@@ -77,20 +78,21 @@ func (m *match) Open(src source.Source, _ *source.Env) source.Source {
 	return &matchSource{Input: source.Input{Src: src}, filter: m.filter}
 }
 
-// nothing yields no document, and reads none.
+// nothing is a source that yields no documents and does not read its input.
 type nothing struct{ source.Input }
 
-// Next implements Source.
+// Next implements source.Source.
 func (*nothing) Next(context.Context) (bsonx.Doc, error) { return nil, nil }
 
 type matchSource struct {
 	source.Input
 	filter *filter.Filter
 	meter  interrupt.Meter
-	work   int // on the document before
+	work   int // the work of matching the previous document, for meter
 }
 
-// matchWork is the work on a document that is matched, without its bytes: the stages before may take long for each.
+// matchWork is the work of matching a document, without the bytes of the document. It is high
+// because the stages before may take long for each document.
 const matchWork = interrupt.Interval / 64
 
 func (s *matchSource) Next(ctx context.Context) (bsonx.Doc, error) {

@@ -23,7 +23,7 @@ var (
 	matrixSeed = flag.Uint64("pipeline.seed", 1, "seed of the first random pipeline")
 )
 
-// outcome is what a pipeline gives: its documents, or an error.
+// outcome is the result of a pipeline: its documents or an error.
 type outcome struct {
 	docs []bsonx.Doc
 	err  error
@@ -39,7 +39,7 @@ func outcomeOf(stages bsonx.Value, docs []bsonx.Doc, disable parsing.Rule, env *
 	var out outcome
 	out.err = source.Drain(context.Background(), src, func(d bsonx.Doc) error {
 		out.docs = append(out.docs, d.Clone())
-		if len(out.docs)%3 == 0 { // as between two batches of a cursor
+		if len(out.docs)%3 == 0 { // as a cursor does between two batches
 			src.Save()
 			return src.Restore(context.Background())
 		}
@@ -48,7 +48,8 @@ func outcomeOf(stages bsonx.Value, docs []bsonx.Doc, disable parsing.Rule, env *
 	return out
 }
 
-// borrowedSource yields documents that are overwritten as soon as that is allowed.
+// borrowedSource yields documents and overwrites each with garbage as soon as the contract of
+// source.Source permits. A stage that keeps a document without copying it gives wrong results.
 type borrowedSource struct {
 	docs []bsonx.Doc
 	buf  bsonx.Doc
@@ -75,8 +76,9 @@ func (s *borrowedSource) Save()                         { s.spoil() }
 func (s *borrowedSource) Restore(context.Context) error { s.spoil(); return nil }
 func (s *borrowedSource) Close()                        { s.spoil() }
 
-// checkMatrix runs a pipeline without the optimiser, without each of its rules, with the leading stages taken off as a
-// planner does it, and with a small memory: the answers must be alike. The optimiser may avoid an error, and raises none.
+// checkMatrix runs a pipeline in several ways that must give the same results: without the
+// optimiser, without each of its rules, with the leading stages split off for a planner, and with
+// little memory. The optimiser may prevent an error but must not cause one.
 func checkMatrix(t *testing.T, stages bsonx.Value, docs []bsonx.Doc) {
 	t.Helper()
 	want := outcomeOf(stages, docs, parsing.AllRules, nil)
@@ -86,22 +88,26 @@ func checkMatrix(t *testing.T, stages bsonx.Value, docs []bsonx.Doc) {
 		case got.err != nil && want.err == nil:
 			t.Errorf("%s\nwith all rules but %q: %v", bsonx.FormatShell(stages), rule, got.err)
 		case want.err == nil && !slices.EqualFunc(got.docs, want.docs, equalDocs):
-			t.Errorf("%s\nwith all rules but %q:\n%s\nwithout any:\n%s", bsonx.FormatShell(stages), rule, show(t, got.docs), show(t, want.docs))
+			t.Errorf("%s\nwith all rules but %q:\n%s\nwithout any:\n%s", bsonx.FormatShell(stages), rule,
+				show(t, got.docs), show(t, want.docs))
 		}
 	}
 	small := outcomeOf(stages, docs, 0, &source.Env{MemoryLimit: 1500, AllowDiskUse: true, TempDir: t.TempDir()})
-	if !readsGroupOrder(stages) && small.err == nil && want.err == nil && !slices.EqualFunc(sorted(small.docs), sorted(want.docs), equalDocs) {
-		t.Errorf("%s\nwith a small memory:\n%s\nwithout optimiser:\n%s", bsonx.FormatShell(stages), show(t, small.docs), show(t, want.docs))
+	if !readsGroupOrder(stages) && small.err == nil && want.err == nil &&
+		!slices.EqualFunc(sorted(small.docs), sorted(want.docs), equalDocs) {
+		t.Errorf("%s\nwith a small memory:\n%s\nwithout optimiser:\n%s", bsonx.FormatShell(stages),
+			show(t, small.docs), show(t, want.docs))
 	}
 	checkNeeds(t, stages, docs, want)
 }
 
-// readsGroupOrder reports whether a stage depends on the order in which groups come out, which a spill changes.
+// readsGroupOrder reports whether a stage depends on the order of groups. That order changes when a
+// $group spills.
 func readsGroupOrder(stages bsonx.Value) bool {
 	grouped := false
 	for _, s := range stages.Doc().Values() {
 		if s.Type != bsonx.TypeDocument {
-			return false // it is an error
+			return false // Parse rejects this stage
 		}
 		switch string(s.Doc().First().Key) {
 		case "$group", "$sortByCount", "$bucketAuto", "$bucket", "$facet", "$setWindowFields":
@@ -118,7 +124,8 @@ func readsGroupOrder(stages bsonx.Value) bool {
 	return false
 }
 
-// checkNeeds runs a pipeline over documents that have only the fields that it says it needs.
+// checkNeeds runs a pipeline over documents projected to the fields that Needs returns, and
+// requires the same results.
 func checkNeeds(t *testing.T, stages bsonx.Value, docs []bsonx.Doc, want outcome) {
 	t.Helper()
 	p, err := pipeline.Parse(stages, parsing.Options{Vars: expressions.Scope()})
@@ -137,12 +144,14 @@ func checkNeeds(t *testing.T, stages bsonx.Value, docs []bsonx.Doc, want outcome
 	}
 	got := outcomeOf(stages, less, 0, nil)
 	if got.err != nil || !slices.EqualFunc(got.docs, want.docs, equalDocs) {
-		t.Errorf("%s\nwith the needed fields only: %v\n%s\nwith all:\n%s", bsonx.FormatShell(stages), got.err, show(t, got.docs), show(t, want.docs))
+		t.Errorf("%s\nwith the needed fields only: %v\n%s\nwith all:\n%s", bsonx.FormatShell(stages), got.err,
+			show(t, got.docs), show(t, want.docs))
 	}
 }
 
 func sorted(docs []bsonx.Doc) []bsonx.Doc {
-	return slices.SortedFunc(slices.Values(docs), func(a, b bsonx.Doc) int { return strings.Compare(string(a), string(b)) })
+	return slices.SortedFunc(slices.Values(docs),
+		func(a, b bsonx.Doc) int { return strings.Compare(string(a), string(b)) })
 }
 
 func equalDocs(a, b bsonx.Doc) bool { return string(a) == string(b) }
@@ -155,7 +164,7 @@ func show(t *testing.T, docs []bsonx.Doc) string {
 	return lines.String()
 }
 
-// TestRandomPipelines gives random pipelines to checkMatrix.
+// TestRandomPipelines runs checkMatrix with random pipelines.
 func TestRandomPipelines(t *testing.T) {
 	t.Parallel()
 	for i := range *matrixRuns {
@@ -176,7 +185,8 @@ func TestRandomPipelines(t *testing.T) {
 	}
 }
 
-// generator makes documents and stages that meet each other: few fields, few values.
+// generator creates random documents and stages from few field names and values, so that stages
+// often find matching documents.
 type generator struct{ *rand.Rand }
 
 func (g generator) pick(from ...string) string { return from[g.IntN(len(from))] }
@@ -188,7 +198,8 @@ func (g generator) path() string {
 }
 
 func (g generator) value() string {
-	return g.pick("0", "1", "2", "1.0", "1.5", `"x"`, `"y"`, "null", "true", "[]", "[1, 2]", `{"p": 1}`, `[{"p": 1, "q": 2}, {"p": 2}]`, `[[1], 2]`)
+	return g.pick("0", "1", "2", "1.0", "1.5", `"x"`, `"y"`, "null", "true", "[]", "[1, 2]", `{"p": 1}`,
+		`[{"p": 1, "q": 2}, {"p": 2}]`, `[[1], 2]`)
 }
 
 func (g generator) document(id int) string {
@@ -211,13 +222,15 @@ func (g generator) predicate(depth int) string {
 	case n == 0 && depth < 2:
 		return fmt.Sprintf(`{%q: [%s, %s]}`, g.pick("$and", "$or", "$nor"), g.predicate(depth+1), g.predicate(depth+1))
 	case n == 1:
-		return fmt.Sprintf(`{"$expr": {%q: ["$%s", %s]}}`, g.pick("$eq", "$gt", "$ne"), g.pick("a", "b", "o.p", "n", "_id.a"), g.pick("1", "2", `"x"`, `"$b"`))
+		return fmt.Sprintf(`{"$expr": {%q: ["$%s", %s]}}`, g.pick("$eq", "$gt", "$ne"),
+			g.pick("a", "b", "o.p", "n", "_id.a"), g.pick("1", "2", `"x"`, `"$b"`))
 	case n == 2:
 		return fmt.Sprintf(`{%q: {"$in": [%s, %s]}}`, g.path(), g.value(), g.value())
 	case n == 3:
 		return fmt.Sprintf(`{%q: {"$exists": %s}}`, g.path(), g.pick("true", "false"))
 	case n == 4:
-		return fmt.Sprintf(`{%q: {"$type": %s}}`, g.path(), g.pick(`"number"`, `"array"`, `"object"`, `"null"`, `"string"`))
+		return fmt.Sprintf(`{%q: {"$type": %s}}`, g.path(),
+			g.pick(`"number"`, `"array"`, `"object"`, `"null"`, `"string"`))
 	case n == 5:
 		return fmt.Sprintf(`{%q: {"$elemMatch": {%q: %s}}}`, g.path(), g.pick("p", "q"), g.value())
 	case n == 6:
@@ -225,37 +238,53 @@ func (g generator) predicate(depth int) string {
 	case n == 7:
 		return g.pick("{}", `{"$alwaysFalse": 1}`, `{"a": {"$in": []}}`, `{"$expr": false}`)
 	case n < 10:
-		return fmt.Sprintf(`{%q: %s, %q: %s}`, g.path(), g.value(), g.pick("a", "_id.b", "c"), g.pick("1", `{"$gte": 1}`))
+		return fmt.Sprintf(`{%q: %s, %q: %s}`, g.path(), g.value(),
+			g.pick("a", "_id.b", "c"), g.pick("1", `{"$gte": 1}`))
 	default:
 		return fmt.Sprintf(`{%q: {%q: %s}}`, g.path(), g.pick("$eq", "$ne", "$gt", "$gte", "$lt", "$lte"), g.value())
 	}
 }
 
 func (g generator) expression() string {
-	return g.pick(`"$a"`, `"$b"`, `"$l"`, `"$o"`, `"$o.p"`, `"$l.p"`, `"$_id"`, `"$n"`, `"k"`, `{"$ifNull": ["$a", "$b"]}`,
+	return g.pick(`"$a"`, `"$b"`, `"$l"`, `"$o"`, `"$o.p"`, `"$l.p"`, `"$_id"`, `"$n"`,
+		`"k"`, `{"$ifNull": ["$a", "$b"]}`,
 		`{"x": "$a", "y": "$c"}`, `["$a", "$o.q"]`, `{"$type": "$l"}`, `{"$literal": 1}`, `"$$ROOT"`, `"$$REMOVE"`,
 		`{"$cond": [{"$eq": ["$b", 1]}, "$c", "$$REMOVE"]}`)
 }
 
-// stages returns a stage, or a few that a rule may well apply to.
+// stages returns a random stage, or a short sequence to which an optimiser rule is likely to apply.
 func (g generator) stages() []string {
 	on := func(paths ...string) string {
-		return fmt.Sprintf(`{"$match": {%q: %s}}`, g.pick(paths...), g.pick(g.value(), `{"$exists": false}`, `{"$type": "null"}`, `{"$ne": 1}`, `{"$gte": 1}`, `{"$in": [1, null]}`, `{"$size": 2}`))
+		return fmt.Sprintf(`{"$match": {%q: %s}}`, g.pick(paths...),
+			g.pick(g.value(), `{"$exists": false}`, `{"$type": "null"}`, `{"$ne": 1}`, `{"$gte": 1}`,
+				`{"$in": [1, null]}`, `{"$size": 2}`))
 	}
 	switch g.IntN(13) {
 	case 0:
 		return []string{g.group(), on("_id", "_id.a", "_id.b", "a")}
 	case 1:
-		return []string{fmt.Sprintf(`{"$addFields": {"b": %s}}`, g.pick(`"$a"`, `"$l"`, `"$o.p"`, `"$n"`)), on("b", "b.p", "a", "b.0")}
+		return []string{fmt.Sprintf(`{"$addFields": {"b": %s}}`,
+			g.pick(`"$a"`, `"$l"`, `"$o.p"`, `"$n"`)), on("b", "b.p", "a", "b.0")}
 	case 2:
-		return []string{fmt.Sprintf(`{"$project": {"n": %s, "a": 1, "o.p": 1}}`, g.pick(`"$a"`, `"$l"`, `"$o"`)), on("n", "n.p", "a", "o.p", "_id", "c")}
+		return []string{
+			fmt.Sprintf(`{"$project": {"n": %s, "a": 1, "o.p": 1}}`, g.pick(`"$a"`, `"$l"`, `"$o"`)),
+			on("n", "n.p", "a", "o.p", "_id", "c"),
+		}
 	case 3:
-		return []string{fmt.Sprintf(`{"$unwind": {"path": "$%s", "includeArrayIndex": %q}}`, g.pick("l", "a", "o.p"), g.pick("n", "o.n", "b")), on("l", "n", "o.n", "b", "c", "a.p")}
+		return []string{fmt.Sprintf(`{"$unwind": {"path": "$%s", "includeArrayIndex": %q}}`, g.pick("l", "a", "o.p"),
+			g.pick("n", "o.n", "b")), on("l", "n", "o.n", "b", "c", "a.p")}
 	case 4:
-		return []string{fmt.Sprintf(`{"$sort": {%q: 1}}`, g.path()), fmt.Sprintf(`{"$skip": %d}`, g.IntN(3)), fmt.Sprintf(`{"$limit": %d}`, 1+g.IntN(5))}
-	case 5: // below a field that is a document, an array or a scalar
-		return []string{g.pick(`{"$addFields": {"o.q": "$b", "l.q": 1}}`, `{"$addFields": {"o": {"q": "$n"}}}`, `{"$unset": ["o.q", "l.q"]}`,
-			`{"$project": {"o.p": 1, "l": {"p": 1, "q": "$a"}}}`), on("o.p", "o.q", "o", "o.0", "o.p.0", "l.p", "l.p.q", "l.0")}
+		return []string{
+			fmt.Sprintf(`{"$sort": {%q: 1}}`, g.path()), fmt.Sprintf(`{"$skip": %d}`, g.IntN(3)),
+			fmt.Sprintf(`{"$limit": %d}`, 1+g.IntN(5)),
+		}
+	case 5: // paths below a field that is a document, an array or a scalar
+		return []string{
+			g.pick(`{"$addFields": {"o.q": "$b", "l.q": 1}}`,
+				`{"$addFields": {"o": {"q": "$n"}}}`, `{"$unset": ["o.q", "l.q"]}`,
+				`{"$project": {"o.p": 1, "l": {"p": 1, "q": "$a"}}}`),
+			on("o.p", "o.q", "o", "o.0", "o.p.0", "l.p", "l.p.q", "l.0"),
+		}
 	default:
 		return []string{g.stage()}
 	}
@@ -272,7 +301,8 @@ func (g generator) stage() string {
 	case 6:
 		return fmt.Sprintf(`{"$skip": %d}`, g.IntN(4))
 	case 7, 8:
-		return fmt.Sprintf(`{%q: {%q: %s}}`, g.pick("$addFields", "$set"), g.pick(g.field(), g.path(), "n"), g.expression())
+		return fmt.Sprintf(`{%q: {%q: %s}}`, g.pick("$addFields", "$set"),
+			g.pick(g.field(), g.path(), "n"), g.expression())
 	case 9, 10:
 		return g.projection()
 	case 11:
@@ -302,6 +332,7 @@ func (g generator) projection() string {
 }
 
 func (g generator) group() string {
-	key := g.pick(`"$a"`, `"$b"`, "null", `{"a": "$a", "b": "$b"}`, `"$o.p"`, `{"a": "$o.q"}`, `{"$ifNull": ["$a", "$c"]}`, `"$_id"`)
+	key := g.pick(`"$a"`, `"$b"`, "null", `{"a": "$a", "b": "$b"}`, `"$o.p"`, `{"a": "$o.q"}`,
+		`{"$ifNull": ["$a", "$c"]}`, `"$_id"`)
 	return fmt.Sprintf(`{"$group": {"_id": %s, "a": {%q: %s}, "b": {"$sum": "$a"}, "c": {"$push": "$_id"}}}`, key, g.pick("$first", "$last", "$min", "$max"), g.expression())
 }

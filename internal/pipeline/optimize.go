@@ -2,7 +2,8 @@ package pipeline
 
 import "github.com/sheafdb/sheaf/internal/pipeline/parsing"
 
-// rewriteRule rewrites steps; it returns the ones that it was given where it does not apply.
+// rewriteRule is an optimiser rule. apply returns rewritten steps, or the same slice if the rule
+// does not apply.
 type rewriteRule struct {
 	is    parsing.Rule
 	apply func(steps []step) []step
@@ -23,13 +24,16 @@ func rules() []rewriteRule {
 	}
 }
 
-// optimize applies the rules that are not disabled. Steps and stages are not changed but replaced.
+// optimize applies all rules that are not disabled. It returns a new slice rather than modify steps
+// or stages.
 func optimize(steps []step, disabled parsing.Rule) []step {
 	for _, rule := range rules() {
 		if disabled&rule.is == 0 {
 			steps = rule.apply(steps)
 		}
-		if rule.is == parsing.RuleMoveMatch { // behind it, because a $match may stand between a $unionWith and who reads the scores
+		// Runs after the rule, because a $match may stand between the $unionWith and the stage that
+		// reads the scores.
+		if rule.is == parsing.RuleMoveMatch {
 			steps = uniteScores(steps)
 		}
 	}

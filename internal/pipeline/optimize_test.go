@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// TestOptimize shows what the rules make of pipelines, by the predicates that lead and the stages that are left.
+// TestOptimize checks the result of the rules for given pipelines: the filter of the leading
+// $match, and the names of the remaining stages.
 func TestOptimize(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ stages, filter, rest string }{
@@ -72,13 +73,15 @@ func TestOptimize(t *testing.T) {
 	}
 }
 
-// TestUnionMatched: a $match behind $unionWith is moved into its pipeline, in which it leaves out what would be computed for nothing.
+// TestUnionMatched requires that a $match after $unionWith moves into its sub-pipeline. There it
+// must run before a stage that would fail.
 func TestUnionMatched(t *testing.T) {
 	t.Parallel()
 	colls := fakeCollections{"f": {bsonxtest.Parse(t, `{"_id": 1, "q": 1}`)}}
 	const stages = `[{"$unionWith": {"coll": "f", "pipeline": [{"$set": {"v": {"$setUnion": "$q"}}}]}}, {"$match": {"none": 1}}]`
 	for disabled, want := range map[parsing.Rule]mongoerr.Code{0: 0, parsing.RuleMoveMatch: 17043} {
-		got := drained(t, mustParse(t, stages, parsing.Options{Vars: expressions.Scope(), DB: "db", Disable: disabled}), &source.Slice{}, colls.env())
+		got := drained(t, mustParse(t, stages,
+			parsing.Options{Vars: expressions.Scope(), DB: "db", Disable: disabled}), &source.Slice{}, colls.env())
 		if mongoerr.CodeOf(got.err) != want || len(got.docs) > 0 {
 			t.Errorf("without the rules %v: %v %v", disabled, got.docs, got.err)
 		}

@@ -12,15 +12,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// absorbed stands for a stage whose work the next one does.
+// absorbed is a placeholder for a stage whose work the following $group does.
 type absorbed struct{ parsing.Stage }
 
 func (*absorbed) Open(src source.Source, _ *source.Env) source.Source { return src }
 
 func (*absorbed) Needs(*parsing.Needs) {}
 
-// absorbProjects lets a $group compute what the stage before it computes, without a document in between. What may fail must be
-// computed for each document as before: where the $group does not, the stage stays.
+// absorbProjects merges a projection into the following $group: the $group evaluates the computed
+// fields itself, and no intermediate document is built. An expression that may fail must still be
+// evaluated for every document. If the $group would not do so, the projection stays.
 func absorbProjects(steps []step) []step {
 	changed := steps
 	for i := len(steps) - 1; i > 0; i-- {
@@ -47,7 +48,7 @@ func absorbProjects(steps []step) []step {
 	return changed
 }
 
-// Unabsorbed returns the pipeline with its stages as they were before one did the work of another.
+// Unabsorbed returns the pipeline with the stages that it had before absorbProjects.
 func (p *Pipeline) Unabsorbed() *Pipeline {
 	out := *p
 	out.steps = slices.Clone(p.steps)
@@ -64,15 +65,17 @@ func (p *Pipeline) Unabsorbed() *Pipeline {
 	return &out
 }
 
-// absorber rewrites the expressions of a $group so that they read documents as they were before a projection.
+// absorber rewrites the expressions of a $group so that they read the input of a projection instead
+// of its output.
 type absorber struct {
 	from *projection.Projection
-	used map[string]bool // the computed fields that are read already
-	each map[string]bool // those of them that are read of each document
-	once bool            // what is rewritten is not computed for each
+	used map[string]bool // the computed fields that the $group reads
+	each map[string]bool // the subset of used that the $group evaluates for every document
+	once bool            // the current expression is not evaluated for every document
 }
 
-// group returns the rewritten stage; nil where that cannot be done, or would compute something twice.
+// group returns the rewritten $group. It returns nil if an expression cannot be rewritten or would
+// be evaluated twice.
 func (a *absorber) group(g *group) *group {
 	out := *g
 	if out.plain == nil {
@@ -97,7 +100,7 @@ func (a *absorber) group(g *group) *group {
 		}
 	}
 	if out.compile() != nil {
-		return nil // the operation has ended, as somebody will notice who may say so
+		return nil // the operation was interrupted; a caller that can return errors will notice
 	}
 	return &out
 }
@@ -117,7 +120,8 @@ func (a *absorber) id(g *group) (expr.Expr, bool) {
 	return expr.NewObject(g.parts, values), true
 }
 
-// expr returns an expression that is to the document what e is to the projected one.
+// expr returns an expression over the projection's input with the same value as e over its output.
+// It returns false if there is no such expression.
 func (a *absorber) expr(e expr.Expr) (expr.Expr, bool) {
 	path, isPath := expr.FieldPath(e)
 	if isPath && !strings.Contains(path, ".") {

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// TestAbsorb runs pipelines in which a $group computes what was computed before it, with each rule and without.
+// TestAbsorb runs pipelines in which a $group follows projections, with every rule and without.
 func TestAbsorb(t *testing.T) {
 	t.Parallel()
 	var docs []bsonx.Doc
@@ -34,12 +34,14 @@ func TestAbsorb(t *testing.T) {
 			`{"_id": null, "x": {"$push": "$x"}, "k": {"$push": "$x.k"}, "a": {"$push": "$a"}, "b": {"$push": {"$ifNull": ["$b", "$_id"]}}}`,
 			`{"_id": "$$ROOT"}`,
 		} {
-			checkMatrix(t, bsonxtest.Parse(t, `{"v": [`+before+`, {"$group": `+group+`}, {"$sort": {"_id": 1}}]}`).Lookup("v"), docs)
+			checkMatrix(t, bsonxtest.Parse(t,
+				`{"v": [`+before+`, {"$group": `+group+`}, {"$sort": {"_id": 1}}]}`).Lookup("v"), docs)
 		}
 	}
 }
 
-// TestUnabsorbed runs a pipeline in which each stage does its own work again, beside the one that it was.
+// TestUnabsorbed requires that Unabsorbed restores the stages: they read the original fields again
+// and give the same results.
 func TestUnabsorbed(t *testing.T) {
 	t.Parallel()
 	p := mustParse(t, `[{"$addFields": {"y": {"$add": ["$d", 1]}, "z": "$e"}}, {"$unset": "q"}, {"$group": {"_id": "$y"}}]`, parsing.Options{Vars: expressions.Scope()})
@@ -63,10 +65,14 @@ func TestUnabsorbed(t *testing.T) {
 	}
 }
 
-// TestErrorsStay runs pipelines in which a stage fails whose result no later stage reads: the rules keep the error.
+// TestErrorsStay runs pipelines in which a stage fails although no later stage reads its result.
+// The optimiser must keep the error.
 func TestErrorsStay(t *testing.T) {
 	t.Parallel()
-	docs := []bsonx.Doc{bsonxtest.Parse(t, `{"_id": 1, "a": 1, "l": [1, 2]}`), bsonxtest.Parse(t, `{"_id": 2, "a": 0}`), bsonxtest.Parse(t, `{"_id": 3, "a": 1}`)}
+	docs := []bsonx.Doc{
+		bsonxtest.Parse(t, `{"_id": 1, "a": 1, "l": [1, 2]}`),
+		bsonxtest.Parse(t, `{"_id": 2, "a": 0}`), bsonxtest.Parse(t, `{"_id": 3, "a": 1}`),
+	}
 	fails := `{"$divide": [6, "$a"]}`
 	for _, stages := range []string{
 		`{"$set": {"x": ` + fails + `}}, {"$group": {"_id": null, "n": {"$sum": 1}}}`,

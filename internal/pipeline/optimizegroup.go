@@ -7,11 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// OneOf is RuleOneOf. It returns the field by which a $group at the beginning of the pipeline groups, where it reads one
-// document of each group only: any where it has no accumulators, else the first in the order that the query before it
-// asks for, or the last. The field is empty for other pipelines.
+// OneOf implements RuleOneOf. It finds a $group at the beginning of the pipeline that reads only
+// one document of each group, so that the planner can skip the others. field is the path that it
+// groups by, or empty for other pipelines. Without accumulators any document of a group will do.
+// With $first or $last it is the first document of the group in the order of lead.Sort, or the last
+// one if last is true.
 func (p *Pipeline) OneOf(lead Leading) (field string, last bool) {
-	if p.opts.Disable&parsing.RuleOneOf != 0 || p.opts.Collation != nil || len(p.steps) == 0 || lead.Skip > 0 || lead.Limit > 0 {
+	if p.opts.Disable&parsing.RuleOneOf != 0 || p.opts.Collation != nil || len(p.steps) == 0 ||
+		lead.Skip > 0 || lead.Limit > 0 {
 		return "", false
 	}
 	g, ok := p.steps[0].Stage.(*group)
@@ -20,7 +23,8 @@ func (p *Pipeline) OneOf(lead Leading) (field string, last bool) {
 	}
 	id := p.steps[0].spec.Doc().Lookup("_id")
 	if id.Type == bsonx.TypeDocument && id.Doc().Len() == 1 && !isOperatorCall(id.Doc()) {
-		id = id.Doc().First().Value // a field that stands alone groups as its value does
+		// id is an _id with a single field forms the same groups as the value of the field.
+		id = id.Doc().First().Value
 	}
 	if id.Type != bsonx.TypeString {
 		return "", false

@@ -8,13 +8,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
-// oneToOne reports whether a stage gives one document for each of its input, in the same order.
+// oneToOne reports whether a stage yields exactly one document for each input document, in the same
+// order.
 func oneToOne(s step) bool {
 	stage, ok := s.Stage.(parsing.OneToOne)
 	return ok && stage.IsOneToOne()
 }
 
-// moveLimits is RuleLimitFirst.
+// moveLimits implements RuleLimitFirst: it moves $limit and $skip before stages that are
+// one-to-one.
 func moveLimits(steps []step) []step {
 	copied := false
 	for i := 1; i < len(steps); i++ {
@@ -42,15 +44,16 @@ func moveLimits(steps []step) []step {
 	return steps
 }
 
-// limitsInput reports whether a $limit holds for the input of the stage before it, too: a $unwind
-// that gives at least one document for each.
+// limitsInput reports whether a $limit also holds for the input of the previous stage. That is true
+// for an $unwind that yields at least one document per input document.
 func limitsInput(s, before step) bool {
 	_, isLimit := s.Stage.(*limit)
 	u, isUnwind := before.Stage.(*unwind.Stage)
 	return isLimit && isUnwind && u.Keep
 }
 
-// limitSorts is RuleTopK.
+// limitSorts implements RuleTopK: a $sort followed by $skip and $limit keeps only the documents
+// that they read.
 func limitSorts(steps []step) []step {
 	copied := false
 	for i, s := range steps {
@@ -72,7 +75,8 @@ func limitSorts(steps []step) []step {
 	return steps
 }
 
-// readAfter returns how many documents $skip and $limit at the beginning of steps read; 0 means all.
+// readAfter returns the number of documents that the leading $skip and $limit of steps read. 0
+// means all.
 func readAfter(steps []step) int64 {
 	skipped := int64(0)
 	for _, s := range steps {

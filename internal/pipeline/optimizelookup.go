@@ -9,8 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
-// fuseLookups is RuleFuse: a $lookup takes its array apart itself where the next stage would, and leaves out what a $match
-// behind that refuses. So does a $graphLookup, but for the $match.
+// fuseLookups implements RuleFuse: it merges a $lookup with a following $unwind of its array, and
+// with the predicates on found documents of a $match after that. A $graphLookup is merged only with
+// the $unwind.
 func fuseLookups(steps []step) []step {
 	fused := make([]step, 0, len(steps))
 	for i := 0; i < len(steps); i++ {
@@ -45,12 +46,14 @@ func fuseLookups(steps []step) []step {
 	return fused
 }
 
-// takesApart reports whether a $unwind is of the array that a stage before it sets, and touches that nowhere else.
+// takesApart reports whether u unwinds the array at the path as, and does not write its index into
+// the same top-level field.
 func takesApart(u *unwind.Stage, as []string) bool {
 	return slices.Equal(u.Path, as) && (u.Index == nil || u.Index[0] != as[0])
 }
 
-// absorb takes over the predicates of a $match that ask about the documents found, and returns what is left of it.
+// absorb moves the predicates of a $match on the found documents into the $lookup. It returns the
+// $match with the remaining predicates, and false if there is nothing to move.
 func absorb(l *foreign.Lookup, s step) (rest []step, ok bool) {
 	m, ok := s.Stage.(*match)
 	if !ok {
@@ -87,7 +90,7 @@ func absorb(l *foreign.Lookup, s step) (rest []step, ok bool) {
 	return rest, true
 }
 
-// startsWithPosition reports whether a path begins with what may be a position in an array.
+// startsWithPosition reports whether the first component of a path may be an array index.
 func startsWithPosition(path string) bool {
 	first, _, _ := strings.Cut(path, ".")
 	_, is := bsonx.ArrayIndex(first)

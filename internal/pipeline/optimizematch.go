@@ -11,30 +11,35 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 )
 
-// predicate is one of the predicates that a $match requires together.
+// predicate is one of the conditions that a $match combines with AND.
 type predicate struct {
 	spec  bsonx.Doc
-	paths []string // what it reads
-	fixed bool     // it must stay where it is: what it reads is not known, or it depends on chance
-	// canFail says that it may raise an error, so that documents that another stage drops must not reach it.
+	paths []string // the paths that the predicate reads
+	// Cannot be moved: its paths are unknown, or its result varies between evaluations.
+	fixed bool
+	// canFail reports whether the predicate may return an error. Then it must not see documents
+	// that another stage drops.
 	canFail bool
-	// hasExpr says that the filter has an $expr, whose paths are not renamed.
+	// hasExpr reports whether the filter contains an $expr. The paths in it cannot be renamed.
 	hasExpr bool
-	// compares says that it only compares with scalars other than null: it holds for all of several values that are equal
-	// as $group sees them, or for none, and does not tell null from a missing field.
+	// compares reports whether the predicate only compares with scalars other than null. Such a
+	// predicate gives the same answer for all values that $group treats as equal, and does not
+	// distinguish null from a missing field.
 	compares bool
-	// misses says that a part of it, apart from its negations, holds of a missing field.
+	// misses reports whether a part of the predicate, leaving negations aside, matches a missing
+	// field.
 	misses bool
-	// negates says that it has a negation.
+	// negates reports whether the predicate contains a negation.
 	negates bool
 }
 
-// moveMatches is RuleMoveMatch.
+// moveMatches implements RuleMoveMatch: it moves predicates of $match towards the beginning of the
+// pipeline.
 func moveMatches(steps []step) []step {
 	steps = copyBeforeRedact(mergeMatchRuns(steps))
 	known := passages{}
 	for i := 1; i < len(steps); i++ {
-		// Those behind one that could not go on are merged with it later.
+		// RuleMerge later merges predicates that end up next to each other.
 		if _, ok := steps[i].Stage.(*match); ok {
 			steps = sinkMatch(steps, i, known)
 		}
@@ -42,8 +47,9 @@ func moveMatches(steps []step) []step {
 	return steps
 }
 
-// sinkMatch moves the i-th step, a $match, towards the beginning. Predicates that cannot go
-// stay behind. If the operation ends, the step stays where it is then.
+// sinkMatch moves step i, a $match, towards the beginning of steps. Predicates that a stage does
+// not let pass stay after it. If the operation is interrupted, the $match stays at the position
+// that it has reached.
 func sinkMatch(steps []step, i int, known passages) []step {
 	if known.of(steps[i-1]) == nil {
 		return steps
@@ -84,7 +90,9 @@ func sinkMatch(steps []step, i int, known passages) []step {
 	return steps
 }
 
-// withMatch returns a stage as it is behind a $match that was moved before it: $unionWith has documents that do not come from there.
+// withMatch returns stage s as it must be after a $match was moved before it. A $unionWith also
+// yields documents from its sub-pipeline, so the $match is added there. It returns false if the
+// sub-pipeline has no room.
 func withMatch(s, match step) (step, bool) {
 	if u, ok := s.Stage.(*foreign.UnionWith); ok {
 		return with(u, "$match", match.spec)
@@ -92,10 +100,10 @@ func withMatch(s, match step) (step, bool) {
 	return s, true
 }
 
-// ended returns why the operation ended, or nil while it may go on.
+// ended returns the reason for which the operation was interrupted, or nil while it may continue.
 func (m *match) ended() error { return m.opts.Vars.Scripts().Running.Err() }
 
-// of returns a $match of some predicates.
+// of returns a $match stage with the given predicates.
 func (m *match) of(predicates []predicate) (step, bool) {
 	spec := predicates[0].spec
 	if len(predicates) > 1 {
@@ -107,12 +115,14 @@ func (m *match) of(predicates []predicate) (step, bool) {
 	}
 	f, err := parseFilter(&m.opts, spec)
 	if err != nil {
-		return step{}, false // it is the client's own filter: there is no error
+		// return is the predicates come from the client's filter, which compiled before, so this
+		// does not fail.
+		return step{}, false
 	}
 	return step{"$match", bsonx.Document(spec), &match{filter: f, opts: m.opts}}, true
 }
 
-// predicates takes a $match apart.
+// predicates returns the conditions of the $match that must all hold.
 func (m *match) predicates() []predicate {
 	var out []predicate
 	for _, spec := range conjuncts(nil, m.filter.Spec(), 0) {
@@ -121,7 +131,8 @@ func (m *match) predicates() []predicate {
 	return out
 }
 
-// conjuncts appends the predicates that must all hold, each as a document of one field.
+// conjuncts appends the conditions of spec to dst, each as a document with one field. It flattens
+// nested $and.
 func conjuncts(dst []bsonx.Doc, spec bsonx.Doc, depth int) []bsonx.Doc {
 	for it := spec.Iter(); it.Next(); {
 		if string(it.Key()) == "$and" && it.Value().Type == bsonx.TypeArray && depth < limits.DocumentDepth {
@@ -142,13 +153,14 @@ func (m *match) predicate(spec bsonx.Doc) predicate {
 		p.fixed = true
 		return p
 	}
-	if f.Normalize().Root.Kind() != filter.KindAlwaysFalse { // which reads nothing
+	// if is an always-false filter reads nothing.
+	if f.Normalize().Root.Kind() != filter.KindAlwaysFalse {
 		p.read(f.Root)
 	}
 	return p
 }
 
-// read notes what a predicate reads.
+// read records the paths and properties of the filter root in p.
 func (p *predicate) read(root filter.Node) {
 	filter.WalkNodes(root, func(n filter.Node) bool {
 		if leaf, ok := n.(filter.Leaf); ok {
@@ -172,7 +184,8 @@ func (p *predicate) read(root filter.Node) {
 			p.compares = p.compares && comparable(n.Value)
 			p.paths = append(p.paths, n.Path)
 		case *filter.In:
-			p.compares = p.compares && len(n.Regexes) == 0 && !slices.ContainsFunc(n.Values, func(v bsonx.Value) bool { return !comparable(v) })
+			p.compares = p.compares && len(n.Regexes) == 0 &&
+				!slices.ContainsFunc(n.Values, func(v bsonx.Value) bool { return !comparable(v) })
 			p.paths = append(p.paths, n.Path)
 		case filter.Leaf:
 			p.compares = false
@@ -184,7 +197,8 @@ func (p *predicate) read(root filter.Node) {
 	})
 }
 
-// comparable reports whether comparing with v is the same for all values that $group puts together.
+// comparable reports whether a comparison with v gives the same answer for all values that $group
+// treats as equal.
 func comparable(v bsonx.Value) bool {
 	switch v.Type {
 	case bsonx.TypeBool, bsonx.TypeString, bsonx.TypeObjectID, bsonx.TypeDate, bsonx.TypeTimestamp:
@@ -194,7 +208,8 @@ func comparable(v bsonx.Value) bool {
 	}
 }
 
-// hasChance reports whether a predicate depends on chance, code or the document's metadata.
+// hasChance reports whether a predicate depends on random values, JavaScript or the document's
+// metadata.
 func hasChance(v bsonx.Value, operators *expr.Table, depth int) bool {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return false
@@ -210,8 +225,8 @@ func hasChance(v bsonx.Value, operators *expr.Table, depth int) bool {
 	return false
 }
 
-// divide returns the predicates that may stand before a stage, as they are written there, and those
-// that may not.
+// divide separates the predicates that can move before a stage, with their paths renamed for that
+// place, from the predicates that must stay. renamed is true if a path changed.
 func divide(rename passFunc, predicates []predicate) (pass, stay []predicate, renamed bool) {
 	if rename == nil {
 		return nil, predicates, false
@@ -231,7 +246,7 @@ func divide(rename passFunc, predicates []predicate) (pass, stay []predicate, re
 	return pass, stay, renamed
 }
 
-// allKeep reports whether all predicates may stand before a stage as they are.
+// allKeep reports whether all predicates can move before a stage without renaming.
 func allKeep(predicates []predicate, pass passFunc) bool {
 	for i := range predicates {
 		if !predicates[i].keeps(pass) {
@@ -241,7 +256,7 @@ func allKeep(predicates []predicate, pass passFunc) bool {
 	return true
 }
 
-// keeps reports whether the predicate may stand before a stage as it is.
+// keeps reports whether the predicate can move before a stage without renaming.
 func (p *predicate) keeps(pass passFunc) bool {
 	if p.fixed {
 		return false
@@ -258,7 +273,8 @@ func (p *predicate) keeps(pass passFunc) bool {
 	return ok
 }
 
-// through returns the predicate with its paths renamed; false where one of them has no name before the stage.
+// through returns the predicate with its paths renamed for the place before the stage. It returns
+// false if a path does not exist there.
 func (p predicate) through(pass passFunc) (predicate, bool) {
 	if p.keeps(pass) {
 		return p, true
@@ -280,7 +296,7 @@ func (p predicate) through(pass passFunc) (predicate, bool) {
 	return out, len(p.paths) > 0
 }
 
-// renamePaths returns a predicate with other paths.
+// renamePaths returns the predicate with each path replaced by its name in names.
 func renamePaths(spec bsonx.Doc, names map[string]string) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// BenchmarkMoveMatches optimises pipelines of 980 stages, half of them a $match whose predicates all
-// move to the beginning.
+// BenchmarkMoveMatches optimises pipelines of 980 stages. Half of them are $match stages whose
+// predicates all move to the beginning.
 func BenchmarkMoveMatches(b *testing.B) {
 	const n, many = 490, 60
 	match := `{"$match": {` + wide(many, `"f#": 1`) + `}}`
@@ -21,7 +21,8 @@ func BenchmarkMoveMatches(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			stages := strings.TrimSuffix(strings.Repeat(bench.stage+`, `+match+`, `, n), ", ")
-			p, err := pipeline.Compile(bsonxtest.Parse(b, `{"v": [`+stages+`]}`).Lookup("v"), parsing.Options{Vars: expressions.Scope()})
+			p, err := pipeline.Compile(bsonxtest.Parse(b, `{"v": [`+stages+`]}`).Lookup("v"),
+				parsing.Options{Vars: expressions.Scope()})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
-// removeNoops is RuleNoop. It removes {$match: {}}, {$skip: 0}, a $sort that repeats the one before it, and a $replaceRoot by the
-// document itself.
+// removeNoops implements RuleNoop. It removes {$match: {}}, {$skip: 0}, a $sort with the same
+// pattern as the previous one, and a $replaceRoot by $$ROOT.
 func removeNoops(steps []step) []step {
 	var before step
 	return deleteSteps(steps, func(s step) bool {
@@ -33,7 +33,7 @@ func removeNoops(steps []step) []step {
 	})
 }
 
-// deleteSteps returns the steps without some, in a new slice where there are any.
+// deleteSteps returns a new slice without the steps for which drop returns true.
 func deleteSteps(steps []step, drop func(step) bool) []step {
 	kept := make([]step, 0, len(steps))
 	for _, s := range steps {
@@ -44,7 +44,8 @@ func deleteSteps(steps []step, drop func(step) bool) []step {
 	return kept
 }
 
-// markConstants is RuleConstant. What comes before must not be able to fail: it is not run.
+// markConstants implements RuleConstant: a $match that no document can satisfy yields nothing and
+// does not read its input. That is only allowed if the stages before cannot fail.
 func markConstants(steps []step) []step {
 	for i, s := range steps {
 		if i > 0 && canFail(steps[i-1]) {
@@ -60,7 +61,8 @@ func markConstants(steps []step) []step {
 	return steps
 }
 
-// canFail reports whether a stage may raise an error; of most it is not known that they do not.
+// canFail reports whether a stage may return an error. It is true for stages that were not
+// examined.
 func canFail(s step) bool {
 	switch stage := s.Stage.(type) {
 	case *limit, *skip, *unwind.Stage:
@@ -74,7 +76,7 @@ func canFail(s step) bool {
 	}
 }
 
-// mergeAdjacent is RuleMerge.
+// mergeAdjacent implements RuleMerge: it merges adjacent stages of the same name.
 func mergeAdjacent(steps []step) []step {
 	merged := make([]step, 0, len(steps))
 	for i := 0; i < len(steps); {
@@ -85,7 +87,8 @@ func mergeAdjacent(steps []step) []step {
 	return merged
 }
 
-// mergeRun returns how many of the first steps are one, and that one.
+// mergeRun merges the first steps that can become one, and returns how many they are and the merged
+// step.
 func mergeRun(steps []step) (int, step) {
 	switch first := steps[0].Stage.(type) {
 	case *match:
@@ -121,7 +124,8 @@ func mergeRun(steps []step) (int, step) {
 	}
 }
 
-// mergeMatchRuns makes one of each run of $match, so that a predicate of the second may go where one of the first must stay.
+// mergeMatchRuns merges adjacent $match stages. Predicates of the second can then move even if
+// predicates of the first must stay.
 func mergeMatchRuns(steps []step) []step {
 	var merged []step
 	for i := 0; i < len(steps); {

@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// narrowStages tells stages what is read of their results.
+// narrowStages implements RuleNarrow: it tells each parsing.Narrower which top-level fields the
+// later stages read.
 func narrowStages(steps []step) []step {
 	changed := slices.Clone(steps)
 	for i, s := range steps {

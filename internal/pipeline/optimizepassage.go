@@ -8,11 +8,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// passFunc tells how a path that a predicate reads behind a stage is called before it; false where the predicate must
-// stay behind. A predicate that reads nothing is asked for with an empty path.
+// passFunc returns the path that a field has before a stage, given its path after the stage. It
+// returns false if the predicate must stay after the stage. For a predicate that reads no field,
+// path is empty.
 type passFunc func(path string, p *predicate) (string, bool)
 
-// passage returns how predicates get past a stage, or nil where none does.
+// passage returns the function that moves predicates before stage s, or nil if no predicate can
+// move.
 func passage(s step) passFunc {
 	switch stage := s.Stage.(type) {
 	case passer:
@@ -30,13 +32,14 @@ func passage(s step) passFunc {
 	return nil
 }
 
-// passer is a stage that tells how predicates get past it, or nil where none does.
+// passer is a stage with its own passFunc. passage returns nil if no predicate can move before the
+// stage.
 type passer interface{ passage(s step) passFunc }
 
-// passages are the passages of stages, each of which is made once.
+// passages caches the result of passage for each stage.
 type passages map[parsing.Stage]passFunc
 
-// of is passage for a step of a pipeline that is being optimised.
+// of returns passage(s), from the cache if possible.
 func (ps passages) of(s step) passFunc {
 	pass, ok := ps[s.Stage]
 	if !ok {
@@ -46,7 +49,8 @@ func (ps passages) of(s step) passFunc {
 	return pass
 }
 
-// passUnless lets predicates pass that read none of some top-level fields.
+// passUnless returns a passFunc for a stage that changes only the given top-level fields.
+// Predicates that read none of them can move.
 func passUnless(changed ...string) passFunc {
 	return func(path string, _ *predicate) (string, bool) {
 		for _, name := range changed {
@@ -58,7 +62,7 @@ func passUnless(changed ...string) passFunc {
 	}
 }
 
-// whereTotal lets only predicates pass that cannot fail: the stage drops documents.
+// whereTotal restricts pass to predicates that cannot fail. It is for stages that drop documents.
 func whereTotal(pass passFunc) passFunc {
 	return func(path string, p *predicate) (string, bool) {
 		if p.canFail {
@@ -68,12 +72,13 @@ func whereTotal(pass passFunc) passFunc {
 	}
 }
 
-// shape is what $project, $addFields and $unset do to fields.
+// shape describes which fields $project, $addFields and $unset change.
 type shape struct {
-	inclusion bool              // fields that are not named are dropped
-	kept      []string          // of an inclusion
-	changed   []string          // of the others
-	copies    map[string]string // top-level fields that are made of another field as it is
+	inclusion bool     // an inclusion drops all fields that it does not name
+	kept      []string // the paths that an inclusion keeps
+	changed   []string // the paths that the other projections change or remove
+	// New top-level fields that copy another field, with the field that they copy.
+	copies map[string]string
 }
 
 func shapeOf(s step, p *project) shape {
@@ -83,7 +88,8 @@ func shapeOf(s step, p *project) shape {
 	} else {
 		sh.changed = p.projection.Changed()
 	}
-	if s.name == "$unset" || s.name == "$fill" { // whose specification has no fields at its top
+	// Their specifications do not list fields at the top level.
+	if s.name == "$unset" || s.name == "$fill" {
 		return sh
 	}
 	for it := s.spec.Doc().Iter(); it.Next(); {
@@ -94,8 +100,9 @@ func shapeOf(s step, p *project) shape {
 	return sh
 }
 
-// copiedField returns the field that an expression "$name" copies. A path of several parts gives an array where a
-// predicate would look into one, so that it is none.
+// copiedField returns the name of the field that an expression "$name" copies. Paths with several
+// components do not count: in the expression they collect the elements of arrays into a new array,
+// while a predicate looks into the array itself.
 func copiedField(v bsonx.Value) (string, bool) {
 	if v.Type != bsonx.TypeString {
 		return "", false
@@ -125,24 +132,27 @@ func (s *shape) keeps(path string, p *predicate) bool {
 
 func (s *shape) changes(path string, p *predicate) bool {
 	return slices.ContainsFunc(s.changed, func(changed string) bool {
-		return isBelow(path, changed) || isBelow(changed, path) || parsing.TopField(changed) == parsing.TopField(path) && !p.looksBeside(path)
+		return isBelow(path, changed) || isBelow(changed, path) ||
+			parsing.TopField(changed) == parsing.TopField(path) && !p.looksBeside(path)
 	})
 }
 
-// looksBeside reports whether a predicate sees the same at a path when a stage changes or drops other fields of the documents that the
-// path leads through. Such a stage makes documents of scalars, or drops them: that shows by a position in an array, and by an element
-// that is a document without the field where it was none before.
+// looksBeside reports whether a predicate on path gives the same answer after a stage has changed
+// or dropped sibling fields along the path. Such a stage may turn a scalar into a document, or drop
+// it. A predicate notices that in two cases: an array index in the path, or a test that matches
+// missing fields.
 func (p *predicate) looksBeside(path string) bool {
 	return !p.misses && !slices.ContainsFunc(strings.Split(path, ".")[1:], isPosition)
 }
 
-// isBelow reports whether a path is another one, or leads below it.
+// isBelow reports whether path equals other or is a path within it.
 func isBelow(path, other string) bool {
 	rest, ok := strings.CutPrefix(path, other)
 	return ok && (rest == "" || rest[0] == '.')
 }
 
-// passGroup lets comparisons of the key, or of a field of it, pass: they hold for all documents of a group or for none.
+// passGroup returns the passFunc of $group. Comparisons with the group key, or a field of it, can
+// move: they hold for all documents of a group or for none.
 func passGroup(s step) passFunc {
 	if s.name != "$group" {
 		return nil
@@ -161,7 +171,7 @@ func passGroup(s step) passFunc {
 	}
 }
 
-// keyFields returns the paths of a key of groups that copy a field, with that field.
+// keyFields returns the paths of the group key that copy a field, with the field that they copy.
 func keyFields(id bsonx.Value) map[string]string {
 	names := map[string]string{}
 	if from, ok := copiedField(id); ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// copyBeforeRedact copies predicates of a $match that follows a $redact to before the $redact:
-// those that hold of the whole document if they hold of what $redact leaves of it.
+// copyBeforeRedact copies predicates of a $match to a new $match before the preceding $redact. It
+// copies only predicates that match the original document whenever they match the redacted one.
 func copyBeforeRedact(steps []step) []step {
 	for i := len(steps) - 1; i > 0; i-- {
 		m, isMatch := steps[i].Stage.(*match)
@@ -27,9 +27,9 @@ func copyBeforeRedact(steps []step) []step {
 	return steps
 }
 
-// survivesRedact reports whether the predicate holds of the whole document if it holds of what
-// $redact leaves. $redact takes out documents, in arrays too, and changes no other value. So the
-// predicate must look for a scalar, by names and not by a position in an array.
+// survivesRedact reports whether the predicate matches the original document whenever it matches
+// the redacted one. $redact removes documents, also in arrays, and changes no other value. So the
+// predicate must look for a scalar, and its path must not contain an array index.
 func (p predicate) survivesRedact() bool {
 	if p.fixed || p.negates || p.misses || !p.compares || len(p.paths) == 0 {
 		return false
@@ -39,7 +39,7 @@ func (p predicate) survivesRedact() bool {
 	})
 }
 
-// isPosition reports whether a name in a path may be a position in an array.
+// isPosition reports whether a component of a path may be an array index.
 func isPosition(name string) bool {
 	_, ok := bsonx.ArrayIndex(name)
 	return ok

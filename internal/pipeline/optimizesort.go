@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
-// moveSorts is RuleSortFirst. An index may give the order of the documents, and fewer are sorted.
+// moveSorts implements RuleSortFirst: it moves a $sort before an $unwind. Fewer documents are
+// sorted then, and an index may give the order.
 func moveSorts(steps []step) []step {
 	copied := false
 	for i, s := range steps {
@@ -26,9 +27,9 @@ func moveSorts(steps []step) []step {
 	return steps
 }
 
-// passes reports whether the order may be made before the last of some stages, and no document
-// fails that does not fail after it. A $unwind of what a $lookup has found stays behind it, because
-// RuleFuse makes one of both.
+// passes reports whether the $sort can move before the last of the stages in before, without new
+// errors. It does not move before an $unwind of a $lookup's array, because RuleFuse merges these
+// two.
 func (s *sort) passes(before []step) bool {
 	last := len(before) - 1
 	u, ok := before[last].Stage.(*unwind.Stage)
@@ -42,8 +43,8 @@ func (s *sort) passes(before []step) bool {
 	return !slices.ContainsFunc(s.keys, changed) && (u.Keep || !s.fails())
 }
 
-// fails reports whether there are documents that cannot be sorted: those with arrays in several
-// fields, which _id never is.
+// fails reports whether a document can have a sort key that does not exist: arrays in several
+// fields of the pattern. _id is never an array.
 func (s *sort) fails() bool {
 	fields := 0
 	for _, f := range s.keys {

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 )
 
-// with returns the stage with another one at the end of its pipeline, false where that has no room
-// for it.
+// with returns u with another stage at the end of its sub-pipeline. It returns false if the
+// sub-pipeline would exceed limits.PipelineStages.
 func with(u *foreign.UnionWith, name string, arg bsonx.Value) (step, bool) {
 	if len(u.Stages) >= limits.PipelineStages {
 		return step{}, false
@@ -23,14 +23,16 @@ func with(u *foreign.UnionWith, name string, arg bsonx.Value) (step, bool) {
 	return step{"$unionWith", bsonx.Document(spec), &out}, true
 }
 
-// uniteScores lets the pipelines of $unionWith read the scores and sort keys that the next stage
-// reads, where their text searches and sorts are known. The order of the documents stays as it is.
+// uniteScores moves a projection that reads text scores or sort keys from after a $unionWith to
+// before it and to the end of the sub-pipeline. The planner of each part knows this metadata. The
+// order of the documents does not change.
 func uniteScores(steps []step) []step {
 	for i := 0; i+1 < len(steps); i++ {
 		u, isUnion := steps[i].Stage.(*foreign.UnionWith)
 		next := steps[i+1]
 		p, isProject := next.Stage.(*project)
-		if !isUnion || !isProject || !readsPlanned(p.projection.MetaKinds()) || next.spec.Type != bsonx.TypeDocument || next.name == "$fill" {
+		if !isUnion || !isProject || !readsPlanned(p.projection.MetaKinds()) ||
+			next.spec.Type != bsonx.TypeDocument || next.name == "$fill" {
 			continue
 		}
 		united, ok := with(u, next.name, next.spec)
@@ -39,12 +41,12 @@ func uniteScores(steps []step) []step {
 		}
 		steps = slices.Clone(steps)
 		steps[i], steps[i+1] = next, united
-		i = -1 // there may be another $unionWith before it
+		i = -1 // start again, because there may be another $unionWith before
 	}
 	return steps
 }
 
-// readsPlanned reports whether kinds of metadata are among those that only the plan of a query knows.
+// readsPlanned reports whether kinds contains metadata that only the plan of a query provides.
 func readsPlanned(kinds []string) bool {
 	return slices.Contains(kinds, scoreKind) || slices.Contains(kinds, sortKeyKind)
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// sharedRows is what the steps before a $group make of a shared source. Read with Next it is as any other source.
+// sharedRows is the output of the steps before a $group over a shared source. Several goroutines
+// can read it with each; Next reads it on one goroutine.
 type sharedRows struct {
 	source.Source
 	shared source.Shared
 	steps  []step
 	env    *source.Env
-	tables []*foreign.Tables // of the steps
+	tables []*foreign.Tables // the hash tables of the $lookup steps, which the goroutines share
 }
 
 func newSharedRows(steps []step, shared source.Shared, env *source.Env) *sharedRows {
@@ -33,7 +34,7 @@ func newSharedRows(steps []step, shared source.Shared, env *source.Env) *sharedR
 	return s
 }
 
-// Close implements Source.
+// Close implements source.Source.
 func (s *sharedRows) Close() {
 	s.Source.Close()
 	for _, t := range s.tables {
@@ -41,8 +42,11 @@ func (s *sharedRows) Close() {
 	}
 }
 
-// each calls work with sources that yield the documents between them.
-func (s *sharedRows) each(ctx context.Context, work func(ctx context.Context, in source.Source) error) (workers int, err error) {
+// each calls work on several goroutines, each with a source of its own. Together the sources yield
+// every document once. See source.Shared for the results.
+func (s *sharedRows) each(ctx context.Context,
+	work func(ctx context.Context, in source.Source) error,
+) (workers int, err error) {
 	return s.shared.Share(ctx, func(ctx context.Context, in source.Source) error {
 		rows := open(s.steps, in, s.env)
 		defer rows.Close()
@@ -57,8 +61,9 @@ func open(steps []step, src source.Source, env *source.Env) source.Source {
 	return src
 }
 
-// share runs the steps up to the first $group, if all of them let several goroutines work on a document each, over a source
-// that can be shared. It returns the steps that are left.
+// share lets several goroutines run the steps up to the first $group, and returns the source of its
+// results with the remaining steps. It returns its arguments unchanged if the source cannot be
+// shared, or a step needs the documents in order.
 func share(steps []step, src source.Source, env *source.Env, operators *expr.Table) (source.Source, []step) {
 	shared, ok := src.(source.Shared)
 	if !ok {
@@ -78,14 +83,15 @@ func share(steps []step, src source.Source, env *source.Env, operators *expr.Tab
 	return src, steps
 }
 
-// perDocument reports whether a step makes of each document what it would make of it alone.
+// perDocument reports whether the output of a step for a document depends on that document alone.
 func perDocument(s step, operators *expr.Table) bool {
 	stage, ok := s.Stage.(parsing.PerDocument)
 	return ok && stage.IsPerDocument() && isRepeatable(s.spec, operators)
 }
 
-// isUnordered reports whether the order of the documents does not show in the groups: not more than in which of several
-// equal numbers an extreme is, and in the last digit of a sum of doubles.
+// isUnordered reports whether the results of the accumulators do not depend on the order of
+// documents. Two differences are accepted: the numeric type of an extreme, if equal numbers differ
+// in type, and the last digit of a sum of doubles.
 func (g *group) isUnordered() bool {
 	for _, f := range g.fields {
 		if !f.Unordered {
@@ -95,10 +101,10 @@ func (g *group) isUnordered() bool {
 	return true
 }
 
-// Meta implements MetaSource.
+// Meta implements source.MetaSource.
 func (s *sharedRows) Meta() *expr.Meta { return source.MetaOf(s.Source) }
 
-// budgetName returns the name of the limit that a stage has.
+// budgetName returns the name under which the memory limit of the stage is configured.
 func (s step) budgetName() string {
 	if stage, ok := s.Stage.(parsing.Budgeted); ok {
 		return stage.BudgetOf()

@@ -17,7 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// sharedSource gives its documents to three goroutines, of which the first may get none.
+// sharedSource divides its documents among three goroutines. The first one may get none.
 type sharedSource struct {
 	borrowedSource
 	shares int
@@ -41,7 +41,8 @@ func (s *sharedSource) Share(ctx context.Context, work func(context.Context, sou
 	return 3, nil
 }
 
-// TestParallelGroup requires the same groups of several goroutines as of one, in memory and spilled.
+// TestParallelGroup requires the same groups from several goroutines as from one, in memory and
+// spilled.
 func TestParallelGroup(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
@@ -79,7 +80,8 @@ func TestParallelGroup(t *testing.T) {
 				t.Errorf("%s: shared %d times", c.stages, src.shares)
 			}
 			if got.err != nil || want.err != nil || !slices.EqualFunc(sorted(got.docs), sorted(want.docs), equalDocs) {
-				t.Errorf("%s with a memory of %d: %v\n%s\nby one goroutine: %v\n%s", c.stages, limit, got.err, show(t, got.docs), want.err, show(t, want.docs))
+				t.Errorf("%s with a memory of %d: %v\n%s\nby one goroutine: %v\n%s", c.stages, limit, got.err,
+					show(t, got.docs), want.err, show(t, want.docs))
 			}
 		}
 	}
@@ -97,7 +99,8 @@ func drained(t *testing.T, p *pipeline.Pipeline, in source.Source, env *source.E
 	return out
 }
 
-// TestParallelGroupErrors requires the error that one goroutine meets first, and no error of memory that one would not have.
+// TestParallelGroupErrors requires the error that a single goroutine meets first. It also requires
+// no memory error if one goroutine would not have it.
 func TestParallelGroupErrors(t *testing.T) {
 	t.Parallel()
 	docs := make([]bsonx.Doc, 90)
@@ -124,7 +127,8 @@ func TestParallelGroupErrors(t *testing.T) {
 	if got.err != nil || len(got.docs) != 10 {
 		t.Errorf("with %d bytes: %d groups, %v", enough, len(got.docs), got.err)
 	}
-	got = drained(t, p, &sharedSource{borrowedSource: borrowedSource{docs: docs}}, &source.Env{MemoryLimit: enough - 10})
+	got = drained(t, p, &sharedSource{borrowedSource: borrowedSource{docs: docs}},
+		&source.Env{MemoryLimit: enough - 10})
 	if mongoerr.CodeOf(got.err) != mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed {
 		t.Errorf("with %d bytes: %v", enough-10, got.err)
 	}

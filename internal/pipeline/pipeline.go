@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// Parse compiles an array of stages and optimises them.
+// Parse compiles an array of stages and optimises the pipeline.
 func Parse(stages bsonx.Value, opts parsing.Options) (*Pipeline, error) {
 	p, err := Compile(stages, opts)
 	if err != nil {
@@ -20,7 +20,8 @@ func Parse(stages bsonx.Value, opts parsing.Options) (*Pipeline, error) {
 	return p.Optimized(opts.Disable), nil
 }
 
-// Optimized returns the pipeline with the rules of the optimiser applied that are not disabled.
+// Optimized returns a copy of the pipeline to which all optimiser rules except the disabled ones
+// were applied.
 func (p *Pipeline) Optimized(disabled parsing.Rule) *Pipeline {
 	out := *p
 	out.opts.Disable = disabled
@@ -28,9 +29,10 @@ func (p *Pipeline) Optimized(disabled parsing.Rule) *Pipeline {
 	return &out
 }
 
-// Compile compiles an array of stages, which must stay as it is while the pipeline is used.
-// Expressions of constants that fail are an error even if no document would reach them, as in
-// MongoDB; where the scope has Failures they are noted there instead.
+// Compile compiles an array of stages without optimising them. stages must not change while the
+// pipeline is in use. Like MongoDB, it evaluates constant expressions and fails if one of them
+// does, even if no document would reach it. If the scope has Failures, it records the error there
+// instead.
 func Compile(stages bsonx.Value, opts parsing.Options) (*Pipeline, error) {
 	outer, failures := opts.Vars.Failures(), &expr.Failures{}
 	opts.Vars = opts.Vars.WithFailures(failures)
@@ -48,7 +50,7 @@ func Compile(stages bsonx.Value, opts parsing.Options) (*Pipeline, error) {
 	return p, nil
 }
 
-// parse compiles stages; check may refuse a definition.
+// parse compiles stages. check may reject a stage by its definition; a nil check accepts all.
 func parse(stages bsonx.Value, opts parsing.Options, check func(*parsing.Definition) error) (*Pipeline, error) {
 	if stages.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
@@ -80,7 +82,7 @@ func parse(stages bsonx.Value, opts parsing.Options, check func(*parsing.Definit
 	return p, checkPlaces(&opts, defs)
 }
 
-// parseNested is Parse for a pipeline inside a stage.
+// parseNested compiles and optimises a sub-pipeline of a stage.
 func parseNested(stages bsonx.Value, opts parsing.Options) (source.Runner, error) {
 	p, err := Parse(stages, opts)
 	if err != nil {
@@ -89,7 +91,7 @@ func parseNested(stages bsonx.Value, opts parsing.Options) (source.Runner, error
 	return p, nil
 }
 
-// checkNames reports the first of some stages that has no known name.
+// checkNames returns an error for the first stage whose name is unknown.
 func checkNames(stages bsonx.Value) error {
 	for it := stages.Doc().Iter(); it.Next(); {
 		if it.Value().Type != bsonx.TypeDocument {
@@ -114,7 +116,9 @@ func definitionOf(spec bsonx.Doc) (*parsing.Definition, error) {
 	return def, nil
 }
 
-func parseStage(spec bsonx.Doc, opts parsing.Options, check func(*parsing.Definition) error) (*parsing.Definition, []step, error) {
+func parseStage(spec bsonx.Doc, opts parsing.Options,
+	check func(*parsing.Definition) error,
+) (*parsing.Definition, []step, error) {
 	def, err := definitionOf(spec)
 	if err != nil {
 		return nil, nil, err
@@ -142,8 +146,9 @@ func parseStage(spec bsonx.Doc, opts parsing.Options, check func(*parsing.Defini
 	return def, steps, nil
 }
 
-// Run returns the pipeline's results over a source, which is closed with them. A nil env has no collections. A Shared
-// source may be read by several goroutines.
+// Run returns a source of the pipeline's results for the documents of src. Closing the result
+// closes src. With a nil env the pipeline has no collections and default limits. Several goroutines
+// may read src if it is a source.Shared.
 func (p *Pipeline) Run(src source.Source, env *source.Env) source.Source {
 	steps := p.steps
 	if p.opts.Disable&parsing.RuleParallel == 0 {
@@ -155,7 +160,8 @@ func (p *Pipeline) Run(src source.Source, env *source.Env) source.Source {
 // IsEmpty reports whether the pipeline passes its documents on unchanged.
 func (p *Pipeline) IsEmpty() bool { return len(p.steps) == 0 }
 
-// Stages returns the names of the stages, in order; one that stands for several appears as often.
+// Stages returns the names of the stages, in order. A stage that compiles into several appears once
+// for each.
 func (p *Pipeline) Stages() []string {
 	names := make([]string, len(p.steps))
 	for i, s := range p.steps {
@@ -164,19 +170,21 @@ func (p *Pipeline) Stages() []string {
 	return names
 }
 
-// Leading is the part at the beginning of a pipeline that is a query.
+// Leading is the part at the beginning of a pipeline that the planner can run as a query.
 type Leading struct {
-	// Near is a $geoNear, which nothing else of a query stands beside; nil if there is none.
+	// Near is a leading $geoNear, or nil. If it is set, all other fields are empty.
 	Near *GeoNear
-	// Filter has the predicates of leading $match stages, as one document; nil where there are none.
+	// Filter combines the predicates of all leading $match stages; nil if the first stage is
+	// another.
 	Filter bsonx.Doc
-	// Sort is the pattern of a $sort that follows; nil if there is none.
+	// Sort is the pattern of the $sort after them; nil if another stage follows.
 	Sort bsonx.Doc
-	// Skip and Limit follow in this order; a Limit of 0 is none.
+	// Skip and Limit apply after the sort, in this order. A Limit of 0 means no limit.
 	Skip, Limit int64
 }
 
-// leadingBounds takes off $skip and $limit stages, which together are a $skip before a $limit; a limit of 0 is none.
+// leadingBounds removes leading $skip and $limit stages, and combines them into one skip followed
+// by one limit. limited is 0 if there is no limit.
 func leadingBounds(steps []step) (skipped, limited int64, rest []step) {
 	for i, s := range steps {
 		switch stage := s.Stage.(type) {
@@ -199,8 +207,8 @@ func leadingBounds(steps []step) (skipped, limited int64, rest []step) {
 	return skipped, limited, nil
 }
 
-// Split takes off the leading $match, then $sort, then $skip and $limit, for a planner to run. The rest of
-// the pipeline is to be run over the planner's results.
+// Split separates the leading $match, $sort, $skip and $limit stages, which the planner can run.
+// The second result is the rest of the pipeline, to be run over the planner's results.
 func (p *Pipeline) Split() (Leading, *Pipeline) {
 	var lead Leading
 	var predicates []bsonx.Value

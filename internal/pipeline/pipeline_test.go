@@ -22,8 +22,10 @@ import (
 
 var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
 
-// TestStages runs testdata/stage, testdata/accumulator and testdata/window. The command docs sets the documents, one per line, and
-// collection those of another collection, which is named; run runs one pipeline per line; update applies one update pipeline per line to each document.
+// TestStages runs the files in testdata/stage, testdata/accumulator and testdata/window. Their
+// commands are: docs sets the input documents, one per line; collection sets the documents of a
+// named foreign collection; run runs one pipeline per line; update applies one update pipeline per
+// line to each document.
 func TestStages(t *testing.T) {
 	t.Parallel()
 	server := errortext.Dial(t, *record,
@@ -54,11 +56,13 @@ func TestStages(t *testing.T) {
 				server.Fill(t, name, colls[name]...)
 			case "run":
 				for line := range strings.Lines(d.Input) {
-					out.WriteString(strings.TrimSpace(line) + "\n" + run(t, server, bsonxtest.Parse(t, `{"v":`+line+`}`).Lookup("v"), docs, colls))
+					out.WriteString(strings.TrimSpace(line) + "\n" +
+						run(t, server, bsonxtest.Parse(t, `{"v":`+line+`}`).Lookup("v"), docs, colls))
 				}
 			case "update":
 				for line := range strings.Lines(d.Input) {
-					out.WriteString(strings.TrimSpace(line) + "\n" + update(t, server, bsonxtest.Parse(t, `{"v":`+line+`}`).Lookup("v"), docs))
+					out.WriteString(strings.TrimSpace(line) + "\n" +
+						update(t, server, bsonxtest.Parse(t, `{"v":`+line+`}`).Lookup("v"), docs))
 				}
 			default:
 				t.Fatalf("unknown command %q", d.Cmd)
@@ -69,7 +73,11 @@ func TestStages(t *testing.T) {
 }
 
 func run(t *testing.T, server *errortext.Server, stages bsonx.Value, docs []bsonx.Doc, colls fakeCollections) string {
-	aggregate := bson.D{{"aggregate", "c"}, {"pipeline", rawValue(stages)}, {"cursor", bson.D{}}}
+	aggregate := bson.D{
+		{"aggregate", "c"},
+		{"pipeline", rawValue(stages)},
+		{"cursor", bson.D{}},
+	}
 	if strings.HasPrefix(bsonx.FormatShell(stages), "[ { $documents:") {
 		aggregate[0].Value = 1
 	}
@@ -130,9 +138,11 @@ func mustParse(t testing.TB, stages string, opts parsing.Options) *pipeline.Pipe
 	return p
 }
 
-// drain runs a pipeline over documents to its end, without a Helper, which is work in a benchmark.
+// drain runs a pipeline to its end and discards the results. It does not call tb.Helper, which
+// would cost time in a benchmark.
 func drain(tb testing.TB, p *pipeline.Pipeline, docs []bsonx.Doc, env *source.Env) {
-	if err := source.Drain(context.Background(), p.Run(&source.Slice{Docs: docs}, env), func(bsonx.Doc) error { return nil }); err != nil {
+	if err := source.Drain(context.Background(), p.Run(&source.Slice{Docs: docs}, env),
+		func(bsonx.Doc) error { return nil }); err != nil {
 		tb.Fatal(err)
 	}
 }
@@ -159,7 +169,8 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p := mustParse(t, `[{"$sort": {"a": 1}}]`, parsing.Options{Vars: expressions.Scope()})
-	if _, err := p.Run(&source.Slice{Docs: []bsonx.Doc{bsonx.Empty}}, nil).Next(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := p.Run(&source.Slice{Docs: []bsonx.Doc{bsonx.Empty}}, nil).
+		Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -189,7 +200,8 @@ func TestSplit(t *testing.T) {
 		if lead.Sort != nil {
 			sort = print(t, lead.Sort)
 		}
-		if filter != c.filter || sort != c.sort || strings.Join(rest.Stages(), ",") != c.rest || lead.Skip != c.skip || lead.Limit != c.limit {
+		if filter != c.filter || sort != c.sort || strings.Join(rest.Stages(), ",") != c.rest ||
+			lead.Skip != c.skip || lead.Limit != c.limit {
 			t.Errorf("%s: %s %s %v, skip %d, limit %d", c.stages, filter, sort, rest.Stages(), lead.Skip, lead.Limit)
 		}
 	}
@@ -199,13 +211,14 @@ func TestTooManyStages(t *testing.T) {
 	t.Parallel()
 	stages := strings.Repeat(`{"$skip": 1},`, 1000)
 	mustParse(t, "["+strings.TrimSuffix(stages, ",")+"]", parsing.Options{Vars: expressions.Scope()})
-	_, err := pipeline.Parse(bsonxtest.Parse(t, `{"v":[`+stages+`{"$skip":1}]}`).Lookup("v"), parsing.Options{Vars: expressions.Scope()})
+	_, err := pipeline.Parse(bsonxtest.Parse(t, `{"v":[`+stages+`{"$skip":1}]}`).Lookup("v"),
+		parsing.Options{Vars: expressions.Scope()})
 	if mongoerr.CodeOf(err) != 7749501 {
 		t.Error(err)
 	}
 }
 
-// FuzzParse states that any accepted pipeline turns a document into well-formed documents.
+// FuzzParse states that every accepted pipeline turns a document into well-formed documents.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"v": [{"$match": {"a": 1}}]}`, `{"v": [{"$group": {"_id": "$a", "n": {"$sum": 1}}}]}`, `{"v": [{"$unwind": {"path": "$a", "includeArrayIndex": "i.j"}}]}`,
@@ -222,9 +235,10 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		err = source.Drain(context.Background(), p.Run(&source.Slice{Docs: []bsonx.Doc{doc, doc}}, nil), func(d bsonx.Doc) error {
-			return bsonx.Validate(d, bsonx.Limits{})
-		})
+		err = source.Drain(context.Background(),
+			p.Run(&source.Slice{Docs: []bsonx.Doc{doc, doc}}, nil), func(d bsonx.Doc) error {
+				return bsonx.Validate(d, bsonx.Limits{})
+			})
 		if code := mongoerr.CodeOf(err); code == mongoerr.InvalidBSON {
 			t.Error(err)
 		}

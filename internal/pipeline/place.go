@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// checkPlaces refuses stages where they cannot stand. The pipeline has defs, in its order.
+// checkPlaces returns an error if a stage stands at a position where it is not allowed. defs are
+// the definitions of the stages in pipeline order.
 func checkPlaces(opts *parsing.Options, defs []*parsing.Definition) error {
 	if err := checkTop(opts.Top, defs); err != nil {
 		return err
@@ -38,7 +39,8 @@ func checkPlaces(opts *parsing.Options, defs []*parsing.Definition) error {
 	return nil
 }
 
-// checkInside refuses a stage that the stages around its pipeline cannot have in them.
+// checkInside returns an error if the stage is not allowed in a sub-pipeline of the enclosing
+// stages, such as $lookup or $facet.
 func checkInside(opts *parsing.Options, def *parsing.Definition) error {
 	joined, united := opts.Inside(parsing.InLookup), opts.Inside(parsing.InUnionWith)
 	switch {
@@ -60,7 +62,8 @@ func checkInside(opts *parsing.Options, def *parsing.Definition) error {
 	}
 }
 
-// checkTop refuses a first stage that does not fit what the pipeline is run over.
+// checkTop returns an error if the first stage does not fit the target of the aggregate command: a
+// collection, or the whole database.
 func checkTop(top parsing.Top, defs []*parsing.Definition) error {
 	if len(defs) == 0 {
 		if top == parsing.OverNothing {

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// project is $project, $addFields, $set and $unset.
+// project is the stage for $project, $addFields, $set and $unset.
 type project struct{ projection *projection.Projection }
 
 func projectDefinition() parsing.Definition {
@@ -43,7 +43,7 @@ func setDefinition() parsing.Definition {
 	}
 }
 
-// parseAddFields returns the parser of $addFields under one of its two names, which its errors repeat.
+// parseAddFields returns the parser for $addFields or $set. name appears in its error messages.
 func parseAddFields(name string) func(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	return func(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 		if arg.Type != bsonx.TypeDocument {
@@ -54,7 +54,7 @@ func parseAddFields(name string) func(arg bsonx.Value, opts parsing.Options) ([]
 	}
 }
 
-// addFieldsStage returns the stage that adds the fields of a specification for another stage.
+// addFieldsStage returns an $addFields stage that another stage needs as its part.
 func addFieldsStage(spec bsonx.Doc, opts parsing.Options) ([]parsing.Stage, error) {
 	p, err := projection.ParseAddFields(spec, opts.Projection())
 	return projectStage("$addFields", p, err)
@@ -96,12 +96,14 @@ func (p *project) transform(doc bsonx.Doc) (bsonx.Doc, error) {
 type projectSource struct {
 	source.Input
 	projection *projection.Applier
-	meta       bool // it reads metadata
+	meta       bool // the projection reads metadata of the documents
 	buf        []byte
-	meter      interrupt.Meter // of hundreds of stages each copies a document once a pull
+	// Checks for interrupts: with hundreds of $project stages, one pull copies a document hundreds
+	// of times.
+	meter interrupt.Meter
 }
 
-// Save implements Source.
+// Save implements source.Source.
 func (s *projectSource) Save() {
 	s.buf = source.Idle(s.buf)
 	s.projection.Rest()

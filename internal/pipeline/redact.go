@@ -11,11 +11,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// redact is $redact: an expression decides for the document, and for those within it, whether it is kept, dropped, or
-// looked into. Its variables $$DESCEND, $$PRUNE and $$KEEP are the strings that MongoDB uses.
+// redact is the $redact stage. Its expression decides for each document, and for each document
+// nested in it, whether to keep it, drop it or descend into it. The variables $$DESCEND, $$PRUNE
+// and $$KEEP are strings, as in MongoDB.
 type redact struct {
 	decide  expr.Expr
-	current int // the slot of CURRENT, which is the document that is being looked at
+	current int // the slot of the variable CURRENT, the document that is being decided on
 	opts    parsing.Options
 }
 
@@ -45,7 +46,10 @@ func parseRedact(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error)
 }
 
 func (r *redact) Open(src source.Source, _ *source.Env) source.Source {
-	return &redactSource{Input: source.Input{Src: src}, redact: r, out: bsonx.NewBuilder(nil), ctx: expr.Context{Now: r.opts.Now}}
+	return &redactSource{
+		Input: source.Input{Src: src}, redact: r, out: bsonx.NewBuilder(nil),
+		ctx: expr.Context{Now: r.opts.Now},
+	}
 }
 
 type redactSource struct {
@@ -54,12 +58,12 @@ type redactSource struct {
 	ctx    expr.Context
 	out    *bsonx.Builder
 	meter  interrupt.Meter
-	work   int // on the document before
+	work   int // the work on the previous document, for meter
 
 	running interrupt.Running
 }
 
-// Save implements Source.
+// Save implements source.Source.
 func (s *redactSource) Save() {
 	source.IdleBuilder(s.out)
 	s.ctx.Rest()
@@ -67,7 +71,7 @@ func (s *redactSource) Save() {
 	s.Input.Save()
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *redactSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	s.running.Set(ctx)
 	for {
@@ -87,7 +91,7 @@ func (s *redactSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 }
 
-// document returns what is left of the whole document, nil where that is nothing.
+// document returns the redacted document, or nil if it was pruned.
 func (s *redactSource) document(doc bsonx.Doc) (bsonx.Doc, error) {
 	verdict, err := s.verdict(doc)
 	if err != nil || verdict == redactPrune {
@@ -125,7 +129,8 @@ func (s *redactSource) verdict(doc bsonx.Doc) (string, error) {
 		"aside from the variables $$KEEP, $$DESCEND, and $$PRUNE, but returned %s", expr.Show(v))
 }
 
-// fields writes what is left of a document's fields. The depth is that of the document, which BSON bounds.
+// fields writes the fields of doc that remain. The recursion is bounded by the maximum nesting
+// depth of BSON documents.
 func (s *redactSource) fields(doc bsonx.Doc) error {
 	for it := doc.Iter(); it.Next(); {
 		if err := s.meter.Did(interrupt.Step, &s.running); err != nil {
@@ -149,7 +154,7 @@ func (s *redactSource) fields(doc bsonx.Doc) error {
 	return nil
 }
 
-// nested writes a field that is a document, unless it is pruned.
+// nested writes the field key with the document v, unless v is pruned.
 func (s *redactSource) nested(key string, v bsonx.Value) error {
 	verdict, err := s.verdict(v.Doc())
 	switch {
@@ -165,7 +170,8 @@ func (s *redactSource) nested(key string, v bsonx.Value) error {
 	return err
 }
 
-// elements writes what is left of an array: scalars stay, and arrays in it are looked into.
+// elements writes the elements of an array that remain. It keeps scalars and descends into nested
+// arrays.
 func (s *redactSource) elements(array bsonx.Doc) error {
 	for it := array.Iter(); it.Next(); {
 		if err := s.meter.Did(interrupt.Step, &s.running); err != nil {
@@ -191,7 +197,7 @@ func (s *redactSource) elements(array bsonx.Doc) error {
 	return nil
 }
 
-// element is nested for an element of an array.
+// element writes an array element that is a document, unless it is pruned.
 func (s *redactSource) element(v bsonx.Value) error {
 	verdict, err := s.verdict(v.Doc())
 	switch {
@@ -207,8 +213,8 @@ func (s *redactSource) element(v bsonx.Value) error {
 	return err
 }
 
-// Meta implements MetaSource: what is left of a document has its distance, by which $geoNear sorted
-// it, but neither score nor point.
+// Meta implements source.MetaSource. A redacted document keeps the distance and sort key of
+// $geoNear, but not its text score and point.
 func (s *redactSource) Meta() *expr.Meta {
 	if m := source.MetaOf(s.Src); m != nil && !m.GeoDistance.IsMissing() {
 		return &expr.Meta{GeoDistance: m.GeoDistance, SortKey: m.SortKey}

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
-// definitions lists the definition of every stage.
+// definitions returns the definitions of all stages.
 func definitions() []parsing.Definition {
 	return append([]parsing.Definition{
 		addFieldsDefinition(), bucketDefinition(), bucketAutoDefinition(), changeStreamDefinition(),
@@ -40,16 +40,16 @@ var registry = sync.OnceValue(func() map[string]*parsing.Definition {
 	return table
 })
 
-// Find returns the definition of a stage that MongoDB has, or nil if it has none of that name.
+// Find returns the definition of a stage of MongoDB, or nil if MongoDB has no stage of that name.
 func Find(name string) *parsing.Definition { return registry()[name] }
 
-// Writes reports whether a stage writes its input to a collection.
+// Writes reports whether the stage writes its input to a collection, as $out and $merge do.
 func Writes(name string) bool {
 	def := Find(name)
 	return def != nil && def.Writes == feature.Yes
 }
 
-// Stages lists all stages of MongoDB 8.0 by name.
+// Stages lists all stages of MongoDB 8.0, sorted by name, with their status.
 func Stages() []feature.Info {
 	var out []feature.Info
 	for _, def := range registry() {
@@ -68,7 +68,7 @@ func Stages() []feature.Info {
 	return out
 }
 
-// Budgets returns the stages that have a memory limit of their own, by name.
+// Budgets returns the memory limits of stages that have a server parameter for it, by stage name.
 func Budgets() map[string]parsing.Budget {
 	budgets := map[string]parsing.Budget{}
 	for name, def := range registry() {

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// TestDefinitionsAreComplete pins that every stage answers the questions that safety rests on, and
-// that the answers agree.
+// TestDefinitionsAreComplete requires that every definition sets all properties, and that the
+// properties do not contradict each other. Access checks rely on them.
 func TestDefinitionsAreComplete(t *testing.T) {
 	t.Parallel()
 	for _, def := range definitions() {
@@ -25,7 +25,8 @@ func TestDefinitionsAreComplete(t *testing.T) {
 		if def.Parse != nil && def.Refuse != nil {
 			t.Errorf("%s is both parsed and refused", def.Name)
 		}
-		if def.Writes == feature.Yes && (def.Joined != feature.No || def.Facets != feature.No || def.Views != feature.No || def.Updates != feature.No) {
+		if def.Writes == feature.Yes &&
+			(def.Joined != feature.No || def.Facets != feature.No || def.Views != feature.No || def.Updates != feature.No) {
 			t.Errorf("%s writes, so no sub-pipeline, view or update may have it", def.Name)
 		}
 		if def.IsFirst() && def.Facets != feature.No {
@@ -37,7 +38,7 @@ func TestDefinitionsAreComplete(t *testing.T) {
 	}
 }
 
-// TestStagesHaveOneDefinition pins that no name is defined twice.
+// TestStagesHaveOneDefinition requires that no name is defined twice.
 func TestStagesHaveOneDefinition(t *testing.T) {
 	t.Parallel()
 	if n := len(definitions()); n != len(registry()) {

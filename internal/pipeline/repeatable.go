@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// isRepeatable reports whether stages answer the same when they are run again: they use no chance
-// and no JavaScript.
+// isRepeatable reports whether stages give the same results when they run again: they use no random
+// values and no JavaScript.
 func isRepeatable(stages bsonx.Value, operators *expr.Table) bool {
 	return !namesAny(stages, operators.Unrepeatable()) && !namesAny(stages, unrepeatable())
 }
@@ -30,7 +30,8 @@ var unrepeatable = sync.OnceValue(func() []string {
 	return names
 })
 
-// namesAny reports whether stages may have one of some names.
+// namesAny reports whether the BSON of stages contains one of the names, even within a string. So
+// it may return true too often.
 func namesAny(stages bsonx.Value, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(stages.Data, []byte(name)) })
 }

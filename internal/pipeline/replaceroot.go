@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// replaceRoot is $replaceRoot and $replaceWith.
+// replaceRoot is the stage for $replaceRoot and $replaceWith.
 type replaceRoot struct {
 	name    string
 	newRoot expr.Expr
@@ -35,7 +35,8 @@ func parseReplaceRoot(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, e
 	var newRoot bsonx.Value
 	for it := arg.Doc().Iter(); it.Next(); {
 		if string(it.Key()) != "newRoot" {
-			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$replaceRoot.%s' is an unknown field.", it.Key())
+			return nil, mongoerr.New(mongoerr.IDLUnknownField,
+				"BSON field '$replaceRoot.%s' is an unknown field.", it.Key())
 		}
 		newRoot = it.Value()
 	}
@@ -65,7 +66,8 @@ func parseNewRoot(name string, arg bsonx.Value, opts parsing.Options) ([]parsing
 	return []parsing.Stage{&replaceRoot{name, e, opts.Now}}, nil
 }
 
-// replace returns the new root of a document. Its error shows only the fields that are read, if narrow is set.
+// replace evaluates the new root for doc. It fails if the result is not a document. If narrow is
+// true, the error message shows only the fields of doc that the expression reads.
 func (r *replaceRoot) replace(ctx *expr.Context, doc bsonx.Doc, narrow bool) (bsonx.Doc, error) {
 	ctx.Root, ctx.Now = bsonx.Document(doc), r.now
 	v, err := r.newRoot.Eval(ctx)
@@ -86,7 +88,8 @@ func (r *replaceRoot) transform(doc bsonx.Doc) (bsonx.Doc, error) {
 	return r.replace(&expr.Context{}, doc, false)
 }
 
-// read returns the fields of a document that the stage reads. Others do not get that far within MongoDB, unless an earlier stage made them.
+// read returns doc with only the fields that the stage reads. In MongoDB other fields do not reach
+// the stage, unless an earlier stage created them.
 func (r *replaceRoot) read(doc bsonx.Doc) bsonx.Doc {
 	var deps expr.Dependencies
 	deps.Depend(r.newRoot)
@@ -123,7 +126,8 @@ func (r *replaceRoot) Open(src source.Source, _ *source.Env) source.Source {
 	return &replaceSource{Input: source.Input{Src: src}, stage: r, narrow: !makesFields(src)}
 }
 
-// makesFields reports whether the documents of a source have the fields that its stage names, and no others.
+// makesFields reports whether the previous stage determines exactly which fields its documents
+// have.
 func makesFields(src source.Source) bool {
 	switch src.(type) {
 	case *groupSource, *projectSource:
@@ -139,7 +143,7 @@ type replaceSource struct {
 	ctx    expr.Context
 }
 
-// Save implements Source.
+// Save implements source.Source.
 func (s *replaceSource) Save() {
 	s.ctx.Rest()
 	s.Input.Save()

@@ -14,14 +14,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// sample is $sample: it yields documents chosen at random, in random order. It sorts by random values,
-// from high to low, and keeps the first documents.
+// sample is the $sample stage: it yields random documents in random order. It gives each document a
+// random value, sorts by it in descending order, and keeps the first size documents.
 type sample struct{ size int64 }
 
 func sampleDefinition() parsing.Definition {
 	properties := parsing.OfDocuments()
 	properties.Repeatable = feature.No
-	return parsing.Definition{Name: "$sample", Parse: parseSample, Properties: properties, Inside: parsing.InsideNothing}
+	return parsing.Definition{
+		Name: "$sample", Parse: parseSample, Properties: properties,
+		Inside: parsing.InsideNothing,
+	}
 }
 
 func parseSample(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
@@ -52,23 +55,27 @@ func parseSample(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 }
 
 func (s *sample) Open(src source.Source, env *source.Env) source.Source {
-	return &sampleSource{sortingSource: sortingSource{Input: source.Input{Src: src}, env: env, limit: s.size, key: appendRandom}}
+	return &sampleSource{sortingSource: sortingSource{
+		Input: source.Input{Src: src}, env: env,
+		limit: s.size, key: appendRandom,
+	}}
 }
 
-// appendRandom appends the key of a random value in [0, 1): the complement of its bits, so that high
-// values come first.
+// appendRandom appends a sort key for a random value in [0, 1). The key is the complement of the
+// value's bits, so that high values sort first.
 func appendRandom(dst []byte, _ bsonx.Doc) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(dst, ^math.Float64bits(rand.Float64())), nil
 }
 
-// sampleSource yields sampled documents, whose metadata has the value that each was sorted by.
+// sampleSource yields the sampled documents. Their metadata contains the random value by which each
+// was sorted.
 type sampleSource struct {
 	sortingSource
 	random [source.DoubleBytes]byte
 	meta   expr.Meta
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *sampleSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	doc, err := s.sortingSource.Next(ctx)
 	if doc != nil {
@@ -77,7 +84,7 @@ func (s *sampleSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return doc, err
 }
 
-// Meta implements MetaSource.
+// Meta implements source.MetaSource.
 func (s *sampleSource) Meta() *expr.Meta {
 	s.meta = expr.Meta{}
 	if kept := s.kept.Meta(); kept != nil {

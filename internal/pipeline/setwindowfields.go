@@ -13,7 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/window"
 )
 
-// partitionField holds the value of a partition that is no plain field while documents are sorted.
+// partitionField temporarily holds the partition value during the sort, if partitionBy is an
+// expression and not a field.
 const partitionField = "__internal_setWindowFields_partition_key"
 
 func setWindowFieldsDefinition() parsing.Definition {
@@ -24,9 +25,10 @@ func setWindowFieldsDefinition() parsing.Definition {
 	}
 }
 
-// parseSetWindowFields compiles $setWindowFields into what MongoDB makes of it: a sort by partition and sortBy, and the
-// stage that computes the functions over documents that are in this order. Where the partition is an expression, a stage
-// before the sort adds its value to the documents, and the last stage takes it out again.
+// parseSetWindowFields compiles $setWindowFields into the same stages as MongoDB: a $sort by
+// partition and sortBy, and the stage that computes the functions over the sorted documents. If the
+// partition is an expression, a stage before the sort adds its value to the documents, and the last
+// stage removes it.
 func parseSetWindowFields(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $setWindowFields stage specification must be an object, found %s", arg.Type)
@@ -82,7 +84,7 @@ func parseWindowSort(sortBy bsonx.Value, opts parsing.Options) (*window.Order, e
 	return order, nil
 }
 
-// parseSortValue returns the value that documents are sorted by.
+// parseSortValue returns the expression for the value that documents are sorted by.
 func parseSortValue(key index.Field, opts parsing.Options) (expr.Expr, error) {
 	switch key.Path {
 	case index.ScorePath:
@@ -96,16 +98,19 @@ func parseSortValue(key index.Field, opts parsing.Options) (expr.Expr, error) {
 	}
 }
 
-// setWindowFields computes window functions over documents that are sorted by partition.
+// setWindowFields computes window functions over documents that are already sorted by partition.
 type setWindowFields struct {
-	opts          parsing.Options
-	spec          []bsonx.Value // partitionBy, sortBy and output, for explain
-	partition     expr.Expr     // nil where all documents are one partition
-	computed      bool          // the partition is in partitionField
-	functions     []*window.Function
-	output        *document.Tree
-	constantArray bool // the partition is, which is refused behind mistakes in the output
-	streams       bool // no function needs other documents than the current one
+	opts parsing.Options
+	// PartitionBy, sortBy and output of the specification, for explain.
+	spec      []bsonx.Value
+	partition expr.Expr // nil if all documents are in one partition
+	computed  bool      // the partition value is in partitionField
+	functions []*window.Function
+	output    *document.Tree
+	// constantArray is the partition is a constant array; the error for it comes after errors in
+	// the output.
+	constantArray bool
+	streams       bool // every function needs only the current document
 }
 
 func (w *setWindowFields) parsePartition(v bsonx.Value) error {
@@ -136,10 +141,12 @@ func errPartitionArray() error {
 	return mongoerr.New(mongoerr.TypeMismatch, "An expression used to partition cannot evaluate to value of type array")
 }
 
-// functionWork is the work of compiling a window function.
+// functionWork is the amount of work that compiling one window function counts for an
+// interrupt.Meter.
 const functionWork = 64 * interrupt.Step
 
-// functionBytes is about what a window function takes, with what it keeps of its window at least.
+// functionBytes estimates the memory of a window function in bytes, with the state that it keeps at
+// least.
 const functionBytes = 1024
 
 func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *window.Order) error {
@@ -177,7 +184,7 @@ func (w *setWindowFields) parseOutput(spec bsonx.Doc, order *window.Order) error
 	return nil
 }
 
-// stages returns the stages that do the work.
+// stages returns the stages that $setWindowFields compiles into.
 func (w *setWindowFields) stages(partition, sortBy bsonx.Value) ([]parsing.Stage, error) {
 	var stages []parsing.Stage
 	pattern := bsonx.NewBuilder(nil)
@@ -195,7 +202,8 @@ func (w *setWindowFields) stages(partition, sortBy bsonx.Value) ([]parsing.Stage
 	}
 	if !sortBy.IsNull() {
 		for it := sortBy.Doc().Iter(); it.Next(); {
-			// What is the same in all documents of a partition need not be sorted by.
+			// All documents of a partition have the same value of this field, so it is left out of
+			// the sort.
 			if path, _ := expr.FieldPath(orMissing(w.partition)); path != string(it.Key()) {
 				pattern.ValueBytes(it.Key(), it.Value())
 			}
@@ -219,7 +227,8 @@ func orMissing(e expr.Expr) expr.Expr {
 	return e
 }
 
-// wrapped protects a document of expressions, which $addFields would take for nested fields.
+// wrapped wraps a document expression in $ifNull. Otherwise $addFields would treat it as nested
+// fields.
 func wrapped(v bsonx.Value) bsonx.Value {
 	return bsonx.Document(bsonx.NewDoc("$ifNull", bsonx.NewArray(v, bsonx.Null)))
 }
@@ -229,7 +238,10 @@ func (w *setWindowFields) Open(src source.Source, env *source.Env) source.Source
 		Input: source.Input{Src: src}, stage: w, out: document.NewWriter(make([]bsonx.Value, len(w.functions))),
 		execs: make([]window.Exec, len(w.functions)),
 	}
-	s.part = windowPartition{src: src, stage: w, env: env, limit: env.Limit(), held: env.Hold(), docs: spill.NewDeque(env.Hold())}
+	s.part = windowPartition{
+		src: src, stage: w, env: env, limit: env.Limit(), held: env.Hold(),
+		docs: spill.NewDeque(env.Hold()),
+	}
 	s.part.ctx.Now, s.part.ctx.Running = w.opts.Now, &s.part.running
 	return s
 }
@@ -254,7 +266,8 @@ func (w *setWindowFields) Needs(n *parsing.Needs) {
 	}
 	for _, out := range w.output.Children {
 		switch {
-		case out.Value == document.NoValue: // what is set below a field depends on what is there
+		// case is the result depends on the existing value of the top-level field.
+		case out.Value == document.NoValue:
 			n.Field(out.Name)
 		case out.Value != document.DropValue:
 			n.Define(out.Name)
@@ -262,5 +275,6 @@ func (w *setWindowFields) Needs(n *parsing.Needs) {
 	}
 }
 
-// BudgetOf implements parsing.Budgeted: other stages become this one.
+// BudgetOf implements parsing.Budgeted. Stages such as $fill compile into setWindowFields and use
+// its memory limit.
 func (*setWindowFields) BudgetOf() string { return "$setWindowFields" }

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/window"
 )
 
-// windowSource is $setWindowFields over documents that are sorted.
+// windowSource runs $setWindowFields over sorted documents.
 type windowSource struct {
 	source.Input
 	stage  *setWindowFields
@@ -25,13 +25,13 @@ type windowSource struct {
 	opened bool
 }
 
-// Next returns the next document with the values of the functions.
+// Next returns the next document with the results of the functions added.
 func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
-	if err := interrupt.Cause(ctx); err != nil { // a document can take milliseconds
+	if err := interrupt.Cause(ctx); err != nil { // one document can take milliseconds
 		return nil, err
 	}
 	s.part.running.Set(ctx)
-	if !s.opened { // also without documents, mistakes in the parameters of functions show
+	if !s.opened { // opens the functions even without input, to report errors in their parameters
 		if err := s.start(); err != nil {
 			return nil, err
 		}
@@ -72,7 +72,7 @@ func (s *windowSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return out, nil
 }
 
-// Save implements Source.
+// Save implements source.Source.
 func (s *windowSource) Save() {
 	clear(s.out.Values)
 	source.IdleBuilder(s.out.Builder)
@@ -88,17 +88,18 @@ func (s *windowSource) Kept() int64 {
 			values += k.Kept()
 		}
 	}
-	return values + s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.Held()) + int64(len(s.part.pending)) + s.Input.Kept()
+	return values + s.part.held.Beyond(int64(s.part.bytes)+s.part.docs.Held()) +
+		int64(len(s.part.pending)) + s.Input.Kept()
 }
 
-// Close implements Source.
+// Close implements source.Source.
 func (s *windowSource) Close() {
 	s.part.docs.Close()
 	s.part.held.Release()
 	s.Input.Close()
 }
 
-// start begins a partition.
+// start resets the functions for a new partition, or opens them for the first one.
 func (s *windowSource) start() error {
 	s.opened, s.next = true, 0
 	for i, f := range s.stage.functions {
@@ -117,9 +118,9 @@ func (s *windowSource) start() error {
 	return nil
 }
 
-// windowPartition reads one partition after the other. It keeps the documents from the current one
-// to the last one that a function asked for, in a file where they exceed the memory limit. Where
-// all functions look at the current document only, it keeps nothing.
+// windowPartition reads the partitions one after the other. It keeps the documents from the current
+// one to the last one that a function has asked for, and spills them to a file beyond the memory
+// limit. If all functions read only the current document, it keeps nothing.
 type windowPartition struct {
 	src   source.Source
 	stage *setWindowFields
@@ -127,22 +128,24 @@ type windowPartition struct {
 	env   *source.Env
 	limit int
 	held  memory.Holding
-	kept  source.KeptMeta // of the document that was looked at last; unused where all functions look at the current one
+	// kept is the metadata of the document that was read last; unused if all functions read only
+	// the current document.
+	kept source.KeptMeta
 
 	running interrupt.Running
 	meter   interrupt.Meter
 
-	key     bsonx.Value // of the partition
+	key     bsonx.Value // the key of the current partition
 	started bool
 	docs    spill.Deque
 	ended   bool
-	pending bsonx.Doc // the first document of the next partition
+	pending bsonx.Doc // the first document of the next partition, already read
 	pendKey bsonx.Value
-	bytes   int // of what functions keep
+	bytes   int // the memory that the functions use
 }
 
-// Has implements window.Partition: it reports whether the partition has a document i, and reads up
-// to it.
+// Has implements window.Partition: it reports whether the partition has a document with index i,
+// and reads the input up to it.
 func (p *windowPartition) Has(ctx context.Context, i int) (bool, error) {
 	for p.docs.End() <= i {
 		if p.ended {
@@ -166,7 +169,7 @@ func (p *windowPartition) Has(ctx context.Context, i int) (bool, error) {
 	return true, nil
 }
 
-// take adds a document, or finds that the partition ends before it.
+// take adds doc to the partition, or keeps it as pending if it begins the next partition.
 func (p *windowPartition) take(doc bsonx.Doc) error {
 	key, err := p.keyOf(doc)
 	if err != nil {
@@ -222,12 +225,14 @@ func (p *windowPartition) keep(doc bsonx.Doc) error {
 	return p.Grow(0)
 }
 
-// Grow counts memory of functions, which may be negative. Documents can be spilled, and what
-// functions keep cannot.
+// Grow implements window.Partition: it adds n bytes, which may be negative, to the memory of the
+// functions. Beyond the limit it spills documents to disk, because the memory of functions cannot
+// be spilled.
 func (p *windowPartition) Grow(n int) error {
 	p.bytes += n
 	if p.bytes+p.docs.Bytes() <= p.limit {
-		ok, err := source.Fits(&p.held, p.bytes+p.docs.Bytes(), p.env != nil && p.env.AllowDiskUse && p.docs.Bytes() > p.bytes)
+		ok, err := source.Fits(&p.held, p.bytes+p.docs.Bytes(),
+			p.env != nil && p.env.AllowDiskUse && p.docs.Bytes() > p.bytes)
 		if ok || err != nil {
 			return err
 		}
@@ -243,8 +248,8 @@ func (p *windowPartition) Grow(n int) error {
 	return p.docs.Spill(p.env.TempDir)
 }
 
-// Reserve holds n bytes, which are about to be copied and are counted after that. It does nothing
-// for less than largeDocument.
+// Reserve implements window.Partition: it reserves n bytes before a document or value of that size
+// is copied. It does nothing for n < source.LargeDocument.
 func (p *windowPartition) Reserve(n int) error {
 	if n < source.LargeDocument {
 		return nil
@@ -260,7 +265,7 @@ func (p *windowPartition) Reserve(n int) error {
 	return p.held.Hold(int64(p.bytes + n))
 }
 
-// Document returns document i, whose metadata Meta returns until the next call.
+// Document returns the document with index i. Meta returns its metadata until the next call.
 func (p *windowPartition) Document(i int) (bsonx.Doc, error) {
 	record, err := p.docs.Record(i)
 	if err != nil || p.stage.streams {
@@ -269,10 +274,11 @@ func (p *windowPartition) Document(i int) (bsonx.Doc, error) {
 	return p.kept.Split(record), nil
 }
 
-// Shrink takes back n bytes that a function does not keep any more.
+// Shrink subtracts n bytes that a function has released.
 func (p *windowPartition) Shrink(n int) { p.bytes -= n }
 
-// Did counts work, and now and then returns the error of an operation that has ended.
+// Did implements window.Partition: it counts work, and checks from time to time whether the
+// operation was interrupted.
 func (p *windowPartition) Did(work int) error { return p.meter.Did(work, &p.running) }
 
 // Meta returns the metadata of the document that was read last.
@@ -283,7 +289,7 @@ func (p *windowPartition) Meta() *expr.Meta {
 	return p.kept.Meta()
 }
 
-// Eval computes an expression for document i.
+// Eval evaluates e for the document with index i.
 func (p *windowPartition) Eval(e expr.Expr, i int) (bsonx.Value, error) {
 	doc, err := p.Document(i)
 	if err != nil {
@@ -293,7 +299,7 @@ func (p *windowPartition) Eval(e expr.Expr, i int) (bsonx.Value, error) {
 	return e.Eval(&p.ctx)
 }
 
-// advance goes to the next partition, and reports false if there is none.
+// advance moves to the next partition. It returns false after the last partition.
 func (p *windowPartition) advance() bool {
 	if p.pending == nil {
 		return false
@@ -306,5 +312,5 @@ func (p *windowPartition) advance() bool {
 	return true
 }
 
-// Meta implements MetaSource.
+// Meta implements source.MetaSource.
 func (s *windowSource) Meta() *expr.Meta { return s.part.Meta() }

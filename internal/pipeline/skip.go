@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// skip is $skip.
+// skip is the $skip stage.
 type skip struct{ n int64 }
 
 func skipDefinition() parsing.Definition {

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// The metadata of a text search, of a sort and of a search by distance.
+// The kinds of metadata that {$meta: …} in a sort pattern or expression names.
 const (
 	scoreKind    = "textScore"
 	sortKeyKind  = "sortKey"
@@ -22,19 +22,20 @@ const (
 	randomKind   = "randVal"
 )
 
-// sort is $sort. Equal documents keep their order. The keys are those of the planner's sorts, so that it does not matter
-// which of them runs.
+// sort is the $sort stage. Documents with equal keys keep their order. It uses the same sort keys
+// as the planner, so both give the same order.
 type sort struct {
 	pattern   bsonx.Doc
-	shown     bsonx.Doc // the pattern in explain: metadata has no path
+	shown     bsonx.Doc // the pattern for explain, in which metadata keys have no path
 	keys      index.Pattern
 	collation *collation.Collator
-	limit     int64 // how many documents the stages that follow can read; 0 means all
-	noted     bool  // the documents get their sort keys as metadata
+	limit     int64 // the number of documents that the following stages can read; 0 means all
+	noted     bool  // documents get their sort keys as metadata
 }
 
-// noteSortKeys makes the sorts of $setWindowFields and $fill give sort keys to their documents if a stage may read them. As in
-// MongoDB, other sorts do so only where they are part of the query that a pipeline begins with.
+// noteSortKeys makes the sorts of $setWindowFields and $fill store sort keys as metadata, if the
+// pipeline mentions sortKey. As in MongoDB, other sorts do so only in the query at the beginning of
+// a pipeline.
 func noteSortKeys(steps []step, stages bsonx.Value) {
 	if !bytes.Contains(stages.Data, []byte("sortKey")) {
 		return
@@ -93,7 +94,7 @@ func parseSort(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	return []parsing.Stage{s}, nil
 }
 
-// parseSortKey parses a field of a sort pattern.
+// parseSortKey parses one field of a sort pattern.
 func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 	if _, err := expr.SplitFieldPath(name); err != nil {
 		return index.Field{}, err
@@ -112,7 +113,8 @@ func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 		return index.Field{}, checkSortMeta(v.Doc())
 	}
 	if !v.Type.IsNumber() {
-		return index.Field{}, mongoerr.New(15974, "Illegal key in $sort specification: %s: %s", name, bsonx.FormatShell(v))
+		return index.Field{}, mongoerr.New(15974,
+			"Illegal key in $sort specification: %s: %s", name, bsonx.FormatShell(v))
 	}
 	n, ok := v.RoundInt64()
 	if !ok || n != 1 && n != -1 {
@@ -121,17 +123,20 @@ func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 	return index.Field{Path: name, Desc: n < 0}, nil
 }
 
-// metaKind returns the kind of metadata that a field of a pattern sorts by, "" for those that nothing is sorted by.
+// metaKind returns "textScore" or "searchScore" if v sorts by this kind of metadata, and ""
+// otherwise.
 func metaKind(v bsonx.Value) string {
 	if v.Type == bsonx.TypeDocument {
-		if kind := v.Doc().Lookup("$meta"); kind.Type == bsonx.TypeString && (kind.Str() == scoreKind || kind.Str() == "searchScore") {
+		if kind := v.Doc().Lookup("$meta"); kind.Type == bsonx.TypeString &&
+			(kind.Str() == scoreKind || kind.Str() == "searchScore") {
 			return kind.Str()
 		}
 	}
 	return ""
 }
 
-// checkSortMeta returns the error for a sort by metadata that pipelines never have.
+// checkSortMeta returns the error for a {$meta: …} in a sort pattern that is malformed or not
+// supported in pipelines.
 func checkSortMeta(spec bsonx.Doc) error {
 	kind := spec.Lookup("$meta")
 	switch {
@@ -149,11 +154,12 @@ func checkSortMeta(spec bsonx.Doc) error {
 	return mongoerr.New(31138, "Illegal $meta sort: $meta: %s", bsonx.FormatShell(kind))
 }
 
-// dropSorts leaves out sorts whose order the next sort replaces, with at most $match stages between. This is no rule of the
-// optimiser: the results differ. Documents that the last sort finds equal do not keep the order of the one before, and
-// {$meta: "sortKey"} is the key of the last one, as in MongoDB.
+// dropSorts removes every $sort that is followed by another $sort, with only $match stages in
+// between. It is not an optimiser rule, because the results differ as in MongoDB: documents with
+// equal keys do not keep the order of the first sort, and {$meta: "sortKey"} is the key of the last
+// one.
 func dropSorts(steps []step) []step {
-	replaced := false // a sort follows
+	replaced := false // another $sort follows
 	for i := len(steps) - 1; i >= 0; i-- {
 		switch steps[i].Stage.(type) {
 		case *sort:
@@ -182,7 +188,8 @@ func (s *sort) Open(src source.Source, env *source.Env) source.Source {
 	return out
 }
 
-// metaKey returns what makes the sort keys of a pattern with metadata.
+// metaKey returns a function that appends the sort key of a document, for patterns that sort by
+// metadata.
 func (s *sort) metaKey(src source.Source) func(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	gen := index.NewMetaSortGen(s.keys, s.collation)
 	scored := slices.ContainsFunc(s.keys, func(f index.Field) bool { return f.Path == index.ScorePath })
@@ -206,10 +213,11 @@ func (s *sort) Needs(n *parsing.Needs) {
 	}
 }
 
-// BudgetOf implements parsing.Budgeted: other stages become this one.
+// BudgetOf implements parsing.Budgeted. Other stages compile into a sort and use its memory limit.
 func (*sort) BudgetOf() string { return "$sort" }
 
-// passage implements passer. Predicates behind a limit ask about its documents only.
+// passage implements passer. With a limit no predicate can move before the sort, because it applies
+// only to the documents within the limit.
 func (s *sort) passage(step) passFunc {
 	if s.limit != 0 {
 		return nil

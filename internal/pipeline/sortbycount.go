@@ -15,7 +15,8 @@ func sortByCountDefinition() parsing.Definition {
 	}
 }
 
-// parseSortByCount is $sortByCount: a $group that counts, then a $sort by the count.
+// parseSortByCount compiles $sortByCount into a $group that counts and a $sort by the count,
+// descending.
 func parseSortByCount(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	switch arg.Type {
 	case bsonx.TypeDocument:

@@ -10,18 +10,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// sortingSource is a source that sorts all of its input first.
+// sortingSource reads and sorts its whole input before it yields the first document.
 type sortingSource struct {
 	source.Input
 	env   *source.Env
 	limit int64
 	key   func(dst []byte, doc bsonx.Doc) ([]byte, error)
-	// pattern is what key is made of; nil for keys that are small.
+	// pattern is the sort pattern that key was made from; nil for keys that are always small.
 	pattern index.Pattern
-	noted   *index.MetaSortGen // makes the sort keys that are metadata; nil where no stage reads them
-	sorter  *extsort.Sorter
-	entry   extsort.Entry
-	kept    source.KeptMeta
+	// Makes the sort keys stored as metadata; nil if no stage reads them.
+	noted  *index.MetaSortGen
+	sorter *extsort.Sorter
+	entry  extsort.Entry
+	kept   source.KeptMeta
 }
 
 // Kept implements memory.Keeper.
@@ -33,7 +34,7 @@ func (s *sortingSource) Kept() int64 {
 	return kept
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *sortingSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.sorter == nil {
 		s.sorter = s.env.NewSorter(s.limit)
@@ -50,13 +51,13 @@ func (s *sortingSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return s.kept.Split(s.entry.Body), nil
 }
 
-// Meta implements MetaSource.
+// Meta implements source.MetaSource.
 func (s *sortingSource) Meta() *expr.Meta {
 	return s.kept.Meta()
 }
 
-// meta returns the metadata of a document of the input, with the key of this sort instead of an
-// earlier one if it is noted.
+// meta returns the metadata of an input document. If noted is set, it contains the sort key of this
+// sort and not of an earlier one.
 func (s *sortingSource) meta(doc bsonx.Doc) (*expr.Meta, error) {
 	m := source.MetaOf(s.Src)
 	if s.noted == nil {
@@ -102,7 +103,7 @@ func (s *sortingSource) load(ctx context.Context) error {
 	return s.sorter.Finish(ctx)
 }
 
-// Close implements Source.
+// Close implements source.Source.
 func (s *sortingSource) Close() {
 	s.sorter.Close()
 	s.Input.Close()

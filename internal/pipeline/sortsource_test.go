@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// TestSortSpills compares sorts that go to disk, with and without a limit, with one in memory.
+// TestSortSpills requires the same order from sorts that spill to disk as from a sort in memory,
+// with and without a limit.
 func TestSortSpills(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -26,26 +27,28 @@ func TestSortSpills(t *testing.T) {
 	} {
 		p := mustParse(t, stages, parsing.Options{Vars: expressions.Scope()})
 		want := drainAll(t, p.Run(&source.Slice{Docs: docs}, nil))
-		got := drainAll(t, p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 50_000, AllowDiskUse: true, TempDir: t.TempDir()}))
+		got := drainAll(t, p.Run(&source.Slice{Docs: docs},
+			&source.Env{MemoryLimit: 50_000, AllowDiskUse: true, TempDir: t.TempDir()}))
 		if got != want {
 			t.Errorf("%s: sorted on disk and in memory are not alike", stages)
 		}
 	}
 }
 
-// drainAll returns all documents one after the other, and closes the source.
+// drainAll returns the bytes of all documents, concatenated, and closes the source.
 func drainAll(t *testing.T, src source.Source) string {
 	t.Helper()
 	defer src.Close()
 	var all strings.Builder
-	if err := source.Drain(context.Background(), src, func(d bsonx.Doc) error { all.Write(d); return nil }); err != nil {
+	if err := source.Drain(context.Background(), src,
+		func(d bsonx.Doc) error { all.Write(d); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return all.String()
 }
 
-// BenchmarkSort sorts documents by two fields: 20 of them, 10,000, and as many with so little
-// memory that runs go to the disk. BenchmarkTopK keeps ten of 10,000.
+// BenchmarkSort sorts by two fields: 20 documents, 10,000 documents, and 10,000 documents with so
+// little memory that runs spill to disk. BenchmarkTopK keeps ten of 10,000 documents.
 func BenchmarkSort(b *testing.B) {
 	for _, bench := range []struct {
 		name      string

@@ -5,20 +5,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// step is a stage with its name, as it was written.
+// step is a compiled stage with the name and argument that the client wrote.
 type step struct {
 	name string
 	spec bsonx.Value
 	parsing.Stage
 }
 
-// Pipeline is a compiled pipeline.
+// Pipeline is a compiled pipeline. It is immutable.
 type Pipeline struct {
 	steps []step
 	opts  parsing.Options
 }
 
-// Writes reports whether the pipeline ends with a stage that writes.
+// Writes reports whether the last stage writes to a collection.
 func (p *Pipeline) Writes() bool {
 	return len(p.steps) > 0 && Writes(p.steps[len(p.steps)-1].name)
 }

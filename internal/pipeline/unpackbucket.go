@@ -10,11 +10,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// UnpackBucket is the name of the stage that makes measurements of the buckets of a time-series collection. It stands before the
-// stages of a command on such a collection.
+// UnpackBucket is the name of the stage that unpacks the measurements from the buckets of a
+// time-series collection. Commands on such a collection put it before their stages.
 const UnpackBucket = "$_internalUnpackBucket"
 
-// The codes of MongoDB's checks of the stage.
+// MongoDB's error codes for mistakes in the specification of the stage.
 const (
 	codeUnpackSpec      = mongoerr.Code(5346500)
 	codeUnpackFields    = mongoerr.Code(5346501)
@@ -26,11 +26,11 @@ const (
 	codeUnpackNoTime    = mongoerr.Code(5346508)
 )
 
-// unpackBucket is $_internalUnpackBucket.
+// unpackBucket is the $_internalUnpackBucket stage.
 type unpackBucket struct {
 	opts             timeseries.Options
 	wanted, unwanted map[string]bool
-	events           *match // what the measurements must satisfy; nil for nothing
+	events           *match // the filter for measurements; nil accepts all
 	pruner           *timeseries.Pruner
 }
 
@@ -111,7 +111,10 @@ func fieldSet(v bsonx.Value) (map[string]bool, error) {
 }
 
 func (u *unpackBucket) Open(src source.Source, _ *source.Env) source.Source {
-	return &unpackSource{Input: source.Input{Src: src}, stage: u, unpacker: timeseries.NewUnpacker(&u.opts, u.wanted, u.unwanted)}
+	return &unpackSource{
+		Input: source.Input{Src: src}, stage: u,
+		unpacker: timeseries.NewUnpacker(&u.opts, u.wanted, u.unwanted),
+	}
 }
 
 type unpackSource struct {
@@ -120,7 +123,8 @@ type unpackSource struct {
 	unpacker *timeseries.Unpacker
 }
 
-// Next implements Source. A bucket has too few measurements to look at the context between them.
+// Next implements source.Source. It checks the context only between buckets, because a bucket has
+// few measurements.
 func (s *unpackSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	for {
 		doc := s.unpacker.Next()
@@ -150,7 +154,7 @@ func (s *unpackSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 }
 
-// Save implements Source. What is left of the bucket is kept.
+// Save implements source.Source. It copies the rest of the current bucket.
 func (s *unpackSource) Save() {
 	s.unpacker.Detach()
 	s.Input.Save()

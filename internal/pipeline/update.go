@@ -8,19 +8,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// Transformer is the pipeline of an update: it turns one document into one document. It is immutable.
+// Transformer is the compiled pipeline of an update, which turns one document into one document. It
+// is immutable.
 type Transformer struct {
 	stages  []transformer
-	running *interrupt.Running // the operation; nil never ends
+	running *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
-// transformer is a stage whose output is one document for each of its input.
+// transformer is a stage that yields exactly one document for each input document.
 type transformer interface {
 	transform(doc bsonx.Doc) (bsonx.Doc, error)
 }
 
-// ParseUpdate compiles the pipeline of an update, which may have only $addFields, $set, $project, $unset, $replaceRoot
-// and $replaceWith.
+// ParseUpdate compiles the pipeline of an update, which may have only $addFields, $set, $project,
+// $unset, $replaceRoot and $replaceWith.
 func ParseUpdate(stages bsonx.Value, opts parsing.Options) (*Transformer, error) {
 	p, err := parse(stages, opts, func(def *parsing.Definition) error {
 		if def.Updates == feature.Yes {
@@ -38,7 +39,8 @@ func ParseUpdate(stages bsonx.Value, opts parsing.Options) (*Transformer, error)
 	return t, nil
 }
 
-// Apply returns the transformed document, which may be doc itself. It fails if the operation ends.
+// Apply returns the transformed document, which may be doc itself. It fails if a stage fails or the
+// operation is interrupted.
 func (t *Transformer) Apply(doc bsonx.Doc) (bsonx.Doc, error) {
 	var meter interrupt.Meter
 	for _, s := range t.stages {

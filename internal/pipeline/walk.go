@@ -5,15 +5,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// EachStage calls fn with the stages of a pipeline that may be malformed, and with those of the
-// pipelines inside them, until fn fails. Stages of unknown names are left out.
+// EachStage calls fn for each stage of a pipeline and of the pipelines nested in it, until fn
+// returns an error. The pipeline may be malformed. EachStage skips stages with unknown names.
 func EachStage(stages bsonx.Value, fn func(def *parsing.Definition, arg bsonx.Value) error) error {
 	w := &eachStage{fn: fn}
 	w.Pipeline(stages)
 	return w.err
 }
 
-// eachStage is the walker of EachStage.
+// eachStage is the parsing.Walker of EachStage.
 type eachStage struct {
 	parsing.Ignoring
 	fn  func(def *parsing.Definition, arg bsonx.Value) error
@@ -32,15 +32,15 @@ func (w *eachStage) Pipeline(stages bsonx.Value) {
 	}
 }
 
-// Collections returns the collections of the same database that stages read, and those that the
-// pipelines inside them read. The stages may be malformed.
+// Collections returns the names of the collections in the same database that stages and their
+// nested pipelines read. The stages may be malformed.
 func Collections(stages bsonx.Value) []string {
 	w := &collections{}
 	w.Pipeline(stages)
 	return w.names
 }
 
-// collections is the walker of Collections.
+// collections is the parsing.Walker of Collections.
 type collections struct {
 	parsing.Ignoring
 	names []string
@@ -56,7 +56,8 @@ func (w *collections) Pipeline(stages bsonx.Value) {
 	}
 }
 
-// stagesOf yields the stages of a pipeline that have a definition, with their arguments.
+// stagesOf yields the definition and argument of each stage in a pipeline. It skips stages that
+// have no definition.
 func stagesOf(stages bsonx.Value) func(yield func(*parsing.Definition, bsonx.Value) bool) {
 	return func(yield func(*parsing.Definition, bsonx.Value) bool) {
 		if stages.Type != bsonx.TypeArray {

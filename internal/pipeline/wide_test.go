@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// looked is an operation that counts how often it is looked at.
+// looked is a context that counts calls of Err, which are the checks for an interrupt.
 type looked struct {
 	context.Context
 	times int
@@ -25,7 +25,7 @@ func (o *looked) Err() error {
 	return nil
 }
 
-// watched returns an operation that counts, and options for what is compiled for it.
+// watched returns a context that counts, and options to compile stages that check it.
 func watched(t *testing.T) (*looked, parsing.Options) {
 	t.Helper()
 	op, running := &looked{Context: t.Context()}, &interrupt.Running{}
@@ -33,8 +33,8 @@ func watched(t *testing.T) (*looked, parsing.Options) {
 	return op, parsing.Options{Vars: expressions.Scope().WithScripts(js.Options{Running: running})}
 }
 
-// TestWideArgumentLooks counts how often the operation is looked at while a stage with a long list
-// among its arguments is compiled.
+// TestWideArgumentLooks compiles stages with a long list as an argument, and counts the checks for
+// an interrupt.
 func TestWideArgumentLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 14
@@ -56,12 +56,14 @@ func TestWideArgumentLooks(t *testing.T) {
 	}
 }
 
-// TestWideSortLooks has a stage refuse a long list of sort keys, which it reads before.
+// TestWideSortLooks requires checks for an interrupt while a stage reads a sort pattern with too
+// many keys, which it then rejects.
 func TestWideSortLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 14
 	op, opts := watched(t)
-	stage := bsonxtest.Parse(t, `{"p": [{"$setWindowFields": {"sortBy": {`+wide(n, `"f#": 1`)+`}, "output": {"x": {"$sum": 1}}}}]}`)
+	stage := bsonxtest.Parse(t,
+		`{"p": [{"$setWindowFields": {"sortBy": {`+wide(n, `"f#": 1`)+`}, "output": {"x": {"$sum": 1}}}}]}`)
 	if _, err := pipeline.Parse(stage.Lookup("p"), opts); err == nil {
 		t.Error("too many sort keys are accepted")
 	}
@@ -70,20 +72,21 @@ func TestWideSortLooks(t *testing.T) {
 	}
 }
 
-// TestWideRunLooks counts how often the operation is looked at while a stage makes one document of
-// many values.
+// TestWideRunLooks counts the checks for an interrupt while a stage computes many values for one
+// document.
 func TestWideRunLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 13
 	doc := bsonxtest.Parse(t, `{"n": 1, `+wide(n, `"f#": 1`)+`}`)
 	sums := wide(n, `"f#": {"$sum": "$f#"}`)
 	for stage, looks := range map[string]int{
-		`{"$group": {"_id": null, ` + sums + `}}`:                                                                              3,
-		`{"$bucketAuto": {"groupBy": "$n", "buckets": 1, "output": {` + sums + `}}}`:                                           3,
-		`{"$setWindowFields": {"output": {` + wide(n, `"f#": {"$locf": "$f#"}`) + `}}}`:                                        2,
-		`{"$densify": {"field": "n", "partitionByFields": [` + wide(n, `"f#"`) + `], "range": {"step": 1, "bounds": "full"}}}`: 3,
-		`{"$project": {` + wide(n, `"f#": "$nosuch.x"`) + `}}`:                                                                 1,
-		`{"$facet": {` + wide(1<<10, `"f#": [{"$limit": 1}, {"$match": {"x": 1}}]`) + `}}`:                                     1,
+		`{"$group": {"_id": null, ` + sums + `}}`:                                       3,
+		`{"$bucketAuto": {"groupBy": "$n", "buckets": 1, "output": {` + sums + `}}}`:    3,
+		`{"$setWindowFields": {"output": {` + wide(n, `"f#": {"$locf": "$f#"}`) + `}}}`: 2,
+		`{"$densify": {"field": "n", "partitionByFields": [` + wide(n, `"f#"`) +
+			`], "range": {"step": 1, "bounds": "full"}}}`: 3,
+		`{"$project": {` + wide(n, `"f#": "$nosuch.x"`) + `}}`:                             1,
+		`{"$facet": {` + wide(1<<10, `"f#": [{"$limit": 1}, {"$match": {"x": 1}}]`) + `}}`: 1,
 	} {
 		op, opts := watched(t)
 		p := mustParse(t, `[`+stage+`]`, opts)
@@ -99,11 +102,13 @@ func TestWideRunLooks(t *testing.T) {
 	}
 }
 
-// TestManyNeeds asks for the projection to very many fields, which no plan is better for.
+// TestManyNeeds requires that a pipeline that reads thousands of fields needs the whole document,
+// because no plan gains from such a projection.
 func TestManyNeeds(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []string{
-		`{"$group": {"_id": null, ` + wide(5000, `"f#": {"$sum": "$x#"}`) + `}}`, `{"$group": {"_id": {` + wide(5000, `"f#": "$x#"`) + `}}}`,
+		`{"$group": {"_id": null, ` + wide(5000, `"f#": {"$sum": "$x#"}`) + `}}`,
+		`{"$group": {"_id": {` + wide(5000, `"f#": "$x#"`) + `}}}`,
 		`{"$project": {` + wide(5000, `"f#": 1`) + `}}`, `{"$replaceWith": {` + wide(5000, `"f#": "$x#"`) + `}}`,
 		`{"$setWindowFields": {"output": {` + wide(5000, `"f#": {"$sum": "$x#"}`) + `}}}, {"$count": "n"}`,
 	} {
@@ -111,7 +116,8 @@ func TestManyNeeds(t *testing.T) {
 			t.Errorf("%.40s: a projection to %d fields", stage, spec.Len())
 		}
 	}
-	if _, spec := mustParse(t, `[{"$group": {"_id": null, `+wide(100, `"f#": {"$sum": "$x#"}`)+`}}]`, parsing.Options{Vars: expressions.Scope()}).Needs(); spec.Len() != 101 {
+	if _, spec := mustParse(t, `[{"$group": {"_id": null, `+wide(100, `"f#": {"$sum": "$x#"}`)+`}}]`,
+		parsing.Options{Vars: expressions.Scope()}).Needs(); spec.Len() != 101 {
 		t.Errorf("a projection to %d fields, want 100 and no _id", spec.Len())
 	}
 }

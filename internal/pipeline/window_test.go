@@ -19,7 +19,8 @@ func TestWindowMemory(t *testing.T) {
 	for i := range docs {
 		docs[i] = bsonx.NewDoc("_id", i, "s", strings.Repeat("x", 100))
 	}
-	// A running total keeps nothing; a window up to the end keeps the partition.
+	// A running total keeps no documents. A window that ends after the current document keeps the
+	// whole partition.
 	for stages, code := range map[string]mongoerr.Code{
 		`[{"$setWindowFields": {"output": {"n": {"$locf": "$s"}}}}]`:                                   0,
 		`[{"$setWindowFields": {"output": {"n": {"$count": {}}}}}]`:                                    mongoerr.QueryExceededMemoryLimitNoDiskUseAllowed,
@@ -34,14 +35,16 @@ func TestWindowMemory(t *testing.T) {
 	}
 }
 
-// TestWindowSpills runs functions over partitions that exceed the memory: they are read from a file, with the same values.
+// TestWindowSpills runs functions over partitions beyond the memory limit, and requires the same
+// results as in memory.
 func TestWindowSpills(t *testing.T) {
 	t.Parallel()
 	docs := make([]bsonx.Doc, 3000)
 	for i := range docs {
 		docs[i] = bsonx.NewDoc("_id", i, "g", i%2, "n", (i*7919)%3000, "s", strings.Repeat("x", i%400))
 		if i%5 > 0 {
-			docs[i] = bsonx.NewDoc("_id", i, "g", i%2, "n", (i*7919)%3000, "s", strings.Repeat("x", i%400), "v", float64(i%97)/8)
+			docs[i] = bsonx.NewDoc("_id", i, "g", i%2, "n", (i*7919)%3000, "s",
+				strings.Repeat("x", i%400), "v", float64(i%97)/8)
 		}
 	}
 	dir := t.TempDir()
@@ -66,13 +69,15 @@ func TestWindowSpills(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", function, err)
 		}
-		got, err := batch(p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 200_000, AllowDiskUse: true, TempDir: dir}))
+		got, err := batch(p.Run(&source.Slice{Docs: docs},
+			&source.Env{MemoryLimit: 200_000, AllowDiskUse: true, TempDir: dir}))
 		if err != nil || !got.Equal(want) {
 			t.Errorf("%s: answers differ from those without a spill, %v", function, err)
 		}
 	}
 	p := mustParse(t, `[{"$setWindowFields": {"output": {"n": {"$push": "$s"}}}}]`, parsing.Options{Vars: expressions.Scope()})
-	if _, err := batch(p.Run(&source.Slice{Docs: docs}, &source.Env{MemoryLimit: 200_000, AllowDiskUse: true, TempDir: dir})); mongoerr.CodeOf(err) != 5414201 {
+	if _, err := batch(p.Run(&source.Slice{Docs: docs},
+		&source.Env{MemoryLimit: 200_000, AllowDiskUse: true, TempDir: dir})); mongoerr.CodeOf(err) != 5414201 {
 		t.Errorf("what a function keeps does not count: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
@@ -90,11 +95,13 @@ func TestDensifyLimit(t *testing.T) {
 	}
 }
 
-// BenchmarkWindow computes a running total and a sliding average for each of 100 customers.
+// BenchmarkWindow computes window functions for each of 100 customers: a running total, a sliding
+// average and a sum over a range.
 func BenchmarkWindow(b *testing.B) {
 	docs := make([]bsonx.Doc, 10_000)
 	for i := range docs {
-		docs[i] = bsonx.NewDoc("_id", i, "customer", i%100, "date", (i*7919)%10_000, "amount", float64(i), "status", strings.Repeat("s", i%20))
+		docs[i] = bsonx.NewDoc("_id", i, "customer", i%100, "date", (i*7919)%10_000, "amount", float64(i),
+			"status", strings.Repeat("s", i%20))
 	}
 	for name, function := range map[string]string{
 		"runningTotal": `{"$sum": "$amount", "window": {"documents": ["unbounded", "current"]}}`,

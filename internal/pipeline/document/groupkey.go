@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// AppendGroupKey appends bytes that are equal for values that compare equal: numbers of the four types have one
-// form. The bytes have no order.
+// AppendGroupKey appends an encoding of v that is the same for all values that compare equal. Equal
+// numbers of the four numeric types have the same encoding. The encoding does not preserve order.
 func AppendGroupKey(dst []byte, v bsonx.Value) []byte {
 	switch {
 	case v.Type.IsNumber():

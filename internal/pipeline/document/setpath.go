@@ -4,8 +4,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// SetPath returns the document with the value at a path through documents; a missing value removes the field. What is
-// no document on the way is replaced by one.
+// SetPath returns doc with v at a path of nested documents. If v is missing, the field is removed.
+// A value on the path that is not a document is replaced by a document.
 func SetPath(doc bsonx.Doc, path []string, v bsonx.Value) bsonx.Doc {
 	b := bsonx.NewBuilder(make([]byte, 0, len(doc)+16))
 	b.StartDoc()

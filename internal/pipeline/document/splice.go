@@ -8,25 +8,27 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// Splicer gives a document's value at a path several values in turn, as setPath does, and keeps the fields that are wanted.
-// What stays the same is put together once; the results share one buffer.
+// Splicer sets several values in turn at one path of a document, like SetPath, and drops unwanted
+// fields. It encodes the unchanged parts once. All results share one buffer.
 type Splicer struct {
 	path []string
-	// keep names the fields that are wanted; nil wants all of them.
+	// keep lists the wanted top-level fields; nil keeps all.
 	keep []string
 
-	head, tail []byte // the elements before and behind that of path[0]
+	head, tail []byte // the encoded elements before and after the field path[0]
 	old        bsonx.Value
-	Wanted     bool // path[0] is
+	Wanted     bool // the field path[0] is wanted
 	Out        []byte
 }
 
-// NewSplicer returns a splicer for a path that keeps the named fields, all of them if keep is nil.
+// NewSplicer returns a Splicer for path that keeps the named top-level fields, or all if keep is
+// nil.
 func NewSplicer(path, keep []string) Splicer {
 	return Splicer{path: path, keep: keep, Wanted: keep == nil || slices.Contains(keep, path[0])}
 }
 
-// Start takes a document, of whose bytes it keeps none unless the path is dotted: then it borrows the value.
+// Start sets the document to change. The Splicer copies what it needs, except for a path with
+// several components: then it borrows the value of the field path[0].
 func (s *Splicer) Start(doc bsonx.Doc) {
 	s.head, s.tail, s.old = s.head[:0], s.tail[:0], bsonx.Missing
 	found := false
@@ -66,7 +68,8 @@ func (s *Splicer) wants(key []byte) bool {
 	return false
 }
 
-// With returns the document with a value, or without one where it is missing. The result is borrowed until the next call.
+// With returns the document with v at the path, or without the field if v is missing. The result is
+// borrowed until the next call.
 func (s *Splicer) With(v bsonx.Value) bsonx.Doc {
 	out := append(append(s.Out[:0], 0, 0, 0, 0), s.head...)
 	if s.Wanted {
@@ -81,21 +84,21 @@ func (s *Splicer) With(v bsonx.Value) bsonx.Doc {
 	return out
 }
 
-// Room returns how much memory with needs beside what the splicer has, for a value.
+// Room returns the number of bytes that With(v) would allocate.
 func (s *Splicer) Room(v bsonx.Value) int64 {
 	n := len(s.head) + len(s.tail) + len(s.old.Data) + len(v.Data)
 	return int64(max(0, n-cap(s.Out)))
 }
 
-// Save keeps what is borrowed.
+// Save copies the borrowed value of Start, so that the document can be released.
 func (s *Splicer) Save() { s.old, s.Out = s.old.Clone(), source.Idle(s.Out) }
 
-// Kept returns how many bytes the splicer keeps after save.
+// Kept returns the number of bytes that the Splicer keeps after Save.
 func (s *Splicer) Kept() int64 {
 	return int64(cap(s.head) + cap(s.tail) + len(s.old.Data) + cap(s.Out))
 }
 
-// Forget gives up the document that was taken last: nothing will be made of it any more.
+// Forget drops the document that Start set, when no more results of it are needed.
 func (s *Splicer) Forget() {
 	s.head, s.tail, s.Out, s.old = source.Idle(s.head), source.Idle(s.tail), source.Idle(s.Out), bsonx.Missing
 }

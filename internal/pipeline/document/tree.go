@@ -6,24 +6,26 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// What a node of the output is that has no value of its own.
+// Special values of Tree.Value, for nodes without an entry in Writer.Values.
 const (
-	NoValue   = -1 // it has children
-	DropValue = -2 // the field is taken out
+	NoValue   = -1 // the node has children
+	DropValue = -2 // the field is removed
 )
 
-// Tree is a field that a stage sets: its value is one of a list, or it has fields of its own.
+// Tree is a field that a stage sets. It has either a value, which is an index into Writer.Values,
+// or children.
 type Tree struct {
 	Name     string
 	Value    int
 	Children []*Tree
-	index    map[string]int // the positions of the children by name, where there are many
+	index    map[string]int // the positions of the children by name; nil if there are few
 }
 
-// fewChildren is the largest number of children that are searched one by one.
+// fewChildren is the largest number of children that child searches linearly.
 const fewChildren = 8
 
-// Add puts a path into the tree, and reports false where it conflicts with another.
+// Add adds a path to the tree. It returns false if the path equals, contains or extends an existing
+// path.
 func (n *Tree) Add(path []string, value int) bool {
 	for i, name := range path {
 		at := n.child([]byte(name))
@@ -42,7 +44,7 @@ func (n *Tree) Add(path []string, value int) bool {
 	return true
 }
 
-// Append adds a child with a new name and returns its position.
+// Append adds c, whose name must be new, as a child and returns its position.
 func (n *Tree) Append(c *Tree) int {
 	n.Children = append(n.Children, c)
 	at := len(n.Children) - 1
@@ -58,7 +60,7 @@ func (n *Tree) Append(c *Tree) int {
 	return at
 }
 
-// child returns the position of the child with a name, or -1.
+// child returns the position of the child named key, or -1.
 func (n *Tree) child(key []byte) int {
 	if n.index != nil {
 		if at, ok := n.index[string(key)]; ok {
@@ -74,21 +76,21 @@ func (n *Tree) child(key []byte) int {
 	return -1
 }
 
-// Writer writes the fields of a tree into documents. Once the operation has ended, or the
-// document is too large, it keeps the error and writes no more.
+// Writer writes the fields of a Tree into documents. After an interrupt of the operation, or when
+// the document becomes too large, it keeps the error and writes no more.
 type Writer struct {
 	*bsonx.Builder
 	Values []bsonx.Value
-	built  expr.Context // counts what is written
+	built  expr.Context // counts the written bytes, and checks the size limit and for interrupts
 	err    error
 }
 
-// NewWriter returns a writer of trees whose nodes have these values.
+// NewWriter returns a Writer for trees whose nodes refer to values.
 func NewWriter(values []bsonx.Value) *Writer {
 	return &Writer{Builder: bsonx.NewBuilder(nil), Values: values}
 }
 
-// Document returns doc with the fields of a tree. It is valid until the next call.
+// Document returns doc with the fields of the tree set. The result is valid until the next call.
 func (w *Writer) Document(n *Tree, doc bsonx.Doc, running *interrupt.Running) (bsonx.Doc, error) {
 	w.built, w.err = expr.Context{Running: running}, nil
 	w.Reset(w.Bytes()[:0])
@@ -98,7 +100,7 @@ func (w *Writer) Document(n *Tree, doc bsonx.Doc, running *interrupt.Running) (b
 	return w.Bytes(), w.err
 }
 
-// stopped counts n bytes and reports whether the writer has stopped.
+// stopped counts n bytes and reports whether the writer has failed.
 func (w *Writer) stopped(n int) bool {
 	if w.err == nil {
 		w.err = w.built.Built(n)
@@ -106,8 +108,8 @@ func (w *Writer) stopped(n int) bool {
 	return w.err != nil
 }
 
-// fields appends the fields of a document with those of the tree, as $addFields does: a field that is there keeps its
-// place, and an array has the fields set in each of its elements.
+// fields writes doc with the fields of the tree set, as $addFields does. An existing field keeps
+// its position. If it is an array, the fields below it are set in each element.
 func (n *Tree) fields(w *Writer, doc bsonx.Doc) {
 	var few [fewChildren]bool
 	there := few[:]
@@ -129,7 +131,7 @@ func (n *Tree) fields(w *Writer, doc bsonx.Doc) {
 	}
 }
 
-// write appends the field itself, which was old before.
+// write writes the field itself. old is its previous value.
 func (n *Tree) write(w *Writer, old bsonx.Value) {
 	switch {
 	case n.Value == DropValue:

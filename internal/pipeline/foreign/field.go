@@ -14,8 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// matchAny returns the $match of the documents that have one of some values at a path. No value counts as null, as
-// MongoDB joins a missing field.
+// matchAny returns a $match stage that selects the documents with one of the values at path. An
+// empty list counts as null, because MongoDB joins a missing field like null.
 func matchAny(path string, values []bsonx.Value) bsonx.Value {
 	var predicate bsonx.Doc
 	isRegex := func(v bsonx.Value) bool { return v.Type == bsonx.TypeRegex }
@@ -24,7 +24,8 @@ func matchAny(path string, values []bsonx.Value) bsonx.Value {
 		predicate = bsonx.NewDoc(path, bsonx.NewDoc("$eq", bsonx.Null))
 	case len(values) == 1:
 		predicate = bsonx.NewDoc(path, bsonx.NewDoc("$eq", values[0]))
-	case slices.ContainsFunc(values, isRegex): // which $in would run
+	// $in would match regular expressions instead of comparing them.
+	case slices.ContainsFunc(values, isRegex):
 		either := make([]bsonx.Value, len(values))
 		for i, v := range values {
 			either[i] = bsonx.Document(bsonx.NewDoc(path, bsonx.NewDoc("$eq", v)))
@@ -36,49 +37,56 @@ func matchAny(path string, values []bsonx.Value) bsonx.Value {
 	return bsonx.Document(bsonx.NewDoc("$match", predicate))
 }
 
-// foreignField finds the documents of another collection by the values of a field: through an index
-// where there is one, else in a table of the whole collection that the second search without one
-// makes, in memory or on the disk, else by scans.
+// foreignField finds the documents of another collection that have given values in a field. It uses
+// an index if possible. Without an index, the second search reads the whole collection into a
+// table, in memory or on disk. If that is not possible, each search is a scan.
 type foreignField struct {
 	db, name, path string
-	before         []bsonx.Value // stages that stand before the search
+	before         []bsonx.Value // stages to run before the search
 	opts           parsing.Options
 	env            *source.Env
-	tables         *Tables // of several goroutines together; nil where the field has its own
+	// tables is the table that several goroutines share; nil if this foreignField builds its own.
+	tables *Tables
 
-	searches [2]int       // of scalars the second; see Collections.Indexed
-	tabled   bool         // a table was asked for
-	table    foreignTable // nil if there is none
+	// searches is the number of searches for any values, and for scalars only; see
+	// Collections.Indexed.
+	searches [2]int
+	tabled   bool         // the table was requested
+	table    foreignTable // nil without a table
 	hits     hitSource
 }
 
-// foreignTable finds documents by values.
+// foreignTable finds the documents of a collection by the values of a field.
 type foreignTable interface {
-	// find appends the positions of the documents that have one of the values, in their order and each once.
+	// find appends to dst the positions of the documents that have one of the values, in ascending
+	// order and without duplicates.
 	find(dst []int64, values []bsonx.Value) ([]int64, error)
-	// doc returns the document at a position, in buf if it has to be copied.
+	// doc returns the document at a position. It may read the document into buf.
 	doc(at int64, buf []byte) (bsonx.Doc, error)
-	// close lets go of files.
+	// Close releases the files and memory of the table.
 	Close()
 }
 
-// Tables is a table that the goroutines of one stage have together. The first that needs it makes it.
+// Tables is a table that the goroutines of one run of a stage share. The first goroutine that needs
+// the table builds it.
 type Tables struct {
 	once  sync.Once
 	table foreignTable
 	err   error
 }
 
-// Close lets go of the table.
+// Close closes the table if it was built.
 func (t *Tables) Close() {
 	if t.table != nil {
 		t.table.Close()
 	}
 }
 
-// Open returns the documents that have one of the values. It is to be closed before the next call.
+// Open returns a source of the documents that have one of the values. The caller must close it
+// before the next call of Open.
 func (f *foreignField) Open(ctx context.Context, values []bsonx.Value) (source.Source, error) {
-	if err := interrupt.Cause(ctx); err != nil { // the values are of one document, of which there may be a million
+	// if is the source has one document for each call, so no other loop checks the context.
+	if err := interrupt.Cause(ctx); err != nil {
 		return nil, err
 	}
 	if f.wantsTable(values) {
@@ -86,7 +94,8 @@ func (f *foreignField) Open(ctx context.Context, values []bsonx.Value) (source.S
 			return nil, err
 		}
 	}
-	if f.table == nil || slices.ContainsFunc(values, func(v bsonx.Value) bool { return v.Type == bsonx.TypeUndefined }) {
+	if f.table == nil || slices.ContainsFunc(values,
+		func(v bsonx.Value) bool { return v.Type == bsonx.TypeUndefined }) {
 		search := matchAny(f.path, values)
 		if err := interrupt.Cause(ctx); err != nil {
 			return nil, err
@@ -109,7 +118,7 @@ func (f *foreignField) makeTable(ctx context.Context) (err error) {
 	return f.tables.err
 }
 
-// kept returns what the field's own table takes that is not counted.
+// kept returns the bytes of the field's own table that are not counted in the memory budget.
 func (f *foreignField) kept() int64 {
 	if t, ok := f.table.(*memoryTable); ok {
 		return t.held.Beyond(int64(t.bytes))
@@ -117,7 +126,7 @@ func (f *foreignField) kept() int64 {
 	return 0
 }
 
-// Close lets go of the field's own table.
+// Close closes the field's own table. A shared table stays open.
 func (f *foreignField) Close() {
 	if f.table != nil && f.tables == nil {
 		f.table.Close()
@@ -125,7 +134,7 @@ func (f *foreignField) Close() {
 	f.table = nil
 }
 
-// each calls f for the documents that have one of the values. They are borrowed.
+// each calls fn for the documents that have one of the values. The documents are borrowed.
 func (f *foreignField) each(ctx context.Context, values []bsonx.Value, fn func(bsonx.Doc) error) error {
 	src, err := f.Open(ctx, values)
 	if err != nil {
@@ -135,7 +144,7 @@ func (f *foreignField) each(ctx context.Context, values []bsonx.Value, fn func(b
 	return source.Drain(ctx, src, fn)
 }
 
-// hitSource yields some documents of a table.
+// hitSource yields the documents of a table at the positions in hits.
 type hitSource struct {
 	source.InMemory
 	table foreignTable
@@ -144,7 +153,7 @@ type hitSource struct {
 	buf   []byte
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *hitSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.next%source.InterruptInterval == source.InterruptInterval-1 && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -158,7 +167,8 @@ func (s *hitSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return doc, err
 }
 
-// wantsTable reports whether a search is the second one of its kind, and no index answers it.
+// wantsTable reports whether the field must build a table for this search: it is the second search
+// of its kind, and no index answers it.
 func (f *foreignField) wantsTable(values []bsonx.Value) bool {
 	if f.tabled {
 		return false
@@ -173,12 +183,13 @@ func (f *foreignField) wantsTable(values []bsonx.Value) bool {
 	return f.tabled
 }
 
-// areScalars reports whether every index finds documents by the values: there is one, and none is
-// null, a document, an array or a regular expression.
+// areScalars reports whether every index can find documents by the values. That is false for an
+// empty list, null, documents, arrays and regular expressions.
 func areScalars(values []bsonx.Value) bool {
 	return len(values) > 0 && !slices.ContainsFunc(values, func(v bsonx.Value) bool {
 		switch v.Type {
-		case bsonx.TypeNull, bsonx.TypeUndefined, bsonx.TypeMissing, bsonx.TypeDocument, bsonx.TypeArray, bsonx.TypeRegex:
+		case bsonx.TypeNull, bsonx.TypeUndefined, bsonx.TypeMissing, bsonx.TypeDocument,
+			bsonx.TypeArray, bsonx.TypeRegex:
 			return true
 		default:
 			return false
@@ -186,7 +197,7 @@ func areScalars(values []bsonx.Value) bool {
 	})
 }
 
-// mayTable reports whether a table finds what a search does, and an index does not find it faster.
+// mayTable reports whether a table gives the same results as a search, and no index is faster.
 func (f *foreignField) mayTable(scalars bool) bool {
 	if f.opts.Collation != nil || f.env == nil || f.env.Collections == nil {
 		return false
@@ -199,7 +210,8 @@ func (f *foreignField) mayTable(scalars bool) bool {
 	return !f.env.Collections.Indexed(f.db, f.name, f.path, scalars)
 }
 
-// build reads the collection into a table: on the disk where it takes too much memory, nil where that is not allowed.
+// build reads the collection into a table in memory, or on disk beyond the memory limit. It returns
+// nil if the table does not fit and may not go to disk.
 func (f *foreignField) build(ctx context.Context) (foreignTable, error) {
 	isNull, err := filter.Parse(bsonx.NewDoc(f.path, bsonx.Null), filter.Options{})
 	if err != nil {
@@ -210,9 +222,12 @@ func (f *foreignField) build(ctx context.Context) (foreignTable, error) {
 		return nil, err
 	}
 	defer src.Close()
-	t := &memoryTable{foreignKeys: foreignKeys{strings.Split(f.path, "."), isNull}, heads: map[uint64]int32{}, held: f.env.Hold()}
+	t := &memoryTable{
+		foreignKeys: foreignKeys{strings.Split(f.path, "."), isNull},
+		heads:       map[uint64]int32{}, held: f.env.Hold(),
+	}
 	limit := f.env.Limit()
-	var first bsonx.Doc // that has no room in memory
+	var first bsonx.Doc // a document that does not fit into memory
 	for t.bytes <= limit && (t.bytes < source.MinSpill || t.held.Fits(int64(t.bytes))) {
 		doc, err := src.Next(ctx)
 		if err == nil && doc != nil && len(doc) >= source.LargeDocument && !t.held.Fits(int64(t.bytes+len(doc))) {
@@ -237,16 +252,17 @@ func (f *foreignField) build(ctx context.Context) (foreignTable, error) {
 	return t.spill(ctx, first, src, f.env)
 }
 
-// maxLookupCache bounds the bytes of results that one stage keeps for values that it sees again.
+// maxLookupCache is the largest size in bytes of one stage's cache of results.
 const maxLookupCache = 16 << 20
 
-// After cacheTrial misses a cache is given up unless one in cacheWorth look-ups was a hit.
+// After cacheTrial misses a cache is switched off, unless there was a hit for every cacheWorth
+// misses.
 const (
 	cacheTrial = 4096
 	cacheWorth = 8
 )
 
-// resultCache keeps results by what they depend on.
+// resultCache stores the results of a $lookup by the encoded values that they depend on.
 type resultCache struct {
 	limit        int
 	off          bool
@@ -281,7 +297,8 @@ func (c *resultCache) put(key []byte, v bsonx.Value) {
 	c.bytes += size
 }
 
-// appendExactKey appends bytes that differ for values that are not the same bytes of the same type.
+// appendExactKey appends an encoding of v that differs for values of different type or bytes, even
+// if they compare equal.
 func appendExactKey(dst []byte, v bsonx.Value) []byte {
 	dst = binary.LittleEndian.AppendUint32(append(dst, 1, byte(v.Type)), uint32(len(v.Data)))
 	return append(dst, v.Data...)

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	sorting "sort" // sort is a stage
+	sorting "sort" // the name sort is free for the stage $sort
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/pipeline/document"
@@ -17,12 +17,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/spill"
 )
 
-// fileTable is a foreignTable on the disk: a file of documents, and a file of entries in the order of their keys, of which
-// the first of each block is kept in memory.
+// fileTable is a foreignTable on disk. It consists of a file of documents and an index file, whose
+// entries are sorted by key. The first key of each block of the index file is kept in memory.
 //
-//	entry: 16 bytes of the SHA-256 of the value's group key, 8 bytes of the document's place in the first file, big endian
+//	entry: 16 bytes of the SHA-256 of the value's group key,
+//	       8 bytes of the document's position in the first file, big endian
 //
-// It is read by several goroutines.
+// Several goroutines may read it.
 type fileTable struct {
 	foreignKeys
 	docs, index spill.File
@@ -33,11 +34,12 @@ type fileTable struct {
 const (
 	tableKeyBytes   = 16
 	tableEntryBytes = tableKeyBytes + 8
-	// tableBlock is how many entries a search reads at once.
+	// tableBlock is the number of entries that a search reads at once.
 	tableBlock = 512
 )
 
-// nullKey is the key of documents that a search for null finds. No SHA-256 is known that begins so.
+// nullKey is the key of the documents that a search for null finds. No value with this SHA-256
+// prefix is known.
 var nullKey = make([]byte, tableKeyBytes)
 
 func tableKey(v bsonx.Value) []byte {
@@ -45,8 +47,11 @@ func tableKey(v bsonx.Value) []byte {
 	return sum[:tableKeyBytes]
 }
 
-// spill moves the table to the disk, then a document that may be nil, then what is left of the source.
-func (t *memoryTable) spill(ctx context.Context, next bsonx.Doc, src source.Source, env *source.Env) (_ foreignTable, err error) {
+// spill moves the table to disk. It then adds the document next, which may be nil, and the rest of
+// src.
+func (t *memoryTable) spill(ctx context.Context, next bsonx.Doc, src source.Source,
+	env *source.Env,
+) (_ foreignTable, err error) {
 	f := &fileTable{foreignKeys: t.foreignKeys}
 	w := &tableWriter{table: f, runs: env.NewSpill(), limit: env.Limit()}
 	defer w.runs.Close()
@@ -78,12 +83,13 @@ func (t *memoryTable) spill(ctx context.Context, next bsonx.Doc, src source.Sour
 	return f, w.finish()
 }
 
-// tableWriter fills a fileTable. Entries are gathered in memory, written in sorted runs and merged at the end.
+// tableWriter builds a fileTable. It collects entries in memory, writes them in sorted runs, and
+// merges the runs at the end.
 type tableWriter struct {
 	table   *fileTable
 	runs    *spill.Runs
 	limit   int
-	pending []byte // entries
+	pending []byte // encoded entries that are not written yet
 }
 
 func (w *tableWriter) add(doc bsonx.Doc) error {
@@ -138,7 +144,7 @@ func (w *tableWriter) finish() error {
 	return f.index.Flush()
 }
 
-// tableEntries sorts entries that lie side by side.
+// tableEntries is a sequence of encoded entries. It implements sort.Interface.
 type tableEntries []byte
 
 func (e tableEntries) at(i int) []byte { return e[i*tableEntryBytes : (i+1)*tableEntryBytes] }
@@ -175,9 +181,10 @@ func (f *fileTable) find(dst []int64, values []bsonx.Value) ([]int64, error) {
 	return slices.Compact(dst), nil
 }
 
-// search appends the places of the documents that have a key.
+// search appends to dst the positions of the documents that have the key.
 func (f *fileTable) search(dst []int64, key []byte) ([]int64, error) {
-	// The first of its entries may be in the block before the first that begins with it or behind it.
+	// The first entry with the key may be in the block before the first block that begins with the
+	// key or a greater one.
 	block, _ := slices.BinarySearchFunc(f.firsts, key, bytes.Compare)
 	block = max(block-1, 0)
 	buf := make([]byte, tableBlock*tableEntryBytes)
@@ -187,7 +194,9 @@ func (f *fileTable) search(dst []int64, key []byte) ([]int64, error) {
 			return nil, fmt.Errorf("reading a spilled table: %w", err)
 		}
 		entries := tableEntries(buf[:n])
-		for i := sorting.Search(entries.Len(), func(i int) bool { return bytes.Compare(entries.at(i)[:tableKeyBytes], key) >= 0 }); i < entries.Len(); i++ {
+		first := sorting.Search(entries.Len(),
+			func(i int) bool { return bytes.Compare(entries.at(i)[:tableKeyBytes], key) >= 0 })
+		for i := first; i < entries.Len(); i++ {
 			if !bytes.Equal(entries.at(i)[:tableKeyBytes], key) {
 				return dst, nil
 			}

@@ -9,21 +9,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
-// GraphLookup is $graphLookup: it follows references from document to document, breadth first.
+// GraphLookup is the compiled $graphLookup. It follows references from document to document,
+// breadth first.
 type GraphLookup struct {
 	db, from   string
 	As         []string
 	start      expr.Expr
-	connect    []string // connectFromField
+	connect    []string // the path connectFromField
 	connectTo  string
-	depthField []string // nil where none is asked for
-	maxDepth   int64    // negative without a limit
+	depthField []string // the path depthField; nil if absent
+	maxDepth   int64    // negative for no limit
 	restrict   bsonx.Doc
-	Unwind     *unwind.Stage // of the array, done at once; nil leaves the array
-	opts       parsing.Options
+	// Unwind is the $unwind of the array that is fused with this stage; nil without a fused
+	// $unwind.
+	Unwind *unwind.Stage
+	opts   parsing.Options
 }
 
-// GraphLookupDefinition defines $graphLookup.
+// GraphLookupDefinition returns the definition of $graphLookup.
 func GraphLookupDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$graphLookup", Parse: parseGraphLookup,
@@ -32,7 +35,7 @@ func GraphLookupDefinition() parsing.Definition {
 	}
 }
 
-// parseGraphLookup parses a $graphLookup.
+// parseGraphLookup compiles the argument of $graphLookup.
 func parseGraphLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $graphLookup stage specification must be an object, but found %s", arg.Type)
@@ -42,7 +45,8 @@ func parseGraphLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, e
 		return nil, mongoerr.New(mongoerr.FailedToParse, "missing 'from' option to $graphLookup stage specification: %s", bsonx.FormatShell(arg))
 	}
 	if from.Type != bsonx.TypeString {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "$graphLookup 'from' field must be a string, but found %s", from.Type)
+		return nil, mongoerr.New(mongoerr.FailedToParse,
+			"$graphLookup 'from' field must be a string, but found %s", from.Type)
 	}
 	g := &GraphLookup{db: opts.DB, from: from.Str(), maxDepth: -1, opts: opts}
 	if g.from == "" {
@@ -74,7 +78,11 @@ func (g *GraphLookup) set(name string, v bsonx.Value) (err error) {
 			return mongoerr.New(40185, "restrictSearchWithMatch must be an object, found %s", v.Type)
 		}
 		g.restrict = v.Doc().Clone()
-		_, err := filter.Parse(g.restrict, filter.Options{Vars: g.opts.Vars.WithFailures(&expr.Failures{}), Now: g.opts.Now, AllowExpr: true, Collation: g.opts.Collation})
+		_, err := filter.Parse(g.restrict,
+			filter.Options{
+				Vars: g.opts.Vars.WithFailures(&expr.Failures{}), Now: g.opts.Now,
+				AllowExpr: true, Collation: g.opts.Collation,
+			})
 		return err
 	case "from":
 		return nil
@@ -122,7 +130,8 @@ func insideGraphLookup(arg bsonx.Value, w parsing.Walker) {
 	w.Filter(parsing.Argument(arg, "restrictSearchWithMatch"))
 }
 
-// IsOneToOne implements parsing.OneToOne: an array that is taken apart gives any number.
+// IsOneToOne implements parsing.OneToOne. With a fused $unwind, a document can give any number of
+// results.
 func (g *GraphLookup) IsOneToOne() bool { return g.Unwind == nil }
 
 // Changes implements parsing.Changer.

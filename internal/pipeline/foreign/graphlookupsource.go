@@ -16,10 +16,12 @@ import (
 // Open implements parsing.Stage.
 func (g *GraphLookup) Open(src source.Source, env *source.Env) source.Source {
 	s := &graphSource{
-		Input: source.Input{Src: src}, graph: g, env: env, limit: env.Limit(), held: env.Hold(), ctx: expr.Context{Now: g.opts.Now},
+		Input: source.Input{Src: src}, graph: g, env: env, limit: env.Limit(), held: env.Hold(),
+		ctx:  expr.Context{Now: g.opts.Now},
 		pair: bsonx.NewBuilder(nil), array: bsonx.NewBuilder(nil), doc: document.NewSplicer(g.As, nil),
 	}
-	// Null finds documents with a null, not those without the field.
+	// Unlike in $lookup, null finds only documents with an explicit null, and not documents without
+	// the field.
 	predicates := []bsonx.Value{bsonx.Document(bsonx.NewDoc(g.connectTo, bsonx.NewDoc("$exists", true)))}
 	if !g.restrict.IsEmpty() {
 		predicates = append(predicates, bsonx.Document(g.restrict))
@@ -32,8 +34,8 @@ func (g *GraphLookup) Open(src source.Source, env *source.Env) source.Source {
 	return s
 }
 
-// graphSource is $graphLookup. What a search has seen, what it will search for, and what it found where that is taken apart, goes
-// to files beyond the memory limit.
+// graphSource runs a $graphLookup. Beyond the memory limit it spills the visited set, the queue of
+// the search and, with a fused $unwind, the found documents.
 type graphSource struct {
 	source.Input
 	graph   *GraphLookup
@@ -44,20 +46,20 @@ type graphSource struct {
 	foreign foreignField
 	doc     document.Splicer
 
-	visited  spill.Set   // the _ids of the documents that were found
-	seen     spill.Set   // the values that were searched for, or will be
-	frontier spill.Deque // what is searched for next, as {"": <value>}
-	found    spill.Deque // the documents, where they are taken apart
+	visited  spill.Set   // the _ids of the found documents
+	seen     spill.Set   // the values that were searched for or are in frontier
+	frontier spill.Deque // the values to search for next, each as {"": <value>}
+	found    spill.Deque // the found documents, if a $unwind is fused
 	array    *bsonx.Builder
 	pair     *bsonx.Builder
 	key      []byte
-	err      error // of reach
+	err      error // the first error of reach
 	running  interrupt.Running
 	meter    interrupt.Meter
-	count    int64 // of the documents that were taken from found
+	count    int64 // the number of documents taken from found
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *graphSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.graph.Unwind != nil {
 		return s.nextUnwound(ctx)
@@ -76,7 +78,7 @@ func (s *graphSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return s.doc.With(bsonx.Array(s.array.Bytes())), nil
 }
 
-// nextUnwound is Next of a stage that takes its array apart.
+// nextUnwound implements Next for a stage with a fused $unwind.
 func (s *graphSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 	u := s.graph.Unwind
 	for {
@@ -101,16 +103,18 @@ func (s *graphSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 		if empty := s.found.End() == 0; !empty || u.Keep {
 			s.doc.Start(doc)
 			if empty {
-				return u.Indexed(document.SetPath(s.doc.With(bsonx.Array(bsonx.Empty)), s.graph.As, bsonx.Missing), 0), nil
+				return u.Indexed(document.SetPath(s.doc.With(bsonx.Array(bsonx.Empty)),
+					s.graph.As, bsonx.Missing), 0), nil
 			}
 		}
 	}
 }
 
-// graphBatch is how many values one query searches for.
+// graphBatch is the number of values that one query searches for.
 const graphBatch = 1000
 
-// search searches level by level until there is nothing new.
+// search runs the breadth-first search for doc, level by level, until it finds no new documents or
+// reaches maxDepth.
 func (s *graphSource) search(ctx context.Context, doc bsonx.Doc) error {
 	s.running.Set(ctx)
 	s.visited.Reset()
@@ -124,7 +128,8 @@ func (s *graphSource) search(ctx context.Context, doc bsonx.Doc) error {
 	if visitValues(start, nil, s.reach); s.err != nil {
 		return s.err
 	}
-	for depth := int64(0); s.frontier.First() < s.frontier.End() && (s.graph.maxDepth < 0 || depth <= s.graph.maxDepth); depth++ {
+	for depth := int64(0); s.frontier.First() < s.frontier.End() &&
+		(s.graph.maxDepth < 0 || depth <= s.graph.maxDepth); depth++ {
 		for end := s.frontier.End(); s.frontier.First() < end; {
 			var values []bsonx.Value
 			for len(values) < graphBatch && s.frontier.First() < end {
@@ -135,7 +140,8 @@ func (s *graphSource) search(ctx context.Context, doc bsonx.Doc) error {
 				values = append(values, pair.First().Value)
 				s.frontier.Release()
 			}
-			if err := s.foreign.each(ctx, values, func(doc bsonx.Doc) error { return s.visit(doc, depth) }); err != nil {
+			if err := s.foreign.each(ctx, values,
+				func(doc bsonx.Doc) error { return s.visit(doc, depth) }); err != nil {
 				return err
 			}
 		}
@@ -143,13 +149,15 @@ func (s *graphSource) search(ctx context.Context, doc bsonx.Doc) error {
 	return nil
 }
 
-// visit takes a document that was found, for the first time or again.
+// visit handles a found document. If the document was not found before, visit adds it to the
+// results and its references to the next level.
 func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
 	id := doc.Lookup("_id")
 	if id.IsMissing() {
 		return mongoerr.New(40271, "Documents in the '%s.%s' namespace must contain an _id for de-duplication in $graphLookup", s.graph.db, s.graph.from)
 	}
-	s.key = document.AppendGroupKey(s.key[:0], id) // whatever the collation says, these are documents
+	// Ignores the collation, which must not merge documents with different _ids.
+	s.key = document.AppendGroupKey(s.key[:0], id)
 	fresh, err := s.visited.Add(s.key)
 	if err != nil || !fresh {
 		return err
@@ -171,10 +179,12 @@ func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
 	return s.fit()
 }
 
-// reachWork is the work on a value that a search may go on with, without its bytes.
+// reachWork is the amount of work for a value that the search reaches, without the bytes of the
+// value.
 const reachWork = 8 * interrupt.Step
 
-// reach adds a value to the next level, unless it was searched for.
+// reach adds v to the next level, unless the search has already seen it. It stores an error in
+// s.err.
 func (s *graphSource) reach(v bsonx.Value) {
 	if s.err != nil {
 		return
@@ -200,8 +210,8 @@ func (s *graphSource) reach(v bsonx.Value) {
 	s.frontier.Push(s.frontier.Copy(s.pair.Bytes()))
 }
 
-// reserve holds the memory for a copy of a document of n bytes. It does nothing for less than
-// largeDocument.
+// reserve reserves the memory for a copy of a document of n bytes. It does nothing for n <
+// source.LargeDocument.
 func (s *graphSource) reserve(n int) error {
 	if n < source.LargeDocument {
 		return nil
@@ -211,7 +221,7 @@ func (s *graphSource) reserve(n int) error {
 		room += n
 	}
 	if array := s.array.Bytes(); s.graph.Unwind == nil && len(array)+n > cap(array) {
-		room += len(array) + (len(array)+n)/4 // the array moves to a larger place
+		room += len(array) + (len(array)+n)/4 // growing the array copies it
 	}
 	spills := s.env != nil && s.env.AllowDiskUse
 	if ok, err := source.Fits(&s.held, cap(s.array.Bytes())+s.spillable()+room, spills); ok || err != nil {
@@ -223,12 +233,13 @@ func (s *graphSource) reserve(n int) error {
 	return s.held.Hold(int64(cap(s.array.Bytes()) + room))
 }
 
-// spillable is what the search has in memory beside the array.
+// spillable returns the bytes that the search has in memory, without the array.
 func (s *graphSource) spillable() int {
 	return s.visited.Bytes() + s.seen.Bytes() + s.frontier.Bytes() + s.found.Bytes()
 }
 
-// fit keeps the search within the memory limit. An array is in memory as a whole.
+// fit keeps the search within the memory limit by spilling. It fails if the array alone exceeds the
+// limit, or the disk may not be used.
 func (s *graphSource) fit() error {
 	array := s.array.Len()
 	spillable := s.spillable()
@@ -241,7 +252,8 @@ func (s *graphSource) fit() error {
 	if array > s.limit || s.env == nil || !s.env.AllowDiskUse {
 		return mongoerr.New(40099, "$graphLookup reached maximum memory consumption")
 	}
-	// Beside a long array the rest may take some more, so that it is not spilled in small pieces.
+	// With a long array, the rest may exceed the limit a little, so that it is not spilled in small
+	// pieces.
 	const piece = 4
 	if array+spillable > s.limit && spillable < s.limit/piece {
 		return nil
@@ -249,7 +261,7 @@ func (s *graphSource) fit() error {
 	return s.spill()
 }
 
-// spill moves all but the array to the disk.
+// spill moves everything except the array to disk.
 func (s *graphSource) spill() error {
 	s.held.Shrink(int64(s.array.Len()))
 	for _, part := range []interface{ Spill(dir string) error }{&s.visited, &s.seen, &s.frontier, &s.found} {
@@ -260,7 +272,8 @@ func (s *graphSource) spill() error {
 	return nil
 }
 
-// Save implements Source. What was found is the stage's own, but for the place where the document had it.
+// Save implements source.Source. The found documents are already copies. The Splicer still borrows
+// from the input document, and copies that part.
 func (s *graphSource) Save() {
 	if s.graph.Unwind == nil {
 		s.doc.Forget()
@@ -275,10 +288,11 @@ func (s *graphSource) Save() {
 // Kept implements memory.Keeper.
 func (s *graphSource) Kept() int64 {
 	lists := s.frontier.Held() + s.found.Held()
-	return s.held.Beyond(int64(cap(s.array.Bytes())+s.visited.Bytes()+s.seen.Bytes())+lists) + s.doc.Kept() + s.foreign.kept() + s.Input.Kept()
+	return s.held.Beyond(int64(cap(s.array.Bytes())+s.visited.Bytes()+s.seen.Bytes())+lists) + s.doc.Kept() +
+		s.foreign.kept() + s.Input.Kept()
 }
 
-// Close implements Source.
+// Close implements source.Source.
 func (s *graphSource) Close() {
 	s.visited.Close()
 	s.seen.Close()

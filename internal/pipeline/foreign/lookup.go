@@ -17,40 +17,46 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
-// Lookup is $lookup: it puts what another collection has for a document into an array.
+// Lookup is the compiled $lookup. It adds an array with the matching documents of another
+// collection.
 type Lookup struct {
-	DB, From string // from is empty where the pipeline makes its documents itself
+	DB, From string // From is empty if the first stage of the pipeline generates the documents
 	As       []string
-	Local    []string // nil without localField
+	Local    []string // the path localField; nil if absent
 	Foreign  string
 	Let      []parsing.Let
 	Stages   []bsonx.Value
-	Piped    bool // a pipeline is given
-	cached   bool // results may be used again for the same values
+	Piped    bool // the stage has a pipeline
+	cached   bool // the results may be cached by the values that they depend on
 	Opts     parsing.Options
 
-	Unwind *unwind.Stage // of the array, done at once; nil leaves the array
-	Only   []bsonx.Value // the $match of the documents that are wanted, if any
-	Wanted []string      // the fields that are read of the results; nil for all
+	// Unwind is the $unwind of the array that is fused with this stage; nil without a fused
+	// $unwind.
+	Unwind *unwind.Stage
+	Only   []bsonx.Value // a $match that found documents must satisfy; may be empty
+	Wanted []string      // the top-level fields that later stages read; nil means all
 
-	Tables *Tables // of the goroutines of one run
+	Tables *Tables // the table that the goroutines of one run share; nil on one goroutine
 }
 
-// lookupArgs are the arguments as they were written.
+// lookupArgs contains the arguments as the client wrote them.
 type lookupArgs struct {
 	from, as, local, foreign, let, pipeline bsonx.Value
 }
 
-// LookupDefinition defines $lookup.
+// LookupDefinition returns the definition of $lookup.
 func LookupDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$lookup", Parse: parseLookup,
 		Properties: parsing.OfDocuments(), Inside: insideJoin,
-		Budget: parsing.Budget{Param: "internalLookupStageIntermediateDocumentMaxSizeBytes", Least: limits.InternalDocumentBytes},
+		Budget: parsing.Budget{
+			Param: "internalLookupStageIntermediateDocumentMaxSizeBytes",
+			Least: limits.InternalDocumentBytes,
+		},
 	}
 }
 
-// parseLookup parses a $lookup.
+// parseLookup compiles the argument of $lookup.
 func parseLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "the $lookup stage specification must be an object, but found %s", arg.Type)
@@ -102,7 +108,8 @@ func (a *lookupArgs) read(spec bsonx.Doc) error {
 		case "let":
 			a.let = v
 			if v.Type != bsonx.TypeDocument {
-				return mongoerr.New(mongoerr.FailedToParse, "$lookup argument 'let: %s' must be an object, is type %s", bsonx.FormatShell(v), v.Type)
+				return mongoerr.New(mongoerr.FailedToParse,
+					"$lookup argument 'let: %s' must be an object, is type %s", bsonx.FormatShell(v), v.Type)
 			}
 			continue
 		case "from":
@@ -124,16 +131,17 @@ func (a *lookupArgs) read(spec bsonx.Doc) error {
 			return mongoerr.New(mongoerr.FailedToParse, "$lookup 'from' field must be a string or an object, but found %s", v.Type)
 		}
 		if v.Type != bsonx.TypeString {
-			return mongoerr.New(mongoerr.FailedToParse, "$lookup argument '%s: %s' must be a string, is type %s", name, bsonx.FormatShell(v), v.Type)
+			return mongoerr.New(mongoerr.FailedToParse, "$lookup argument '%s: %s' must be a string, is type %s",
+				name, bsonx.FormatShell(v), v.Type)
 		}
 	}
 	return nil
 }
 
-// isNamed reports whether an argument names a field.
+// isNamed reports whether v is a non-empty string.
 func isNamed(v bsonx.Value) bool { return v.Type == bsonx.TypeString && v.Str() != "" }
 
-// check refuses combinations of arguments.
+// check returns an error for missing arguments and invalid combinations.
 func (a *lookupArgs) check() error {
 	piped := !a.pipeline.IsMissing()
 	if a.from.IsMissing() && !piped {
@@ -156,12 +164,13 @@ func (a *lookupArgs) check() error {
 	}
 }
 
-// setPipeline checks the sub-pipeline, in which the variables have no values yet.
+// setPipeline checks the sub-pipeline. Its variables have no values yet.
 func (l *Lookup) setPipeline(let, stages bsonx.Value) error {
 	if !l.Piped {
 		return nil
 	}
-	// Expressions of constants that fail do so when the pipeline is parsed with the values of its variables.
+	// Errors of constant expressions are reported when the pipeline is compiled with the values of
+	// its variables.
 	var ignored expr.Failures
 	var err error
 	inner := l.Opts
@@ -177,21 +186,26 @@ func (l *Lookup) setPipeline(let, stages bsonx.Value) error {
 // Open implements parsing.Stage.
 func (l *Lookup) Open(src source.Source, env *source.Env) source.Source {
 	s := &LookupSource{
-		Input: source.Input{Src: src}, lookup: l, env: env, held: env.Hold(), limit: env.Limit(), out: bsonx.NewBuilder(nil),
-		letValues: make([]bsonx.Value, len(l.Let)), ctx: expr.Context{Now: l.Opts.Now}, doc: document.NewSplicer(l.As, l.Wanted),
+		Input: source.Input{Src: src}, lookup: l, env: env, held: env.Hold(),
+		limit: env.Limit(), out: bsonx.NewBuilder(nil),
+		letValues: make([]bsonx.Value, len(l.Let)), ctx: expr.Context{Now: l.Opts.Now},
+		doc: document.NewSplicer(l.As, l.Wanted),
 	}
 	s.cache.limit = min(s.limit, maxLookupCache)
 	s.cache.off = !l.cached
-	s.foreign = foreignField{db: l.DB, name: l.From, path: l.Foreign, before: l.Only, opts: l.Opts, env: env, tables: l.Tables}
+	s.foreign = foreignField{
+		db: l.DB, name: l.From, path: l.Foreign, before: l.Only,
+		opts: l.Opts, env: env, tables: l.Tables,
+	}
 	return s
 }
 
-// LookupSource is $lookup over a source.
+// LookupSource runs a $lookup.
 type LookupSource struct {
 	source.Input
 	lookup    *Lookup
 	env       *source.Env
-	held      memory.Holding // of the results and the cache
+	held      memory.Holding // the memory of the results and the cache
 	limit     int
 	ctx       expr.Context
 	locals    []bsonx.Value
@@ -204,7 +218,7 @@ type LookupSource struct {
 	unwinding
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *LookupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.lookup.Unwind != nil {
 		return s.nextUnwound(ctx)
@@ -224,15 +238,16 @@ func (s *LookupSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return s.doc.With(found), nil
 }
 
-// hold counts what the stage has, and n bytes more.
+// hold reserves the memory that the stage keeps, and n bytes more.
 func (s *LookupSource) hold(n int64) error { return s.held.Hold(s.kept() + n) }
 
-// kept returns what the stage has beside its table.
+// kept returns the bytes that the stage keeps, without its table.
 func (s *LookupSource) kept() int64 {
 	return s.doc.Kept() + int64(cap(s.out.Bytes())+len(s.next)+s.cache.bytes)
 }
 
-// find returns the array of the documents that belong to doc, borrowed until it is called again.
+// find returns the array of documents that match doc. The array is borrowed until the next call of
+// find.
 func (s *LookupSource) find(ctx context.Context, doc bsonx.Doc) (bsonx.Value, error) {
 	if err := s.evaluate(ctx, doc); err != nil {
 		return bsonx.Missing, err
@@ -268,7 +283,9 @@ func (s *LookupSource) search(ctx context.Context) (source.Source, error) {
 	return s.foreign.Open(ctx, s.locals)
 }
 
-// gather reads what was found. Where an array of it would be too long and none is wanted, it leaves the rest to be read on.
+// gather appends the found documents to the array s.out and closes src. With a fused $unwind the
+// array may stop at limits.DocumentBytes: then whole is false, and s.next and s.rest yield the
+// remaining documents.
 func (s *LookupSource) gather(ctx context.Context, src source.Source) (whole bool, err error) {
 	for {
 		doc, err := src.Next(ctx)
@@ -293,8 +310,8 @@ func (s *LookupSource) gather(ctx context.Context, src source.Source) (whole boo
 	}
 }
 
-// makeRoom makes room for a document of n bytes in the array, and counts it. While it moves, the
-// array is there twice.
+// makeRoom grows the array for a document of n bytes, and reserves the memory. While the array is
+// copied to a larger buffer, both buffers count.
 func (s *LookupSource) makeRoom(n int) error {
 	n += arrayKeyRoom
 	have, room := s.out.Len(), cap(s.out.Bytes())
@@ -310,14 +327,15 @@ func (s *LookupSource) makeRoom(n int) error {
 	return nil
 }
 
-// varsPerLook is how many variables are computed between two looks at the operation.
+// varsPerLook is the number of variables that are computed between two checks for an interrupt.
 const varsPerLook = 1 << 10
 
-// arrayKeyRoom is what an element of an array takes beside its value, and the end of the array.
+// arrayKeyRoom is an upper bound in bytes for the type and key of an array element, plus the end of
+// the array.
 const arrayKeyRoom = 16
 
-// evaluate computes what the results depend on, and the key of that for the cache. A key that is
-// too long for the cache ends early.
+// evaluate computes the values that the results for doc depend on, and the cache key made from
+// them. If the key is too long for the cache, it stays incomplete.
 func (s *LookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
 	s.key, s.locals = s.key[:0], s.locals[:0]
 	if s.lookup.Local != nil {
@@ -328,7 +346,7 @@ func (s *LookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
 		s.key = append(s.key, 0)
 	}
 	s.ctx.Root, s.ctx.Meta = bsonx.Document(doc), source.MetaOf(s.Src)
-	var made int64 // bytes of values that are not the document's
+	var made int64 // bytes of computed values that do not borrow from doc
 	for i, v := range s.lookup.Let {
 		var err error
 		if s.letValues[i], err = v.Value.Eval(&s.ctx); err != nil {
@@ -351,7 +369,7 @@ func (s *LookupSource) evaluate(ctx context.Context, doc bsonx.Doc) error {
 	return nil
 }
 
-// extendKey adds a value to the key, unless that is too long already.
+// extendKey appends v to the cache key, unless the key is already too long.
 func (s *LookupSource) extendKey(v bsonx.Value) {
 	if !s.cache.off && len(s.key) <= s.cache.limit {
 		s.key = appendExactKey(s.key, v)
@@ -366,7 +384,8 @@ func (s *LookupSource) runPipeline(ctx context.Context) (source.Source, error) {
 	return s.env.Open(ctx, s.lookup.DB, s.lookup.From, s.lookup.joined(s.locals), vars)
 }
 
-// joined returns the sub-pipeline with the condition on the joined fields before it: after a $documents.
+// joined returns the sub-pipeline with a $match for the joined field in front. If the pipeline
+// begins with $documents, the $match follows that stage.
 func (l *Lookup) joined(locals []bsonx.Value) []bsonx.Value {
 	if l.Local == nil {
 		return slices.Concat(l.Stages, l.Only)
@@ -378,7 +397,8 @@ func (l *Lookup) joined(locals []bsonx.Value) []bsonx.Value {
 	return slices.Concat(l.Stages[:at], []bsonx.Value{matchAny(l.Foreign, locals)}, l.Stages[at:], l.Only)
 }
 
-// visitValues calls f for the values at a path, through arrays of documents; of an array at its end for the elements.
+// visitValues calls f for each value at path, and descends into arrays of documents. If the value
+// at the end of the path is an array, it calls f for the elements.
 func visitValues(v bsonx.Value, path []string, f func(bsonx.Value)) {
 	switch {
 	case len(path) == 0 && v.Type == bsonx.TypeArray:
@@ -403,7 +423,7 @@ func visitValues(v bsonx.Value, path []string, f func(bsonx.Value)) {
 	}
 }
 
-// insideJoin is the Inside of $lookup and $unionWith.
+// insideJoin implements Definition.Inside for $lookup and $unionWith.
 func insideJoin(arg bsonx.Value, w parsing.Walker) {
 	for _, v := range []bsonx.Value{arg, parsing.Argument(arg, "from"), parsing.Argument(arg, "coll")} {
 		if v.Type == bsonx.TypeString {
@@ -441,7 +461,8 @@ func (l *Lookup) Narrow(fields []string) parsing.Stage {
 // IsPerDocument implements parsing.PerDocument.
 func (*Lookup) IsPerDocument() bool { return true }
 
-// IsOneToOne implements parsing.OneToOne: an array that is taken apart gives any number.
+// IsOneToOne implements parsing.OneToOne. With a fused $unwind, a document can give any number of
+// results.
 func (l *Lookup) IsOneToOne() bool { return l.Unwind == nil }
 
 // Changes implements parsing.Changer.

@@ -7,11 +7,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestLookupFromDocument refuses a "from" that is a document, whatever its fields are.
+// TestLookupFromDocument requires an error if "from" is a document, whatever its fields are.
 func TestLookupFromDocument(t *testing.T) {
 	t.Parallel()
 	for _, from := range []bsonx.Doc{
-		bsonx.NewDoc(), bsonx.NewDoc("db", "d"), bsonx.NewDoc("coll", "c"), bsonx.NewDoc("db", 1, "coll", "c"), bsonx.NewDoc("db", "d", "coll", nil),
+		bsonx.NewDoc(), bsonx.NewDoc("db", "d"), bsonx.NewDoc("coll", "c"), bsonx.NewDoc("db", 1, "coll", "c"),
+		bsonx.NewDoc("db", "d", "coll", nil),
 	} {
 		var args lookupArgs
 		if err := args.read(bsonx.NewDoc("from", from)); mongoerr.CodeOf(err) != mongoerr.FailedToParse {

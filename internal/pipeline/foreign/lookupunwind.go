@@ -9,18 +9,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// A $lookup whose array the next stage takes apart yields the documents one by one. It never makes the array part of a
-// document, and what is found may be longer than a document.
+// A $lookup with a fused $unwind yields the found documents one by one. It never builds a document
+// with the whole array, so the found documents may together exceed the size of a document.
 
-// unwinding is the state of taking apart what a $lookup found for one document.
+// unwinding is the state of the fused $unwind: the found documents for the current input document
+// that are not returned yet.
 type unwinding struct {
 	elems bsonx.Iter
-	next  bsonx.Doc     // follows elems, nil for none
-	rest  source.Source // follows next, nil for none
+	next  bsonx.Doc     // the document after elems; nil if elems has all
+	rest  source.Source // the documents after next; nil if there are no more
 	count int64
 }
 
-// nextUnwound is Next of a $lookup that takes its array apart.
+// nextUnwound implements Next for a $lookup with a fused $unwind.
 func (s *LookupSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 	for {
 		found, err := s.nextFound(ctx)
@@ -54,7 +55,7 @@ func (s *LookupSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 	}
 }
 
-// nextFound returns the next document that was found for the current one, nil at the end.
+// nextFound returns the next document found for the current input document, or nil at the end.
 func (s *LookupSource) nextFound(ctx context.Context) (bsonx.Doc, error) {
 	if s.elems.Next() {
 		return s.elems.Value().Doc(), nil
@@ -74,13 +75,14 @@ func (s *LookupSource) nextFound(ctx context.Context) (bsonx.Doc, error) {
 	return doc, err
 }
 
-// unwound returns the current document with one of those found, the count-th; 0 is none.
+// unwound returns the current document with v, the found document number s.count counted from 1, at
+// the path of the array.
 func (s *LookupSource) unwound(v bsonx.Value) bsonx.Doc {
 	return s.lookup.Unwind.Indexed(s.doc.With(v), s.count)
 }
 
-// unwoundNone returns the current document without the field. The empty array that would have stood there leaves the
-// documents around it.
+// unwoundNone returns the current document without the field. It first sets the empty array and
+// then removes it, so that missing documents on the path are created as without fusion.
 func (s *LookupSource) unwoundNone(empty bsonx.Value) bsonx.Doc {
 	doc := s.doc.With(empty)
 	if s.doc.Wanted {
@@ -96,7 +98,8 @@ func (s *LookupSource) closeRest() {
 	}
 }
 
-// Save implements Source. What was found is the stage's own, but for the place where the document had it.
+// Save implements source.Source. The found documents are already copies. The Splicer still borrows
+// from the input document, and copies that part.
 func (s *LookupSource) Save() {
 	if s.lookup.Unwind == nil {
 		s.doc.Forget()
@@ -104,7 +107,7 @@ func (s *LookupSource) Save() {
 	} else {
 		s.doc.Save()
 	}
-	// These borrow from documents that are gone.
+	// These values borrow from documents that are no longer valid.
 	clear(s.locals)
 	clear(s.letValues)
 	s.ctx.Rest()
@@ -121,7 +124,7 @@ func (s *LookupSource) Kept() int64 {
 	return s.held.Beyond(s.kept()) + memory.KeptBy(s.rest) + s.foreign.kept() + s.Input.Kept()
 }
 
-// Restore implements Source.
+// Restore implements source.Source.
 func (s *LookupSource) Restore(ctx context.Context) error {
 	if s.rest != nil {
 		if err := s.rest.Restore(ctx); err != nil {
@@ -131,7 +134,7 @@ func (s *LookupSource) Restore(ctx context.Context) error {
 	return s.Input.Restore(ctx)
 }
 
-// Close implements Source.
+// Close implements source.Source.
 func (s *LookupSource) Close() {
 	s.closeRest()
 	s.foreign.Close()

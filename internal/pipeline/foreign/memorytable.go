@@ -8,13 +8,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// foreignKeys tells by which values documents are found: those that an equality on a path is compared with.
+// foreignKeys determines the values by which a search with equality on path finds a document.
 type foreignKeys struct {
 	path   []string
 	isNull *filter.Filter
 }
 
-// each calls value for the values of a document, and null if a search for null finds it too.
+// each calls value for each such value of doc. It calls null if a search for null finds doc.
 func (k *foreignKeys) each(doc bsonx.Doc, value func(bsonx.Value), null func()) error {
 	isNull, err := k.isNull.Match(doc)
 	if err != nil {
@@ -50,13 +50,13 @@ func eachComparable(v bsonx.Value, path []string, f func(bsonx.Value)) {
 	}
 }
 
-// memoryTable is a hash table from the values of a field to documents.
+// memoryTable is a foreignTable in memory: a hash table from values to documents.
 type memoryTable struct {
 	foreignKeys
 	docs    []bsonx.Doc
 	entries []foreignEntry
-	heads   map[uint64]int32 // the newest entry of a hash, counted from 1
-	nulls   []int64          // the documents that a search for null finds
+	heads   map[uint64]int32 // the newest entry for a hash; entries count from 1
+	nulls   []int64          // the positions of the documents that a search for null finds
 	bytes   int
 	held    memory.Holding
 }
@@ -64,13 +64,13 @@ type memoryTable struct {
 type foreignEntry struct {
 	value bsonx.Value
 	doc   int32
-	next  int32 // the next entry of the hash, counted from 1; 0 at the end
+	next  int32 // the next entry with the same hash, counted from 1; 0 at the end
 }
 
-// entryBytes is about what an entry takes, with its part of the map.
+// entryBytes estimates the memory of an entry in bytes, with its part of the map.
 const entryBytes = 64
 
-// add takes a document, which becomes the table's.
+// add adds a document. The table takes ownership of its bytes.
 func (t *memoryTable) add(doc bsonx.Doc) error {
 	at := int32(len(t.docs))
 	t.docs = append(t.docs, doc)

@@ -11,14 +11,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// UnionWith is $unionWith: the documents of another collection after those of the input.
+// UnionWith is the compiled $unionWith. It yields the documents of another collection after the
+// input documents.
 type UnionWith struct {
-	DB, Coll string // coll is empty where the pipeline makes its documents itself
+	DB, Coll string // Coll is empty if the first stage of the pipeline generates the documents
 	Stages   []bsonx.Value
 	Opts     parsing.Options
 }
 
-// UnionWithDefinition defines $unionWith.
+// UnionWithDefinition returns the definition of $unionWith.
 func UnionWithDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$unionWith", Parse: parseUnionWith,
@@ -26,7 +27,7 @@ func UnionWithDefinition() parsing.Definition {
 	}
 }
 
-// parseUnionWith parses a $unionWith.
+// parseUnionWith compiles the argument of $unionWith.
 func parseUnionWith(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	u := &UnionWith{DB: opts.DB, Opts: opts}
 	switch arg.Type {
@@ -40,7 +41,7 @@ func parseUnionWith(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, err
 	}
 }
 
-// checkColl refuses a name that no collection can have.
+// checkColl returns an error if no collection can have the name.
 func (u *UnionWith) checkColl() error {
 	if u.Coll == "" {
 		return mongoerr.New(mongoerr.InvalidNamespace, "Namespace %sis not a valid collection name", u.DB)
@@ -95,10 +96,10 @@ type unionSource struct {
 	source.Input
 	union *UnionWith
 	env   *source.Env
-	other source.Source // what is read after the input; nil before its end
+	other source.Source // the source of the other collection; nil before the end of the input
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *unionSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.other == nil {
 		doc, err := s.Src.Next(ctx)
@@ -113,7 +114,7 @@ func (s *unionSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return s.other.Next(ctx)
 }
 
-// Save implements Source.
+// Save implements source.Source.
 func (s *unionSource) Save() {
 	s.Input.Save()
 	if s.other != nil {
@@ -124,7 +125,7 @@ func (s *unionSource) Save() {
 // Kept implements memory.Keeper.
 func (s *unionSource) Kept() int64 { return s.Input.Kept() + memory.KeptBy(s.other) }
 
-// Restore implements Source.
+// Restore implements source.Source.
 func (s *unionSource) Restore(ctx context.Context) error {
 	if err := s.Input.Restore(ctx); err != nil || s.other == nil {
 		return err
@@ -132,7 +133,7 @@ func (s *unionSource) Restore(ctx context.Context) error {
 	return s.other.Restore(ctx)
 }
 
-// Close implements Source.
+// Close implements source.Source.
 func (s *unionSource) Close() {
 	s.Input.Close()
 	if s.other != nil {
@@ -140,8 +141,8 @@ func (s *unionSource) Close() {
 	}
 }
 
-// Meta implements MetaSource. Behind a text search the documents of the other collection may miss a
-// score.
+// Meta implements source.MetaSource. After a text search, documents of the other collection may
+// lack a score.
 func (s *unionSource) Meta() *expr.Meta {
 	if s.other == nil {
 		return s.Input.Meta()
@@ -153,5 +154,5 @@ func (s *unionSource) Meta() *expr.Meta {
 	return none
 }
 
-// Changes implements parsing.Changer: it adds documents, and changes none.
+// Changes implements parsing.Changer. The stage adds documents and changes no fields.
 func (*UnionWith) Changes() (fields []string, drops, ok bool) { return nil, false, true }

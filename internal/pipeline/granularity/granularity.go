@@ -8,16 +8,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// Rounder rounds boundaries of $bucketAuto to the numbers of a granularity: up to a greater one,
-// down to a smaller one. Zero stays zero.
+// Rounder rounds the boundaries of $bucketAuto to the numbers of a granularity. Zero and infinity
+// stay as they are.
 type Rounder interface {
-	// Up returns the least number of the series that is greater than v.
+	// Up returns the smallest number of the series that is greater than v.
 	Up(v bsonx.Value) (bsonx.Value, error)
 	// Down returns the greatest number of the series that is less than v.
 	Down(v bsonx.Value) (bsonx.Value, error)
 }
 
-// New returns the rounder of a granularity, such as "R5" or "POWERSOF2".
+// New returns the Rounder of a granularity, such as "R5" or "POWERSOF2". It fails if the name is
+// unknown.
 func New(name string) (Rounder, error) {
 	if name == "POWERSOF2" {
 		return powersOfTwo{}, nil
@@ -29,7 +30,8 @@ func New(name string) (Rounder, error) {
 	return preferred(series), nil
 }
 
-// CheckRoundable refuses values that have no granularity.
+// CheckRoundable returns an error unless v is a number that can be rounded: not negative and not
+// NaN.
 func CheckRoundable(v bsonx.Value) error {
 	if !v.Type.IsNumber() {
 		return mongoerr.New(40258, "$bucketAuto can specify a 'granularity' with numeric boundaries only, but found a value with type: %s", v.Type)
@@ -44,14 +46,13 @@ func CheckRoundable(v bsonx.Value) error {
 	return nil
 }
 
-// staysAsIs reports whether a value is not rounded: zero, and infinity, above which there is
-// nothing.
+// staysAsIs reports whether v is not rounded: zero, or infinity.
 func staysAsIs(v bsonx.Value) bool {
 	f, _ := v.AsFloat64()
 	return numeric.IsZero(v) || math.IsInf(f, 0)
 }
 
-// powersOfTwo rounds to whole powers of two.
+// powersOfTwo rounds to integer powers of two.
 type powersOfTwo struct{}
 
 // Up implements Rounder.
@@ -75,7 +76,7 @@ func log2(v bsonx.Value) float64 {
 	return math.Log2(f)
 }
 
-// power is $pow of 2, of the kind of v: decimals stay decimals.
+// power returns 2 to the power of exponent. The result is a decimal if v is a decimal.
 func power(v bsonx.Value, exponent float64) (bsonx.Value, error) {
 	exp := bsonx.Int32(int32(exponent))
 	if v.Type != bsonx.TypeDecimal128 {
@@ -88,11 +89,11 @@ func power(v bsonx.Value, exponent float64) (bsonx.Value, error) {
 	return numeric.Pow(two, exp)
 }
 
-// preferred rounds to the numbers of a series, times powers of ten. The arithmetic is that of
-// MongoDB, step by step, so that doubles have the same last digits.
+// preferred rounds to the numbers of a series multiplied by powers of ten. It does the arithmetic
+// in the same steps as MongoDB, so that the last digits of doubles agree.
 type preferred []float64
 
-// scaled is a series times a multiplier, in doubles or decimals.
+// scaled is a series multiplied by a power of ten, in doubles or decimals.
 type scaled struct {
 	series     []bsonx.Value
 	ten        bsonx.Value
@@ -128,7 +129,7 @@ func pointers(list []bsonx.Value) []*bsonx.Value {
 
 func (s *scaled) at(i int) (bsonx.Value, error) { return numeric.Multiply(s.series[i], s.multiplier) }
 
-// compare compares v with the i-th number.
+// compare compares v with number i of the scaled series.
 func (s *scaled) compare(v bsonx.Value, i int) (int, error) {
 	n, err := s.at(i)
 	return bsonx.CompareValues(v, n), err
@@ -164,7 +165,7 @@ func (p preferred) Up(v bsonx.Value) (bsonx.Value, error) {
 		if err := s.shrink(); err != nil {
 			return v, err
 		}
-		// Between the greatest of this decade and the least of the one above.
+		// v lies between the greatest number of this decade and the smallest of the next.
 		if c, err := s.compare(v, last); err != nil || c >= 0 {
 			return above, err
 		}

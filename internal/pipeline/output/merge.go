@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// Merge is $merge.
+// Merge is the compiled $merge stage.
 type Merge struct {
 	source.Merge
 	let    []parsing.Let
@@ -21,7 +21,7 @@ type Merge struct {
 	Opts   parsing.Options
 }
 
-// MergeDefinition defines $merge.
+// MergeDefinition returns the definition of $merge.
 func MergeDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$merge", Parse: parseMerge,
@@ -29,7 +29,7 @@ func MergeDefinition() parsing.Definition {
 	}
 }
 
-// parseMerge parses a $merge.
+// parseMerge compiles the argument of $merge.
 func parseMerge(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	m := &Merge{Merge: source.Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert"}, Opts: opts}
 	m.Vars = m.scope
@@ -44,7 +44,8 @@ func parseMerge(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) 
 			return nil, err
 		}
 	default:
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "$merge requires a string or object argument, but found %s", arg.Type)
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"$merge requires a string or object argument, but found %s", arg.Type)
 	}
 	if err := parsing.CheckCollection(m.Coll); err != nil {
 		return nil, err
@@ -136,7 +137,8 @@ func (m *Merge) readOn(v bsonx.Value) error {
 	}
 }
 
-// readOnList looks for duplicates among all names before it looks whether each is a path.
+// readOnList reads a list of "on" fields. Like MongoDB, it checks all names for duplicates before
+// it checks that each is a valid path.
 func (m *Merge) readOnList(list bsonx.Doc) error {
 	var meter interrupt.Meter
 	running := m.Opts.Vars.Scripts().Running
@@ -196,7 +198,8 @@ func mergeMode(field string, v bsonx.Value, modes ...string) (string, error) {
 	return v.Str(), nil
 }
 
-// check refuses combinations, and targets that no pipeline may write to, and compiles what the stage computes.
+// check rejects unsupported combinations of modes and forbidden target collections. It then
+// compiles the variables and checks the names of the pipeline's stages.
 func (m *Merge) check() error {
 	if m.WhenNotMatched != "insert" && (m.WhenMatched == "keepExisting" || m.WhenMatched == "fail") {
 		return mongoerr.New(51181, "Combination of $merge modes 'whenMatched: %s' and 'whenNotMatched: %s' is not supported", m.WhenMatched, m.WhenNotMatched)
@@ -216,20 +219,22 @@ func (m *Merge) check() error {
 	if v := m.RawLet.Doc(); v != nil && !isRoot(v.Lookup("new")) {
 		return mongoerr.New(51273, "'let' may not define a value for the reserved 'new' variable other than '$$ROOT'")
 	}
-	var ignored expr.Failures // an update pipeline is not optimised
+	// var is an update pipeline is not optimised, so failing constants are not errors yet.
+	var ignored expr.Failures
 	var err error
 	if m.let, _, err = parsing.ParseLets(m.RawLet.Doc(), m.Opts.Vars.WithFailures(&ignored)); err != nil {
 		return err
 	}
-	return m.Opts.CheckNames(m.Stages) // as in MongoDB, it is compiled for each document that is merged
+	// As in MongoDB, the pipeline itself is compiled for each merged document.
+	return m.Opts.CheckNames(m.Stages)
 }
 
-// isRoot reports whether a value is absent or $$ROOT.
+// isRoot reports whether v is missing or "$$ROOT".
 func isRoot(v bsonx.Value) bool {
 	return v.IsMissing() || v.Type == bsonx.TypeString && v.Str() == "$$ROOT"
 }
 
-// scope returns the scope of the pipeline for one document.
+// scope returns the variables for the pipeline that merges doc.
 func (m *Merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
 	ctx := &expr.Context{Root: bsonx.Document(doc), Now: m.Opts.Now}
 	vars := m.Opts.Vars.WithConst("new", bsonx.Document(doc))
@@ -245,7 +250,10 @@ func (m *Merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
 
 // Open implements parsing.Stage.
 func (m *Merge) Open(src source.Source, env *source.Env) source.Source {
-	return &writerSource{Input: source.Input{Src: src}, write: func(ctx context.Context, w source.Writer) error { return w.Merge(ctx, &m.Merge, src) }, env: env}
+	return &writerSource{
+		Input: source.Input{Src: src},
+		write: func(ctx context.Context, w source.Writer) error { return w.Merge(ctx, &m.Merge, src) }, env: env,
+	}
 }
 
 func insideMerge(arg bsonx.Value, w parsing.Walker) {

@@ -11,10 +11,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// Out is $out.
+// Out is the compiled $out stage.
 type Out struct{ source.Out }
 
-// OutDefinition defines $out.
+// OutDefinition returns the definition of $out.
 func OutDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$out", Parse: parseOut,
@@ -22,7 +22,7 @@ func OutDefinition() parsing.Definition {
 	}
 }
 
-// parseOut parses an $out.
+// parseOut compiles the argument of $out.
 func parseOut(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	o := &Out{source.Out{DB: opts.DB}}
 	switch arg.Type {
@@ -56,7 +56,7 @@ func (o *Out) read(spec bsonx.Doc) error {
 		name, v := string(it.Key()), it.Value()
 		if name == "timeseries" {
 			if v.IsNull() {
-				continue // absent
+				continue // null counts as absent
 			}
 			if err := checkTimeseries(v); err != nil {
 				return err
@@ -71,7 +71,7 @@ func (o *Out) read(spec bsonx.Doc) error {
 			return mongoerr.New(mongoerr.IDLUnknownField, "BSON field '$out.%s' is an unknown field.", name)
 		}
 		if v.IsNull() {
-			continue // absent
+			continue // null counts as absent
 		}
 		if v.Type != bsonx.TypeString {
 			return mongoerr.New(mongoerr.TypeMismatch, "BSON field '$out.%s' is the wrong type '%s', expected type 'string'", name, v.Type)
@@ -86,12 +86,13 @@ func (o *Out) read(spec bsonx.Doc) error {
 	return nil
 }
 
-// checkTimeseries refuses what is no specification of a time series.
+// checkTimeseries returns an error unless v is a valid time-series specification.
 func checkTimeseries(v bsonx.Value) error {
 	if err := parsing.CheckObject("$out.timeseries", v, true); err != nil {
 		return err
 	}
-	spec, err := parsing.Fields("$out.timeseries", v.Doc(), "timeField", "metaField", "granularity", "bucketMaxSpanSeconds", "bucketRoundingSeconds")
+	spec, err := parsing.Fields("$out.timeseries", v.Doc(), "timeField", "metaField", "granularity",
+		"bucketMaxSpanSeconds", "bucketRoundingSeconds")
 	if err != nil {
 		return err
 	}
@@ -110,15 +111,19 @@ func checkTimeseries(v bsonx.Value) error {
 	return nil
 }
 
-// isInternal reports whether a database is the server's own, in which pipelines may not write.
+// isInternal reports whether db is a database of the server itself, to which pipelines must not
+// write.
 func isInternal(db string) bool { return db == "admin" || db == "config" || db == "local" }
 
 // Open implements parsing.Stage.
 func (o *Out) Open(src source.Source, env *source.Env) source.Source {
-	return &writerSource{Input: source.Input{Src: src}, write: func(ctx context.Context, w source.Writer) error { return w.Out(ctx, &o.Out, src) }, env: env}
+	return &writerSource{
+		Input: source.Input{Src: src},
+		write: func(ctx context.Context, w source.Writer) error { return w.Out(ctx, &o.Out, src) }, env: env,
+	}
 }
 
-// writerSource writes all of its input when it is read, and yields nothing.
+// writerSource writes its whole input at the first call of Next, and yields no documents.
 type writerSource struct {
 	source.Input
 	env   *source.Env
@@ -126,7 +131,7 @@ type writerSource struct {
 	done  bool
 }
 
-// Next implements Source.
+// Next implements source.Source.
 func (s *writerSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if s.done {
 		return nil, nil

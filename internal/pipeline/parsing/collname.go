@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// CheckCollection refuses a name that no collection can have; an empty one is each stage's own matter.
+// CheckCollection returns an error if no collection can have the name. It accepts an empty name,
+// which each stage handles itself.
 func CheckCollection(name string) error {
 	switch {
 	case strings.IndexByte(name, 0) >= 0:

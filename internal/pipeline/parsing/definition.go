@@ -6,95 +6,99 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Definition is one stage, with all its properties. A stage has one of Parse, Refuse and neither:
-// without both it is known and not implemented.
+// Definition describes a stage. At most one of Parse and Refuse is set. A stage with neither is
+// known but not implemented.
 type Definition struct {
 	Name string
-	// Parse compiles a use of the stage.
+	// Parse compiles a use of the stage with the argument arg.
 	Parse func(arg bsonx.Value, opts Options) ([]Stage, error)
-	// Refuse is the error of MongoDB itself outside of Atlas or of a sharded cluster.
+	// Refuse is the error that MongoDB itself returns outside of Atlas or a sharded cluster.
 	Refuse *mongoerr.Error
-	// NotOverCollection is MongoDB's error about a stage of FromServer that is run over a collection,
-	// if it is not the usual one.
+	// NotOverCollection is the error for a stage with input FromServer that runs over a collection;
+	// nil means the usual error.
 	NotOverCollection *mongoerr.Error
-	// Note is a remark for the list of stages.
+	// Note is a remark shown in the list of stages.
 	Note string
-	// Internal says that the server writes the stage, for its own pipelines.
+	// Internal marks a stage that only the server itself puts into pipelines.
 	Internal bool
 
 	Properties
 
-	// Inside tells the walker what an argument contains. The argument may be malformed. It has no
-	// default: sub-pipelines that it leaves out escape the rules.
+	// Inside tells the walker which pipelines, queries and expressions the argument contains. The
+	// argument may be malformed. Every definition must set Inside, because access checks miss
+	// sub-pipelines that it leaves out.
 	Inside func(arg bsonx.Value, w Walker)
 
-	// Budget is the limit of the stage's memory; the zero value is the limit of all stages.
+	// Budget is the stage's own memory limit. The zero value means the limit that all stages have.
 	Budget Budget
 }
 
-// Properties say where a stage may stand and how it is run. Safety rests on them, so that none has a default: a test
-// refuses a definition in which one has the zero value.
+// Properties tell where a stage may stand and how it runs. Access checks rely on them, so they have
+// no defaults: a test rejects a definition in which a property has the zero value.
 type Properties struct {
-	// Input says where the stage's documents come from, and so whether it must be the first one.
+	// Input is the origin of the stage's input documents. It decides whether the stage must be the
+	// first.
 	Input Input
-	// Writes says that the stage writes to a collection: then it must be the last one.
+	// Writes tells whether the stage writes to a collection. Such a stage must be the last.
 	Writes feature.Answer
-	// Joined says that the pipelines of $lookup and $unionWith may have the stage.
+	// Joined tells whether the stage is allowed in the pipelines of $lookup and $unionWith.
 	Joined feature.Answer
-	// Facets says that the pipelines of $facet may have it.
+	// Facets tells whether the stage is allowed in the pipelines of $facet.
 	Facets feature.Answer
-	// Views says that the pipeline of a view may have it.
+	// Views tells whether the stage is allowed in the pipeline of a view.
 	Views feature.Answer
-	// Updates says that the pipeline of an update may have it.
+	// Updates tells whether the stage is allowed in the pipeline of an update.
 	Updates feature.Answer
-	// ChangeStreams says whether it may follow $changeStream.
+	// ChangeStreams tells whether the stage is allowed after $changeStream.
 	ChangeStreams ChangeStreams
-	// Transactions says that a transaction may run it.
+	// Transactions tells whether the stage is allowed in a transaction.
 	Transactions feature.Answer
-	// StableAPI says which uses the stable API has.
+	// StableAPI tells which uses of the stage belong to the Stable API.
 	StableAPI StableAPI
-	// ReadConcern says which levels the stage runs with.
+	// ReadConcern tells with which read concern levels the stage can run.
 	ReadConcern ReadConcern
-	// Repeatable says that the stage answers the same when it is run again on the same documents.
+	// Repeatable tells whether the stage gives the same results when it runs again on the same
+	// documents.
 	Repeatable feature.Answer
 }
 
-// Input says where the documents of a stage come from.
+// Input is the origin of the input documents of a stage.
 type Input byte
 
-// The inputs. All but FromStages are possible for a first stage only.
+// The origins. All except FromStages are allowed for a first stage only.
 const (
 	_              Input = iota
-	FromStages           // from the stage before it, or from the collection
-	FromCollection       // from the collection, which the stage reads by itself
-	FromStatistics       // from what the server knows of the collection, which is not read
-	FromServer           // from no collection: {aggregate: 1}
-	FromChanges          // from the change stream of a collection, a database or the deployment
+	FromStages           // the previous stage, or the collection if the stage is the first
+	FromCollection       // the collection, which the stage reads by itself
+	// FromStatistics is the server's statistics about the collection, whose documents are not read.
+	FromStatistics
+	FromServer  // no collection: {aggregate: 1}
+	FromChanges // the change stream of a collection, a database or the deployment
 )
 
-// ChangeStreams says whether a stage may follow $changeStream.
+// ChangeStreams tells whether a stage is allowed after $changeStream.
 type ChangeStreams byte
 
-// The answers. A stage that may follow makes at most one event of each event.
+// The answers. A stage that is allowed yields at most one event per input event.
 const (
 	_                 ChangeStreams = iota
-	NotInChangeStream               // it may not
-	InChangeStream                  // it may
-	OnlyLastInStream                // it may, as the last stage, and stands in no other pipeline
+	NotInChangeStream               // not allowed
+	InChangeStream                  // allowed
+	OnlyLastInStream                // allowed as the last stage, and not in other pipelines
 )
 
-// StableAPI says which uses of a stage the stable API has.
+// StableAPI tells which uses of a stage belong to the Stable API.
 type StableAPI byte
 
-// The answers.
+// The kinds of uses.
 const (
 	_           StableAPI = iota
-	NoUse                 // the stable API does not have the stage
-	EveryUse              // it has all uses
-	OfCountOnly           // it has the uses whose argument has no field but count
+	NoUse                 // no use
+	EveryUse              // all uses
+	OfCountOnly           // uses whose argument has no other field than count
 )
 
-// Has reports whether the stable API has a use.
+// Has reports whether the use of a stage with the argument arg belongs to the Stable API.
 func (s StableAPI) Has(arg bsonx.Value) bool {
 	if s != OfCountOnly || arg.Type != bsonx.TypeDocument {
 		return s != NoUse
@@ -107,25 +111,25 @@ func (s StableAPI) Has(arg bsonx.Value) bool {
 	return true
 }
 
-// ReadConcern says which levels of read concern a stage runs with.
+// ReadConcern tells with which read concern levels a stage can run.
 type ReadConcern byte
 
-// The answers.
+// The sets of levels.
 const (
 	_            ReadConcern = iota
-	AnyLevel                 // every level; a stage that writes refuses linearizable
-	OnlyLocal                // local alone
-	OnlyMajority             // majority alone
+	AnyLevel                 // all levels, except that a stage that writes rejects linearizable
+	OnlyLocal                // only local
+	OnlyMajority             // only majority
 )
 
-// Budget is a limit of a stage's memory, which a server parameter sets.
+// Budget is a memory limit of a stage that a server parameter sets.
 type Budget struct {
 	Param string
-	Least int64 // the parameter's lowest value
+	Least int64 // the smallest value of the parameter
 }
 
-// OfDocuments returns the properties of a stage that makes documents from those before it, and may stand
-// wherever it has some.
+// OfDocuments returns the properties of a stage that transforms documents and is allowed in all
+// pipelines except updates and change streams.
 func OfDocuments() Properties {
 	return Properties{
 		Input: FromStages, Writes: feature.No, Joined: feature.Yes, Facets: feature.Yes, Views: feature.Yes,
@@ -134,16 +138,16 @@ func OfDocuments() Properties {
 	}
 }
 
-// OfEachDocument returns the properties of a stage that makes at most one document of each: it may
-// follow $changeStream too.
+// OfEachDocument returns the properties of a stage that yields at most one document per input
+// document. It is also allowed after $changeStream.
 func OfEachDocument() Properties {
 	r := OfDocuments()
 	r.ChangeStreams = InChangeStream
 	return r
 }
 
-// OfOneDocument returns the properties of a stage that makes one document of each: a change stream and
-// an update may have it too.
+// OfOneDocument returns the properties of a stage that yields exactly one document per input
+// document. It is also allowed after $changeStream and in updates.
 func OfOneDocument() Properties {
 	r := OfEachDocument()
 	r.Updates = feature.Yes
@@ -159,7 +163,7 @@ func OfReport(input Input) Properties {
 	}
 }
 
-// OfWriter returns the properties of a stage that writes the documents before it to a collection.
+// OfWriter returns the properties of a stage that writes its input documents to a collection.
 func OfWriter() Properties {
 	return Properties{
 		Input: FromStages, Writes: feature.Yes, Joined: feature.No, Facets: feature.No, Views: feature.No,
@@ -168,5 +172,5 @@ func OfWriter() Properties {
 	}
 }
 
-// IsFirst reports whether the stage must be the first one of its pipeline.
+// IsFirst reports whether the stage must be the first in its pipeline.
 func (r *Properties) IsFirst() bool { return r.Input != FromStages }

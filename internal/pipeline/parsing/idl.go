@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// CheckString refuses a value that is no string; a null is allowed unless it is required.
+// CheckString returns an error unless v is a string. If required is false, v may also be null or
+// missing.
 func CheckString(name string, v bsonx.Value, required bool) error {
 	switch {
 	case v.Type == bsonx.TypeString, !required && v.IsNull():
@@ -18,10 +19,11 @@ func CheckString(name string, v bsonx.Value, required bool) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'string'", name, v.Type)
 }
 
-// PathWork is the work of compiling a path.
+// PathWork is the amount of work that compiling one path counts for an interrupt.Meter.
 const PathWork = 8 * interrupt.Step
 
-// Paths returns the paths of an array of field paths. It fails where the operation ends.
+// Paths parses an array of field paths; at is its name in error messages. It fails if the operation
+// was interrupted.
 func Paths(at string, v bsonx.Value, running *interrupt.Running) ([][]string, error) {
 	if v.IsNull() {
 		return nil, nil
@@ -47,7 +49,8 @@ func Paths(at string, v bsonx.Value, running *interrupt.Running) ([][]string, er
 	return paths, nil
 }
 
-// Fields returns the values of the named fields, in the order of the names, and refuses other fields.
+// Fields returns the values of the named fields of doc, in the order of names. A field that is
+// absent gives bsonx.Missing. It fails if doc has other fields or duplicates.
 func Fields(at string, doc bsonx.Doc, names ...string) ([]bsonx.Value, error) {
 	values := make([]bsonx.Value, len(names))
 next:
@@ -57,7 +60,8 @@ next:
 				continue
 			}
 			if !values[i].IsMissing() {
-				return nil, mongoerr.New(mongoerr.IDLDuplicateField, "BSON field '%s.%s' is a duplicate field", at, name)
+				return nil, mongoerr.New(mongoerr.IDLDuplicateField,
+					"BSON field '%s.%s' is a duplicate field", at, name)
 			}
 			values[i] = it.Value()
 			continue next
@@ -67,7 +71,8 @@ next:
 	return values, nil
 }
 
-// CheckObject requires an object; a field that is not required may be absent or null.
+// CheckObject returns an error unless v is a document. If required is false, v may also be null or
+// missing.
 func CheckObject(name string, v bsonx.Value, required bool) error {
 	switch {
 	case v.Type == bsonx.TypeDocument, !required && v.IsNull():

@@ -6,16 +6,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Let is a variable that a stage gives its sub-pipeline.
+// Let is a variable that a stage passes to its sub-pipeline.
 type Let struct {
 	Name  string
 	Value expr.Expr
 }
 
-// letVarBytes is about what a variable takes beside its expression, with its scope.
+// letVarBytes estimates the memory of a variable and its scope in bytes, without its expression.
 const letVarBytes = 160
 
-// ParseLets compiles variables. It returns a scope that has them too.
+// ParseLets compiles the variables of let. It also returns the scope vars extended by them.
 func ParseLets(let bsonx.Doc, vars *expr.Vars) ([]Let, *expr.Vars, error) {
 	var out []Let
 	inner := vars

@@ -9,27 +9,29 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// Needs collects what stages, one after the other, read of the documents of the first one.
+// Needs collects which fields of the input documents a sequence of stages reads. Each stage adds
+// its own, in order.
 type Needs struct {
 	paths   []string
-	whole   bool            // all of a document
-	done    bool            // the following stages see only what the stages until here have made
-	defined map[string]bool // top-level fields that a stage made
+	whole   bool            // some stage reads the whole document
+	done    bool            // later stages read only fields that the stages so far have computed
+	defined map[string]bool // top-level fields that a stage has set
 }
 
-// maxNeeded is how many paths a projection to what a pipeline reads may have. No index covers more,
-// and what it saves of a document is not worth the time that a pipeline with hundreds of thousands
-// of paths would take.
+// maxNeeded is the largest number of paths in a projection of the needed fields. No index covers
+// more paths. The documents would not become small enough to justify the time that a pipeline with
+// hundreds of thousands of paths takes.
 const maxNeeded = 1 << 12
 
-// Many notes that a stage reads n paths, and reports whether they are too many to be looked at one
-// by one.
+// Many records that a stage reads the given number of paths. It returns true if they are too many,
+// and the whole document is needed.
 func (n *Needs) Many(paths int) bool {
 	n.whole = n.whole || paths > maxNeeded
 	return n.whole
 }
 
-// Path notes a path that an expression reads. A position in an array cannot be projected.
+// Path records a path that an expression reads. The path is cut before an array index, because a
+// projection cannot name array elements.
 func (n *Needs) Path(path string) {
 	if n.Many(len(n.paths)) {
 		return
@@ -47,18 +49,18 @@ func (n *Needs) Path(path string) {
 	n.paths = append(n.paths, strings.Join(parts, "."))
 }
 
-// Field notes that anything but an expression reads a path: predicates and sorts tell apart elements of arrays that a projection to the path
-// makes alike.
+// Field records a path read by a predicate or a sort. It keeps the whole top-level field, because
+// projecting to the path would merge array elements that they distinguish.
 func (n *Needs) Field(path string) { n.Path(TopField(path)) }
 
-// Expr notes what an expression reads.
+// Expr records the paths that an expression reads.
 func (n *Needs) Expr(e expr.Expr) {
 	deps := expr.Dependencies{Most: maxNeeded}
 	deps.Depend(e)
 	n.Dependencies(deps)
 }
 
-// Dependencies notes what expressions read.
+// Dependencies records the paths in deps.
 func (n *Needs) Dependencies(deps expr.Dependencies) {
 	if n.whole = n.whole || deps.WholeDocument || deps.Meta; n.whole {
 		return
@@ -68,7 +70,8 @@ func (n *Needs) Dependencies(deps expr.Dependencies) {
 	}
 }
 
-// Define notes that a stage sets a field. What it sets below a top-level field depends on what is there.
+// Define records that a stage sets the field path, so later stages do not need the original value.
+// A path below a top-level field needs that field, because the result depends on it.
 func (n *Needs) Define(path string) {
 	if name := TopField(path); name != path {
 		n.Field(name)
@@ -80,23 +83,24 @@ func (n *Needs) Define(path string) {
 	n.defined[path] = true
 }
 
-// End notes that the stage's documents have nothing but what it read.
+// End records that the output of a stage contains nothing but values that it computed. Later stages
+// need no more fields.
 func (n *Needs) End() { n.done = true }
 
-// Whole notes that a stage reads all of a document.
+// Whole records that a stage reads the whole document.
 func (n *Needs) Whole() { n.whole = true }
 
-// Ordered notes that the order of the fields shows: a field that a stage before set stands where
-// the document had it.
+// Ordered records that the output of a stage shows the order of the input fields. A field that an
+// earlier stage set keeps its position in the document, so the field is needed after all.
 func (n *Needs) Ordered() { n.defined = nil }
 
-// IsWhole reports whether a stage reads all of a document.
+// IsWhole reports whether a stage reads the whole document.
 func (n *Needs) IsWhole() bool { return n.whole }
 
-// IsDone reports whether the following stages read nothing more.
+// IsDone reports whether later stages need no more fields.
 func (n *Needs) IsDone() bool { return n.done }
 
-// TopFields returns the top-level fields that are read, in order.
+// TopFields returns the names of the needed top-level fields, sorted.
 func (n *Needs) TopFields() []string {
 	fields := make([]string, len(n.paths))
 	for i, path := range n.paths {
@@ -106,8 +110,8 @@ func (n *Needs) TopFields() []string {
 	return slices.Compact(fields)
 }
 
-// Projection returns the projection to the fields that are read, and its specification; nil if none
-// is read, or if a projection cannot have a name.
+// Projection returns a projection to the needed fields and its specification. Both are nil if no
+// field is needed, or if a name is not valid in a projection.
 func (n *Needs) Projection() (*projection.Projection, bsonx.Doc) {
 	slices.Sort(n.paths)
 	named := map[string]bool{}
@@ -131,12 +135,12 @@ func (n *Needs) Projection() (*projection.Projection, bsonx.Doc) {
 	b.End()
 	p, err := projection.Parse(b.Bytes(), projection.Options{})
 	if err != nil {
-		return nil, nil // a name that no projection can have
+		return nil, nil // a name that is not valid in a projection
 	}
 	return p, b.Bytes()
 }
 
-// hasPrefix reports whether a path leads below one of those named.
+// hasPrefix reports whether path is below a path in named.
 func hasPrefix(named map[string]bool, path string) bool {
 	for i := range path {
 		if path[i] == '.' && named[path[:i]] {

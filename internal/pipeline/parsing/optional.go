@@ -1,40 +1,42 @@
 package parsing
 
-// The optional interfaces of a Stage, which the optimiser asks for. A stage without one is left
-// where it stands.
+// Optional interfaces of a Stage. They tell the optimiser how it may treat the stage; without them
+// it assumes the worst.
 
-// Reader is a stage that tells what it reads of its documents. Any other stage reads all of them.
+// Reader is a Stage that tells which fields it reads. The optimiser assumes that other stages read
+// the whole document.
 type Reader interface {
 	Needs(n *Needs)
 }
 
-// Narrower is a stage that copies its documents and can leave out fields that nobody reads.
+// Narrower is a Stage that copies its documents and can leave out fields that later stages do not
+// read.
 type Narrower interface {
-	// Narrow returns the stage that keeps some top-level fields of its results, and may drop all
-	// others.
+	// Narrow returns a copy of the stage that keeps the given top-level fields of its results and
+	// may drop all others.
 	Narrow(fields []string) Stage
 }
 
-// PerDocument is a stage that makes of each document what it would make of it alone, so that
+// PerDocument is a Stage whose output for a document depends on that document alone, so that
 // several goroutines may run it.
 type PerDocument interface {
 	IsPerDocument() bool
 }
 
-// OneToOne is a stage that may give one document for each of its input, in the same order.
+// OneToOne is a Stage that may yield exactly one document per input document, in the same order.
 type OneToOne interface {
 	IsOneToOne() bool
 }
 
-// Changer is a stage that passes documents on with some top-level fields changed.
+// Changer is a Stage that passes documents on with some top-level fields changed.
 type Changer interface {
-	// Changes returns the fields. If drops is true the stage may give none of a document. If ok is
-	// false the stage has no fields to name.
+	// Changes returns the names of these fields. drops is true if the stage may drop documents. If
+	// ok is false, the stage cannot name the fields.
 	Changes() (fields []string, drops, ok bool)
 }
 
-// Budgeted is a stage with the memory limit of another one.
+// Budgeted is a Stage that uses the memory limit of another stage.
 type Budgeted interface {
-	// BudgetOf returns the name of the stage that has the limit.
+	// BudgetOf returns the name of the stage whose limit applies.
 	BudgetOf() string
 }

@@ -12,44 +12,45 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// Options are the surroundings of a pipeline.
+// Options describe the surroundings of a pipeline.
 type Options struct {
-	// Vars is the scope of expressions; nil has the system variables only.
+	// Vars is the scope of expressions; nil has only the system variables.
 	Vars *expr.Vars
 	// Now is the value of $$NOW.
 	Now time.Time
-	// Collation compares strings; nil compares bytes.
+	// Collation compares strings; nil means binary comparison.
 	Collation *collation.Collator
-	// AllowWhere allows $where in $match, which MongoDB does not.
+	// AllowWhere permits $where in $match, which MongoDB rejects.
 	AllowWhere bool
-	// Disable has the rules of the optimiser that are not applied.
+	// Disable is the set of optimiser rules that are not applied.
 	Disable Rule
 
-	// DB is the database of the collections that stages name without one.
+	// DB is the database of collections that a stage names without a database.
 	DB string
-	// Top says what the pipeline is run over.
+	// Top is the kind of target that the pipeline runs over.
 	Top Top
 
-	// first says that the stage that is being parsed is the first one.
+	// first is true if the stage being compiled is the first in its pipeline.
 	first bool
-	// inside is the stage whose sub-pipeline is being parsed, depth how many such stages there are around it.
+	// inside is the kind of stage whose sub-pipeline is being compiled. depth is the number of
+	// enclosing stages with sub-pipelines.
 	inside  Parent
 	depth   int
 	parsers Parsers
 }
 
-// Projection returns the options of an expression or projection in the pipeline.
+// Projection returns the options for compiling a projection in the pipeline.
 func (o *Options) Projection() projection.Options {
 	return projection.Options{Vars: o.Vars, Now: o.Now, Collation: o.Collation}
 }
 
-// Stage is a compiled stage.
+// Stage is a compiled stage. It is immutable.
 type Stage interface {
-	// Open returns the stage's results over a source.
+	// Open returns a source of the stage's results for the documents of src.
 	Open(src source.Source, env *source.Env) source.Source
 }
 
-// ParseSub compiles the pipeline inside a stage.
+// ParseSub compiles the pipeline inside a stage. It fails if sub-pipelines are nested too deeply.
 func ParseSub(stages bsonx.Value, opts Options, top Top, inside Parent) (source.Runner, error) {
 	opts.depth++
 	if opts.depth > limits.SubPipelineDepth {
@@ -59,34 +60,37 @@ func ParseSub(stages bsonx.Value, opts Options, top Top, inside Parent) (source.
 	return opts.parsers.Parse(stages, opts)
 }
 
-// First reports whether the stage that is being parsed is the first one.
+// First reports whether the stage being compiled is the first in its pipeline.
 func (o *Options) First() bool { return o.first }
 
-// InFacet reports whether the stage that is being parsed is in a $facet.
+// InFacet reports whether the stage being compiled is inside a $facet, at any depth.
 func (o *Options) InFacet() bool { return o.inside&InFacet != 0 }
 
-// Inside reports whether the pipeline that is being parsed belongs to a kind of stage.
+// Inside reports whether the pipeline being compiled belongs to a stage of the given kind.
 func (o *Options) Inside(kind Parent) bool { return o.inside&kind != 0 }
 
-// IsRepeatable reports whether stages answer the same when they are run again.
+// IsRepeatable reports whether stages give the same results when they run again.
 func (o *Options) IsRepeatable(stages bsonx.Value) bool {
 	return o.parsers.IsRepeatable(stages, o.Vars.Operators())
 }
 
-// CheckNames reports the first of some stages that has no known name.
+// CheckNames returns an error for the first stage whose name is unknown.
 func (o *Options) CheckNames(stages bsonx.Value) error { return o.parsers.CheckNames(stages) }
 
-// With returns the options of a stage, which is the first one or not.
+// With returns the options for compiling a stage. first is true if the stage is the first in its
+// pipeline.
 func (o Options) With(p Parsers, first bool) Options {
 	o.parsers, o.first = p, first
 	return o
 }
 
-// Parsers parse the pipelines inside stages. They stand in Options because the table of stages,
-// which they read, refers to the stages that call them.
+// Parsers contains the functions that compile sub-pipelines. Stages call them through Options,
+// because a direct call would be an initialization cycle: the functions read the table of stages,
+// which refers to the stages.
 type Parsers struct {
-	Parse      func(stages bsonx.Value, opts Options) (source.Runner, error)
-	CheckNames func(stages bsonx.Value) error // checks that there are such stages
-	// IsRepeatable reports whether stages answer the same when they are run again.
+	Parse func(stages bsonx.Value, opts Options) (source.Runner, error)
+	// CheckNames returns an error for the first stage whose name is unknown.
+	CheckNames func(stages bsonx.Value) error
+	// IsRepeatable reports whether stages give the same results when they run again.
 	IsRepeatable func(stages bsonx.Value, operators *expr.Table) bool
 }

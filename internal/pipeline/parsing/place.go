@@ -2,27 +2,28 @@ package parsing
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// Parent is the set of the kind of stage that a sub-pipeline belongs to, and of InFacet where a $facet is anywhere around.
+// Parent is the kind of stage that a sub-pipeline belongs to. It is a bit set, because InFacet is
+// added if a $facet encloses the stage.
 type Parent int
 
-// The kinds of stage that have sub-pipelines.
+// Kinds of stages with sub-pipelines.
 const (
 	InLookup Parent = 1 << iota
 	InUnionWith
 	InFacet
 )
 
-// Top says what a pipeline is run over, which its first stage must fit.
+// Top is the kind of target that a pipeline runs over. It restricts the first stage.
 type Top int
 
-// What a pipeline is run over.
+// Kinds of targets.
 const (
-	OverUnknown    Top = iota // nothing is checked
+	OverUnknown    Top = iota // unknown, so nothing is checked
 	OverCollection            // a collection or view
-	OverNothing               // {aggregate: 1}
+	OverNothing               // no collection: {aggregate: 1}
 )
 
-// FirstStage returns the name of the first stage, empty where there is none.
+// FirstStage returns the name of the first stage, or "" if there is no stage.
 func FirstStage(stages bsonx.Doc) string {
 	if stages.IsEmpty() {
 		return ""
@@ -33,7 +34,7 @@ func FirstStage(stages bsonx.Doc) string {
 	return ""
 }
 
-// TopOf returns what a sub-pipeline runs over: a collection, or none where it has no name.
+// TopOf returns the target of a sub-pipeline: a collection, or nothing if coll is empty.
 func TopOf(coll string) Top {
 	if coll == "" {
 		return OverNothing

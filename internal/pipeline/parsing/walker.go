@@ -2,25 +2,26 @@ package parsing
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// Walker is told what the arguments of stages contain. The values may be malformed.
+// Walker is told the contents of a stage's argument. The values may be malformed.
 type Walker interface {
-	// Collection is called with a collection of the same database that the stage reads.
+	// Collection is called with the name of a collection in the same database that the stage reads.
 	Collection(name string)
-	// Pipeline is called with stages that the stage runs.
+	// Pipeline is called with the stages of a sub-pipeline.
 	Pipeline(stages bsonx.Value)
-	// Update is called with the pipeline of an update.
+	// Update is called with the stages of an update pipeline.
 	Update(stages bsonx.Value)
-	// Filter is called with a query, which is missing where the argument has none.
+	// Filter is called with a query, or with bsonx.Missing if the argument contains no query.
 	Filter(query bsonx.Value)
-	// Expression is called with an expression, or a document or array of expressions.
+	// Expression is called with an expression, or with a document or array of expressions.
 	Expression(v bsonx.Value)
-	// Accumulators is called with a document of fields that accumulators compute.
+	// Accumulators is called with a document whose fields are accumulators.
 	Accumulators(fields bsonx.Value)
-	// Windows is called with a document of fields that window functions compute.
+	// Windows is called with a document whose fields are window functions.
 	Windows(fields bsonx.Value)
 }
 
-// Ignoring is a Walker that does nothing. Walkers embed it, and override what they want to know.
+// Ignoring is a Walker that does nothing. A Walker embeds it and overrides the methods that it
+// needs.
 type Ignoring struct{}
 
 // Collection implements Walker.
@@ -44,14 +45,15 @@ func (Ignoring) Accumulators(bsonx.Value) {}
 // Windows implements Walker.
 func (Ignoring) Windows(bsonx.Value) {}
 
-// InsideNothing is the Inside of a stage whose argument has values only.
+// InsideNothing implements Definition.Inside for a stage whose argument contains only plain values.
 func InsideNothing(bsonx.Value, Walker) {}
 
-// InsideExpressions is the Inside of a stage whose argument is an expression, or has expressions as
-// its fields.
+// InsideExpressions implements Definition.Inside for a stage whose argument is an expression or a
+// document of expressions.
 func InsideExpressions(arg bsonx.Value, w Walker) { w.Expression(arg) }
 
-// Argument returns a field of an argument, missing where the argument is not a document.
+// Argument returns the named field of arg, or bsonx.Missing if arg is not a document or has no such
+// field.
 func Argument(arg bsonx.Value, name string) bsonx.Value {
 	if arg.Type != bsonx.TypeDocument {
 		return bsonx.Missing

@@ -6,14 +6,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// CollStatsDefinition defines $collStats.
+// CollStatsDefinition returns the definition of $collStats.
 func CollStatsDefinition() parsing.Definition {
 	properties := parsing.OfReport(parsing.FromStatistics)
 	properties.StableAPI = parsing.OfCountOnly
-	return parsing.Definition{Name: "$collStats", Parse: parseCollStats, Properties: properties, Inside: parsing.InsideNothing}
+	return parsing.Definition{
+		Name: "$collStats", Parse: parseCollStats, Properties: properties,
+		Inside: parsing.InsideNothing,
+	}
 }
 
-// parseCollStats compiles $collStats, which describes the pipeline's collection.
+// parseCollStats compiles $collStats, which reports statistics of the pipeline's collection.
 func parseCollStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(codeCollStats, "$collStats must take a nested object but found: $collStats: %s", bsonx.FormatShell(arg))
@@ -25,7 +28,8 @@ func parseCollStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error)
 	if err != nil {
 		return nil, err
 	}
-	err = checkArguments("$collStats.latencyStats", spec.Lookup("latencyStats").Doc(), map[string][]bsonx.Type{"histograms": isFlag})
+	err = checkArguments("$collStats.latencyStats", spec.Lookup("latencyStats").Doc(),
+		map[string][]bsonx.Type{"histograms": isFlag})
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +41,14 @@ func parseCollStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error)
 		return nil, err
 	}
 	if scale, ok := storage.Lookup("scale").AsFloat64(); ok && scale < 1 {
-		return nil, mongoerr.New(mongoerr.BadValue, "BSON field 'scale' value must be >= 1, actual value '%d'", int64(scale))
+		return nil, mongoerr.New(mongoerr.BadValue,
+			"BSON field 'scale' value must be >= 1, actual value '%d'", int64(scale))
 	}
 	return []parsing.Stage{&Stage{"$collStats", spec}}, nil
 }
 
-// withoutNulls returns an argument without the fields that are null, in its documents, too: they
-// count as absent.
+// withoutNulls returns arg without null fields, also in nested documents. MongoDB treats them as
+// absent.
 func withoutNulls(arg bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -51,7 +56,8 @@ func withoutNulls(arg bsonx.Doc) bsonx.Doc {
 		v := it.Value()
 		isNull := v.Type == bsonx.TypeNull || v.Type == bsonx.TypeUndefined
 		switch {
-		case isNull && string(it.Key()) != "histograms": // a boolean that null does not leave out
+		// Null is an error for this boolean, so it stays.
+		case isNull && string(it.Key()) != "histograms":
 		case v.Type == bsonx.TypeDocument:
 			b.Doc(string(it.Key()), withoutNulls(v.Doc()))
 		default:

@@ -8,9 +8,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-var currentOpOptions = []string{"idleConnections", "idleSessions", "allUsers", "localOps", "truncateOps", "idleCursors", "backtrace", "targetAllNodes"}
+var currentOpOptions = []string{
+	"idleConnections", "idleSessions", "allUsers", "localOps", "truncateOps",
+	"idleCursors", "backtrace", "targetAllNodes",
+}
 
-// CurrentOpDefinition defines $currentOp.
+// CurrentOpDefinition returns the definition of $currentOp.
 func CurrentOpDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$currentOp", Parse: parseCurrentOp,

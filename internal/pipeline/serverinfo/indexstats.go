@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// IndexStatsDefinition defines $indexStats.
+// IndexStatsDefinition returns the definition of $indexStats.
 func IndexStatsDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$indexStats", Parse: parseIndexStats,
@@ -14,7 +14,7 @@ func IndexStatsDefinition() parsing.Definition {
 	}
 }
 
-// parseIndexStats compiles $indexStats, which tells how often each index was used.
+// parseIndexStats compiles $indexStats, which reports how often each index was used.
 func parseIndexStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {
 		return nil, mongoerr.New(codeIndexStats, "The $indexStats stage specification must be an empty object")

@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// ListSessionsDefinition defines $listSessions.
+// ListSessionsDefinition returns the definition of $listSessions.
 func ListSessionsDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$listSessions", Parse: parseListSessions,
@@ -19,7 +19,7 @@ func parseListSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, err
 	return parseSessionList("$listSessions", arg)
 }
 
-// ListLocalSessionsDefinition defines $listLocalSessions.
+// ListLocalSessionsDefinition returns the definition of $listLocalSessions.
 func ListLocalSessionsDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$listLocalSessions", Parse: parseListLocalSessions,
@@ -27,12 +27,14 @@ func ListLocalSessionsDefinition() parsing.Definition {
 	}
 }
 
-// parseListLocalSessions compiles $listLocalSessions, which lists the sessions that the server keeps in memory.
+// parseListLocalSessions compiles $listLocalSessions, which lists the sessions that the server
+// keeps in memory.
 func parseListLocalSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	return parseSessionList("$listLocalSessions", arg)
 }
 
-// checkSessionUser refuses what is no {user, db}.
+// checkSessionUser returns an error unless v, element i of the array at path, has the form {user,
+// db}.
 func checkSessionUser(path string, i int, v bsonx.Value) error {
 	if v.Type != bsonx.TypeDocument {
 		return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s.%d' is the wrong type '%s', expected type 'object'", path, i, v.Type)
@@ -43,7 +45,8 @@ func checkSessionUser(path string, i int, v bsonx.Value) error {
 	}
 	for _, name := range []string{"db", "user"} {
 		if v.Doc().Lookup(name).IsMissing() {
-			return mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", path, name)
+			return mongoerr.New(mongoerr.IDLFailedToParse,
+				"BSON field '%s.%s' is missing but a required field", path, name)
 		}
 	}
 	return nil
@@ -51,10 +54,12 @@ func checkSessionUser(path string, i int, v bsonx.Value) error {
 
 func parseSessionList(name string, arg bsonx.Value) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
-		return nil, mongoerr.New(mongoerr.TypeMismatch, "%s options must be specified in an object, but found: %s", name, arg.Type)
+		return nil, mongoerr.New(mongoerr.TypeMismatch,
+			"%s options must be specified in an object, but found: %s", name, arg.Type)
 	}
 	spec := arg.Doc().Clone()
-	err := checkArguments(name, spec, map[string][]bsonx.Type{"allUsers": isFlag, "users": {bsonx.TypeArray}, "$_internalPredicate": isObject})
+	err := checkArguments(name, spec,
+		map[string][]bsonx.Type{"allUsers": isFlag, "users": {bsonx.TypeArray}, "$_internalPredicate": isObject})
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// PlanCacheStatsDefinition defines $planCacheStats.
+// PlanCacheStatsDefinition returns the definition of $planCacheStats.
 func PlanCacheStatsDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$planCacheStats", Parse: parsePlanCacheStats,
@@ -14,7 +14,8 @@ func PlanCacheStatsDefinition() parsing.Definition {
 	}
 }
 
-// parsePlanCacheStats compiles $planCacheStats, which lists the cached plans of the pipeline's collection.
+// parsePlanCacheStats compiles $planCacheStats, which lists the cached plans of the pipeline's
+// collection.
 func parsePlanCacheStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$planCacheStats value must be an object. Found: %s", arg.Type)

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// Stage is a stage whose documents come from the server.
+// Stage is a compiled stage whose documents come from the server.
 type Stage struct {
 	Name string
 	Arg  bsonx.Doc
@@ -27,7 +27,7 @@ func (d *Stage) Open(src source.Source, env *source.Env) source.Source {
 type diagnosticsSource struct {
 	source.Input
 	stage *Stage
-	from  source.Diagnostics // nil where the server tells nothing
+	from  source.Diagnostics // nil if the environment has no Diagnostics
 	asked bool
 	docs  []bsonx.Doc
 }
@@ -35,7 +35,7 @@ type diagnosticsSource struct {
 // Kept implements memory.Keeper.
 func (s *diagnosticsSource) Kept() int64 { return source.BytesOf(s.docs) + s.Input.Kept() }
 
-// Next implements Source. The documents are asked for once.
+// Next implements source.Source. It requests the documents at the first call.
 func (s *diagnosticsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if !s.asked && s.from != nil {
 		var err error
@@ -52,14 +52,14 @@ func (s *diagnosticsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return doc, nil
 }
 
-// The codes of MongoDB's checks of arguments.
+// MongoDB's error codes for mistakes in arguments.
 const (
 	codeCollStats  = mongoerr.Code(5447000)
 	codeIndexStats = mongoerr.Code(28803)
 )
 
-// checkArguments refuses fields of a stage's argument that are not in types, or of another type. path is the argument's
-// name in messages.
+// checkArguments returns an error for a field of arg that types does not list, or whose type
+// differs. path is the name of arg in error messages.
 func checkArguments(path string, arg bsonx.Doc, types map[string][]bsonx.Type) error {
 	for it := arg.Iter(); it.Next(); {
 		name := string(it.Key())

@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	// memoryShare is which part of the server's memory one stage may keep at most.
+	// memoryShare is the divisor that limits one stage to half of the server's memory budget.
 	memoryShare = 2
-	// MinSpill is the least that is written to the disk because the server has no memory left.
+	// MinSpill is the smallest number of bytes that a stage spills because the server's memory is
+	// exhausted. Below it, the stage keeps the data in memory.
 	MinSpill = 1 << 20
 )
 
-// Limit returns what one stage may keep.
+// Limit returns the number of bytes that one stage may keep in memory.
 func (e *Env) Limit() int {
 	limit := limits.OperatorBytes
 	if e == nil {
@@ -27,7 +28,7 @@ func (e *Env) Limit() int {
 	return int(e.Memory.Share(memoryShare, int64(limit)))
 }
 
-// Hold returns a stage's part of the server's memory.
+// Hold returns a stage's empty reservation in the server's memory budget.
 func (e *Env) Hold() memory.Holding {
 	if e == nil {
 		return memory.Holding{}
@@ -35,7 +36,7 @@ func (e *Env) Hold() memory.Holding {
 	return e.Memory.Hold()
 }
 
-// NewSpill returns runs for what the memory has no room for, or nil where a stage may not use the disk.
+// NewSpill returns runs to which a stage can spill, or nil if the operation may not use the disk.
 func (e *Env) NewSpill() *spill.Runs {
 	if e == nil || !e.AllowDiskUse {
 		return nil
@@ -43,7 +44,8 @@ func (e *Env) NewSpill() *spill.Runs {
 	return spill.New(e.TempDir, e.Hold())
 }
 
-// NewSorter returns what sorts within a stage's memory; a limit of 0 wants all entries.
+// NewSorter returns a sorter within the memory limit of a stage. It returns the first limit entries
+// in order, or all entries if limit is 0.
 func (e *Env) NewSorter(limit int64) *extsort.Sorter {
 	opts := extsort.Options{Limit: limit, Memory: e.Limit()}
 	if e != nil {
@@ -52,7 +54,7 @@ func (e *Env) NewSorter(limit int64) *extsort.Sorter {
 	return extsort.New(opts)
 }
 
-// BytesOf returns how long documents are together.
+// BytesOf returns the total length of documents in bytes.
 func BytesOf(docs []bsonx.Doc) (n int64) {
 	for _, doc := range docs {
 		n += int64(len(doc))
@@ -60,10 +62,12 @@ func BytesOf(docs []bsonx.Doc) (n int64) {
 	return n
 }
 
-// maxIdleBuffer is the largest buffer that a stage keeps between two batches without need.
+// maxIdleBuffer is the capacity, in bytes, of the largest reusable buffer that a stage keeps
+// between two batches.
 const maxIdleBuffer = 4 << 10
 
-// Idle returns a buffer for the following batch: a large one is given up.
+// Idle returns buf for reuse in the next batch, or nil to free it if its capacity exceeds
+// maxIdleBuffer.
 func Idle(buf []byte) []byte {
 	if cap(buf) > maxIdleBuffer {
 		return nil
@@ -71,15 +75,16 @@ func Idle(buf []byte) []byte {
 	return buf
 }
 
-// IdleBuilder gives a large buffer up that a builder has.
+// IdleBuilder frees the buffer of b if its capacity exceeds maxIdleBuffer.
 func IdleBuilder(b *bsonx.Builder) {
 	if cap(b.Bytes()) > maxIdleBuffer {
 		b.Reset(nil)
 	}
 }
 
-// Fits makes a stage's holding cover n bytes. Where the server has no room, it reports false if the stage can write what it
-// keeps to the disk, and fails if not.
+// Fits changes the reservation held to n bytes. If the server's memory is exhausted, it returns
+// false when the stage can spill, and an error when it cannot. Below MinSpill it returns true even
+// without room.
 func Fits(held *memory.Holding, n int, spills bool) (bool, error) {
 	if !spills {
 		return true, held.Hold(int64(n))
@@ -87,6 +92,6 @@ func Fits(held *memory.Holding, n int, spills bool) (bool, error) {
 	return n < MinSpill || held.Fits(int64(n)), nil
 }
 
-// LargeDocument is the size from which on the memory for a document's key and copy is held before
-// they are made.
+// LargeDocument is the size in bytes from which a stage reserves memory for the copy and key of a
+// document before it makes them. For smaller documents it reserves the memory afterwards.
 const LargeDocument = 256 << 10

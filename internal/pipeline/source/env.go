@@ -9,14 +9,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Diagnostics is what the server tells of itself to stages such as $collStats.
+// Diagnostics provides the documents of stages that report on the server, such as $collStats.
 type Diagnostics interface {
-	// Report returns the documents of a stage with that argument, which has been checked, for the collection that the
-	// pipeline runs on.
+	// Report returns the documents of the named stage for the collection that the pipeline runs on.
+	// arg is the validated argument of the stage.
 	Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error)
 }
 
-// Open opens a collection or view, or a pipeline that needs none where name is empty.
+// Open runs stages over a collection or view. With an empty name the first stage generates the
+// documents. It fails if the environment has no collections.
 func (e *Env) Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (Source, error) {
 	if e == nil || e.Collections == nil {
 		return nil, mongoerr.New(mongoerr.InternalError, "no collections can be read here")
@@ -24,73 +25,80 @@ func (e *Env) Open(ctx context.Context, db, name string, stages []bsonx.Value, v
 	return e.Collections.Open(ctx, db, name, stages, vars.WithFailures(nil))
 }
 
-// Writer is what $out and $merge write with. Both read src to its end and do not close it.
+// Writer performs the writes of $out and $merge. Both methods read src to its end and do not close
+// it.
 type Writer interface {
-	// Out replaces a collection by what src yields.
+	// Out replaces the contents of the target collection with the documents of src.
 	Out(ctx context.Context, target *Out, src Source) error
-	// Merge puts what src yields into a collection.
+	// Merge merges the documents of src into the target collection.
 	Merge(ctx context.Context, target *Merge, src Source) error
 }
 
-// Out is the target of $out.
+// Out describes the target of $out.
 type Out struct {
 	DB, Coll string
-	// Timeseries are the options of a time-series target; nil where they are not given.
+	// Timeseries contains the options of a time-series target; nil if the client gave none.
 	Timeseries bsonx.Doc
 }
 
-// Merge is the target of $merge.
+// Merge describes the target and the modes of $merge.
 type Merge struct {
 	DB, Coll string
-	// On are the fields that say which document is replaced; nil for _id.
+	// On lists the fields that identify the document to merge with; nil means _id.
 	On []string
-	// WhenMatched is replace, keepExisting, merge, fail or pipeline, and Stages are the pipeline.
+	// WhenMatched is replace, keepExisting, merge, fail or pipeline. Stages is the pipeline if it
+	// is pipeline.
 	WhenMatched string
 	Stages      bsonx.Value
 	// WhenNotMatched is insert, discard or fail.
 	WhenNotMatched string
-	// Vars returns the scope of the pipeline for one document: the variables of the stage, and the
-	// document as $$new.
+	// Vars returns the variables for the pipeline that merges doc: the let variables of the stage,
+	// and doc as $$new.
 	Vars func(doc bsonx.Doc) (*expr.Vars, error)
 }
 
-// Runner is a pipeline that a stage runs.
+// Runner is a compiled sub-pipeline of a stage.
 type Runner interface {
 	Run(src Source, env *Env) Source
 }
 
-// Observer notes what a stage does whose run is explained.
+// Observer records what a stage does in a run that is explained.
 type Observer interface {
-	// RunWithin runs a pipeline of the stage, and notes what it does.
+	// RunWithin runs a sub-pipeline of the stage and records its statistics.
 	RunWithin(p Runner, src Source, env *Env) Source
 }
 
-// Env is what the stages of one run need from outside.
+// Env contains the resources that the stages of one run need from the server.
 type Env struct {
-	// Collections opens other collections; nil where a pipeline may not read any.
+	// Collections opens other collections; nil if the pipeline may not read any.
 	Collections Collections
-	// Writer writes what $out and $merge get; nil where a pipeline may not write.
+	// Writer performs the writes of $out and $merge; nil if the pipeline may not write.
 	Writer Writer
-	// Diagnostics is where $collStats and its like get their documents; nil gives none.
+	// Diagnostics provides the documents of $collStats and similar stages; if nil, these stages
+	// yield nothing.
 	Diagnostics Diagnostics
-	// MemoryLimit bounds what one stage keeps in memory; 0 means limits.OperatorBytes.
+	// MemoryLimit is the number of bytes that one stage may keep in memory; 0 means
+	// limits.OperatorBytes.
 	MemoryLimit int
-	// Budgets are other limits for some stages, by name. $sort and $group count for what is made of them too.
+	// Budgets overrides MemoryLimit for some stages, by stage name. The limits of $sort and $group
+	// also apply to stages that compile into them.
 	Budgets map[string]int
-	// Memory is what all requests of the server hold together; nil where nobody counts.
+	// Memory is the memory budget that all requests of the server share; nil means no limit.
 	Memory *memory.Budget
-	// AllowDiskUse lets stages that reach the limit write to temporary files in TempDir, the system's where empty.
+	// AllowDiskUse lets stages that reach their limit write temporary files to TempDir. An empty
+	// TempDir is the directory for temporary files of the operating system.
 	AllowDiskUse bool
 	TempDir      string
 
-	// Sorts, where not nil, is called when a stage sorts in memory.
+	// Sorts is called when a stage begins to sort; may be nil.
 	Sorts func(ctx context.Context)
 
-	// Observer notes what the stage does that is opened; nil where the run is not explained.
+	// Observer records what the opened stage does; nil unless the run is explained.
 	Observer Observer
 }
 
-// For returns the environment of the stages that have a limit of that name.
+// For returns the environment for a stage, given the name under which its memory limit is
+// configured.
 func (e *Env) For(name string) *Env {
 	if e == nil || len(e.Budgets) == 0 {
 		return e
@@ -104,7 +112,8 @@ func (e *Env) For(name string) *Env {
 	return &own
 }
 
-// Run runs a pipeline within a stage.
+// Run runs a sub-pipeline of a stage. In a run that is explained, the Observer records its
+// statistics.
 func (e *Env) Run(p Runner, src Source) Source {
 	if e == nil || e.Observer == nil {
 		return p.Run(src, e)
@@ -112,14 +121,14 @@ func (e *Env) Run(p Runner, src Source) Source {
 	return e.Observer.RunWithin(p, src, e)
 }
 
-// Collections is what stages ask of the server.
+// Collections gives stages access to other collections.
 type Collections interface {
-	// Open runs stages over a collection or view, which need not exist, with the variables of a scope.
+	// Open runs stages over a collection or view, which need not exist, with the variables vars.
 	//
-	// An empty name stands for no collection: the first stage makes the documents.
+	// With an empty name there is no collection: the first stage generates the documents.
 	Open(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) (Source, error)
-	// Indexed reports whether an index finds the documents of a collection or view by the values of
-	// a field. scalars says that the values are no null, document, array or regular expression,
-	// which some indexes do not find.
+	// Indexed reports whether the collection or view has an index that finds documents by the
+	// values at path. With scalars true, the searched values do not include null, documents, arrays
+	// and regular expressions, which some indexes cannot find.
 	Indexed(db, name, path string, scalars bool) bool
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/spill"
 )
 
-// scoredDocs are documents of a text search.
+// scoredDocs yields documents that look like results of a text search.
 type scoredDocs struct {
 	EmptyDocs
 	meta expr.Meta
@@ -17,8 +17,8 @@ type scoredDocs struct {
 
 func (s *scoredDocs) Meta() *expr.Meta { return &s.meta }
 
-// TestDequeKeepsMeta spills documents of which every third has no score, and every fifth an index
-// key.
+// TestDequeKeepsMeta spills documents together with their metadata. Every third document has no
+// score, and every fifth has an index key.
 func TestDequeKeepsMeta(t *testing.T) {
 	t.Parallel()
 	var d spill.Deque
@@ -54,7 +54,8 @@ func TestDequeKeepsMeta(t *testing.T) {
 		if score := kept.Meta().TextScore; score.IsMissing() != (i%3 == 0) || i%3 > 0 && score.Double() != float64(i) {
 			t.Fatalf("document %d: score %v", i, score)
 		}
-		if key := kept.Meta().IndexKey; key.IsMissing() != (i%5 > 0) || i%5 == 0 && len(key.Doc().Lookup("k").Str()) != i%300 {
+		if key := kept.Meta().IndexKey; key.IsMissing() != (i%5 > 0) ||
+			i%5 == 0 && len(key.Doc().Lookup("k").Str()) != i%300 {
 			t.Fatalf("document %d: index key %v", i, key)
 		}
 	}

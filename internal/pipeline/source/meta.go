@@ -7,13 +7,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// MetaSource is a source whose documents have metadata, which $meta reads.
+// MetaSource is a Source whose documents have metadata, which {$meta: …} reads.
 type MetaSource interface {
-	// Meta returns the metadata of the document that Next returned last; nil for none. It is good until the next call of Next.
+	// Meta returns the metadata of the document that Next returned last, or nil. The metadata is
+	// valid until the next call of Next.
 	Meta() *expr.Meta
 }
 
-// MetaOf returns the metadata of the document that a source returned last, or nil.
+// MetaOf returns the metadata of the document that src returned last, or nil.
 func MetaOf(src Source) *expr.Meta {
 	if m, ok := src.(MetaSource); ok {
 		return m.Meta()
@@ -21,11 +22,12 @@ func MetaOf(src Source) *expr.Meta {
 	return nil
 }
 
-// Meta implements MetaSource for stages whose documents come from one of the input each.
+// Meta implements MetaSource. It suits stages whose output documents each come from the current
+// input document.
 func (i *Input) Meta() *expr.Meta { return MetaOf(i.Src) }
 
-// WithoutScore returns the metadata of a document that was made of many documents of src. After a
-// text search its score is missing, which is no error.
+// WithoutScore returns the metadata of a document that was computed from many documents of src.
+// After a text search it has no score, and reading the score is not an error.
 func WithoutScore(src Source) *expr.Meta {
 	if m := MetaOf(src); m != nil && m.Searched {
 		return &expr.Meta{Searched: true}
@@ -36,35 +38,35 @@ func WithoutScore(src Source) *expr.Meta {
 // Meta implements MetaSource.
 func (s *EmptyDocs) Meta() *expr.Meta { return &expr.Meta{Searched: s.Searched} }
 
-// KeptMeta is the metadata of a document that waits in a stage. It is written behind the end of the
-// document: score and distance of 8 bytes each, the point, the index key, the sort key, the record id
-// and the random value, and a byte that says which of them are there. Where there is none, nothing is
-// written.
+// KeptMeta stores the metadata of documents that a stage keeps. Join appends the metadata to the
+// bytes of the document: score and distance with 8 bytes each, the point, the index key, the sort
+// key, the record id and the random value, then a byte whose bits tell which of them are present.
+// If there is no metadata, nothing is appended.
 type KeptMeta struct {
 	room []byte
 	// Noted is the metadata of the document that was split last.
 	Noted expr.Meta
 }
 
-// The bits of that byte.
+// Bits of the last byte: which metadata is present.
 const (
 	keptScore = 1 << iota
 	keptDistance
 	keptPoint
-	keptPointArray // the point is an array
+	keptPointArray // the type of the point is array and not document
 	keptIndexKey
 	keptSortKey
-	keptRecordID // in a document, which tells its type
+	keptRecordID // stored in a document, which contains its type
 	keptRandVal
 )
 
-// DoubleBytes is the length of a double.
+// DoubleBytes is the length of a BSON double in bytes.
 const DoubleBytes = 8
 
-// Join returns a document with its metadata behind it, if it has any.
+// Join returns doc with the metadata that src has for it appended, if any.
 func (k *KeptMeta) Join(doc bsonx.Doc, src Source) []byte { return k.JoinMeta(doc, MetaOf(src)) }
 
-// JoinMeta is join for metadata that may be nil.
+// JoinMeta is Join with the metadata m, which may be nil.
 func (k *KeptMeta) JoinMeta(doc bsonx.Doc, m *expr.Meta) []byte {
 	if m == nil {
 		return doc
@@ -96,12 +98,12 @@ func (k *KeptMeta) JoinMeta(doc bsonx.Doc, m *expr.Meta) []byte {
 	return k.room
 }
 
-// planned reports whether there is metadata that a plan makes for any query, or $sample.
+// planned reports whether m contains metadata from a query plan or from $sample.
 func planned(m *expr.Meta) bool {
 	return !m.IndexKey.IsMissing() || !m.SortKey.IsMissing() || !m.RecordID.IsMissing() || !m.RandVal.IsMissing()
 }
 
-// Meta implements MetaSource for who embeds it.
+// Meta implements MetaSource for sources that embed KeptMeta.
 func (k *KeptMeta) Meta() *expr.Meta {
 	if !k.Noted.Searched && k.Noted.GeoDistance.IsMissing() && !planned(&k.Noted) {
 		return nil
@@ -109,10 +111,10 @@ func (k *KeptMeta) Meta() *expr.Meta {
 	return &k.Noted
 }
 
-// docLen is the length of the document at the beginning of b.
+// docLen returns the length of the BSON document at the beginning of b.
 func docLen(b []byte) int { return int(binary.LittleEndian.Uint32(b)) }
 
-// Split takes the metadata off, and notes it.
+// Split returns the document in b, which Join made, and stores its metadata in Noted.
 func (k *KeptMeta) Split(b []byte) bsonx.Doc {
 	if b == nil {
 		return nil
@@ -126,7 +128,7 @@ func (k *KeptMeta) Split(b []byte) bsonx.Doc {
 	return bsonx.Doc(b[:end:end])
 }
 
-// read notes what stands behind a document.
+// read decodes the metadata b into Noted. The bits of has tell which metadata is present.
 func (k *KeptMeta) read(has byte, b []byte) {
 	next := func(bit byte, t bsonx.Type, n func([]byte) int) bsonx.Value {
 		if has&bit == 0 {

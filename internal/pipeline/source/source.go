@@ -8,24 +8,27 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Source yields documents. It is used by one goroutine, and closed once.
+// Source yields documents. It is used by one goroutine and must be closed once.
 type Source interface {
-	// Next returns the next document, nil at the end; a document is valid until the following call of any method.
+	// Next returns the next document, or nil at the end. The document is valid until the next call
+	// of any method.
 	Next(ctx context.Context) (bsonx.Doc, error)
-	// Save lets go of what holds storage, as between two batches of a cursor; Restore takes it up again.
+	// Save releases references to storage, for example between two batches of a cursor. Restore
+	// acquires them again before the next call of Next.
 	Save()
 	Restore(ctx context.Context) error
-	// Close ends the source and those it reads.
+	// Close closes the source and the sources that it reads.
 	Close()
 }
 
-// Input is what a source reads; embedded, it passes on what the source does not do itself.
+// Input is the source that another source reads. Embedding it forwards all methods of Source except
+// Next.
 type Input struct{ Src Source }
 
 // Save implements Source.
 func (i *Input) Save() { i.Src.Save() }
 
-// Kept returns what the input keeps between two batches; see memory.KeptBy.
+// Kept implements memory.Keeper: it returns the bytes that the input keeps between two batches.
 func (i *Input) Kept() int64 { return memory.KeptBy(i.Src) }
 
 // Restore implements Source.
@@ -34,7 +37,7 @@ func (i *Input) Restore(ctx context.Context) error { return i.Src.Restore(ctx) }
 // Close implements Source.
 func (i *Input) Close() { i.Src.Close() }
 
-// InMemory is embedded by sources that hold nothing but memory.
+// InMemory is embedded by sources that need no storage. Its methods do nothing.
 type InMemory struct{}
 
 // Save implements Source.
@@ -46,14 +49,14 @@ func (InMemory) Restore(context.Context) error { return nil }
 // Close implements Source.
 func (InMemory) Close() {}
 
-// Slice yields documents that are in memory.
+// Slice yields the documents of a slice.
 type Slice struct {
 	InMemory
 	Docs []bsonx.Doc
 	next int
 }
 
-// Kept returns what the documents take that are left.
+// Kept returns the number of bytes of the documents that are not returned yet.
 func (s *Slice) Kept() int64 { return BytesOf(s.Docs[s.next:]) }
 
 // Next returns the next document.
@@ -72,11 +75,11 @@ func (s *Slice) Next(ctx context.Context) (bsonx.Doc, error) {
 type EmptyDocs struct {
 	InMemory
 	N int64
-	// Searched says that the documents stand for the results of a text search.
+	// Searched marks the documents as results of a text search.
 	Searched bool
 }
 
-// InterruptInterval is how many documents pass between two looks at the context.
+// InterruptInterval is the number of documents between two checks of the context.
 const InterruptInterval = 1024
 
 // Next returns the next document.
@@ -91,7 +94,7 @@ func (s *EmptyDocs) Next(ctx context.Context) (bsonx.Doc, error) {
 	return bsonx.Empty, nil
 }
 
-// Drain pulls a source to its end and calls f for each document.
+// Drain reads src to its end and calls f for each document. It does not close src.
 func Drain(ctx context.Context, src Source, f func(bsonx.Doc) error) error {
 	var meter interrupt.Meter
 	for {
@@ -108,11 +111,12 @@ func Drain(ctx context.Context, src Source, f func(bsonx.Doc) error) error {
 	}
 }
 
-// Shared is a source whose documents several goroutines can read.
+// Shared is a source whose documents several goroutines can read together.
 type Shared interface {
 	Source
-	// Share calls work with sources that yield the documents between them, each once and in no order, on several goroutines
-	// where processors are idle. It returns how many took part: 0, without a call, where that cannot be done. After an error
-	// Next yields all documents; otherwise the source is at its end.
+	// Share calls work on several goroutines if processors are idle, each time with another source.
+	// Together the sources yield every document once, in any order. workers is the number of calls;
+	// 0 means that sharing is not possible and work was not called. After an error, Next still
+	// yields all documents. Without an error the source is at its end.
 	Share(ctx context.Context, work func(ctx context.Context, in Source) error) (workers int, err error)
 }

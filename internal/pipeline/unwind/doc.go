@@ -1,14 +1,16 @@
-// Package unwind is the stage $unwind, which makes one document per element of an array.
+// Package unwind implements the stage $unwind, which yields one document per element of an array.
 //
-// Definition has the parser, which returns the Stage. Stages that make an array can take it apart themselves, as $lookup does:
-// they keep the Stage and ask it to add the index of an element.
+// Definition contains the parser, which returns a Stage. A stage that builds an array, such as
+// $lookup, can be fused with the $unwind: it keeps the Stage and calls Indexed to add the index of
+// an element.
 //
 // Invariants:
 //
-//  1. The elements come in their order, and other documents keep theirs.
-//  2. What does not change between the elements of an array is put together once.
+//  1. Elements come in array order, and documents in input order.
+//  2. The parts of a document that are the same for all elements are encoded once.
 //
-// The package knows no optimiser: who reads which fields is told to it in Wanted.
+// The package is independent of the optimiser, which sets Wanted to the fields that later stages
+// read.
 //
-// To add an argument, read it in Parse and show it in the form of the stage in explain.
+// To add an argument, read it in parse and add it to the explained form of the stage.
 package unwind

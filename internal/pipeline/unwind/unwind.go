@@ -14,16 +14,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// Stage is $unwind: one document per element of an array.
+// Stage is the compiled $unwind, which yields one document per element of an array.
 type Stage struct {
 	Path  []string
-	Index []string // where the element's index goes, nil if nowhere
+	Index []string // the path of includeArrayIndex; nil if absent
 	Keep  bool     // preserveNullAndEmptyArrays
 
-	Wanted []string // the fields that are read of the results; nil for all
+	Wanted []string // the top-level fields that later stages read; nil means all
 }
 
-// Definition defines $unwind.
+// Definition returns the definition of $unwind.
 func Definition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$unwind", Parse: parse,
@@ -31,7 +31,7 @@ func Definition() parsing.Definition {
 	}
 }
 
-// Parse parses a $unwind.
+// parse compiles the argument of $unwind.
 func parse(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
 	u := &Stage{}
 	path := arg
@@ -96,7 +96,7 @@ type unwindSource struct {
 	source.Input
 	stage *Stage
 	doc   document.Splicer
-	array bsonx.Doc // what is being unwound; nil between two documents
+	array bsonx.Doc // the array that is being unwound; nil between two documents
 	elems bsonx.Iter
 	next  int64
 	meter interrupt.Meter
@@ -105,7 +105,8 @@ type unwindSource struct {
 func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	for {
 		if s.array != nil && s.elems.Next() {
-			// One document can become many, before which nothing else looks at the context, and each copies what is beside the array.
+			// One document can become many without a call of another source that checks the
+			// context, and each result copies the rest of the document.
 			if err := s.meter.Passed(ctx, interrupt.Document+len(s.doc.Out)); err != nil {
 				return nil, err
 			}
@@ -129,7 +130,7 @@ func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		case isArray:
 			v = bsonx.Missing
 		case s.stage.Index == nil:
-			return doc, nil // as it is
+			return doc, nil // the document without an array passes unchanged
 		}
 		s.doc.Start(doc)
 		s.next = 0
@@ -137,7 +138,7 @@ func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 }
 
-// Save implements Source. The array that is being unwound is kept.
+// Save implements source.Source. It copies the array that is being unwound.
 func (s *unwindSource) Save() {
 	if s.array != nil {
 		s.array = s.array.Clone()
@@ -159,7 +160,8 @@ func (s *unwindSource) result(elem bsonx.Value) bsonx.Doc {
 	return s.stage.Indexed(s.doc.With(elem), s.next)
 }
 
-// Indexed adds the index of the n-th element to a result, counted from 1; 0 is no element.
+// Indexed adds the index of the array element to doc, if the stage asks for it. n counts elements
+// from 1; 0 means that the document has no element, and its index is null.
 func (u *Stage) Indexed(doc bsonx.Doc, n int64) bsonx.Doc {
 	if u.Index == nil {
 		return doc
@@ -182,7 +184,7 @@ func (u *Stage) Needs(n *parsing.Needs) {
 // Narrow implements parsing.Narrower.
 func (u *Stage) Narrow(fields []string) parsing.Stage { return u.Keeping(fields) }
 
-// Keeping returns the stage that keeps some top-level fields of its results.
+// Keeping returns a copy of the stage that keeps only the given top-level fields of its results.
 func (u *Stage) Keeping(fields []string) *Stage {
 	narrowed := *u
 	narrowed.Wanted = fields
