@@ -8,29 +8,32 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Accumulator gathers the values of a group. It is used by one goroutine.
+// Accumulator collects the values of one group. It is used by one goroutine.
 type Accumulator interface {
-	// Add takes one document's value, which may be missing; the accumulator copies what it keeps.
+	// Add adds the value of one document, which may be missing. The accumulator copies what it
+	// keeps.
 	Add(v bsonx.Value) error
-	// Result returns what was gathered. Adding may go on after it, and changes no earlier result.
+	// Result returns the result for the values added so far. More values may be added after it;
+	// they do not change an earlier result.
 	Result() bsonx.Value
-	// Bytes is about how much memory is kept.
+	// Bytes estimates the memory that the accumulator uses, in bytes.
 	Bytes() int
-	// State returns what was gathered as a value that Merge takes.
+	// State returns the intermediate state as a value for Merge.
 	State() bsonx.Value
-	// Merge adds what another accumulator of the same Accumulation gathered, from later documents.
+	// Merge adds the state of another accumulator of the same Accumulation, whose values come from
+	// later documents.
 	Merge(state bsonx.Value) error
 }
 
-// finisher is an Accumulator that puts work off which may fail. State and Result are valid after
+// finisher is an Accumulator that delays work which may fail. Result and State are valid after
 // Finish.
 type finisher interface {
 	Accumulator
-	// Finish does the work; last says that the result is wanted, else the state is.
+	// Finish does the delayed work. If last is true, Result is called next, otherwise State.
 	Finish(last bool) error
 }
 
-// Finish readies an accumulator for Result, where last is set, or for State.
+// Finish prepares an accumulator for Result if last is true, and for State otherwise.
 func Finish(a Accumulator, last bool) error {
 	if f, ok := a.(finisher); ok {
 		return f.Finish(last)
@@ -38,39 +41,40 @@ func Finish(a Accumulator, last bool) error {
 	return nil
 }
 
-// Sater is an Accumulator that may have all that it takes.
+// Sater is an Accumulator whose result may become independent of further values.
 type Sater interface {
 	Accumulator
-	// Sated reports whether adding changes nothing any more.
+	// Sated reports whether further values cannot change the result.
 	Sated() bool
 }
 
-// Accumulation is a compiled use of an accumulator. It is immutable.
+// Accumulation is a compiled use of an accumulator, such as {$sum: "$price"}. It is immutable.
 type Accumulation struct {
 	Name string
-	// Arg is what Add takes, computed for each document.
+	// Arg is the operand. Its value for each document is passed to Add.
 	Arg expr.Expr
-	// Init is computed once for each group, with the group's _id as the document; nil where there
-	// is nothing to compute.
+	// Init is evaluated once for each group, with the group's _id as the document. It is nil if the
+	// accumulator has no such parameter.
 	Init expr.Expr
-	// FixedSize says that Bytes is always the same.
+	// FixedSize reports whether Bytes never changes.
 	FixedSize bool
-	// Unordered says that the order of the documents does not show in the result: but for which of
-	// several equal numbers it is, and the last digit of a sum of doubles.
+	// Unordered reports whether the result does not depend on the order of documents. Two
+	// differences are accepted: the numeric type of an extreme, if equal numbers differ in type,
+	// and the last digit of a sum of doubles.
 	Unordered bool
 
-	// Collation is what values are compared by.
+	// Collation compares strings; nil means binary comparison.
 	Collation *collation.Collator
 
-	// Once says that an accumulator that is Sated takes no more values: Arg need not be computed
-	// for it.
+	// Once reports that Arg need not be evaluated for an accumulator that is Sated.
 	Once bool
 
-	plain func() Accumulator // nil where Init is not constant
+	plain func() Accumulator // creates an accumulator; nil if Init is not constant
 	start func(init bsonx.Value) (Accumulator, error)
 }
 
-// New returns an accumulator for the group with the given _id. The context's document is set anew.
+// New returns an accumulator for the group with the given _id. It evaluates Init, which changes
+// ctx.Root.
 func (a *Accumulation) New(ctx *expr.Context, id bsonx.Value) (Accumulator, error) {
 	if a.plain != nil {
 		return a.plain(), nil
@@ -86,7 +90,8 @@ func (a *Accumulation) New(ctx *expr.Context, id bsonx.Value) (Accumulator, erro
 	return a.start(init)
 }
 
-// Parse compiles {name: arg} as a field of $group.
+// Parse compiles {name: arg} as a field of $group. It fails if the accumulator is unknown or its
+// argument is invalid.
 func Parse(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
 	if arg.Type == bsonx.TypeArray {
 		return nil, mongoerr.New(40237, "The %s accumulator is a unary operator", name)
@@ -114,7 +119,7 @@ func Parse(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error)
 	}, nil
 }
 
-// Serialize writes the use of an accumulator as explain shows it: {$sum: "$a"}.
+// Serialize returns the explained form of an accumulator with its argument, such as {$sum: "$a"}.
 func Serialize(s expr.Serializer, name string, arg bsonx.Value) bsonx.Value {
 	def, scope := table()[name], expr.SerialScope{Serializer: s}
 	switch {

@@ -19,18 +19,19 @@ func accumulatorDefinition() Definition {
 	}
 }
 
-// scripted is a compiled $accumulator. It has engines for as many goroutines as use it at once.
+// scripted is a compiled $accumulator. It has a pool of JavaScript engines, one for each goroutine
+// that uses it at the same time.
 type scripted struct {
-	// init gets the initial arguments and returns the state; accumulate gets the state and the arguments of one document
-	// and returns the state; merge gets two states and returns one; finalize, where there is one, turns the state into the
-	// result.
+	// The JavaScript functions. init gets the initial arguments and returns the state. accumulate
+	// gets the state and the arguments of one document, and returns the new state. merge combines
+	// two states. finalize turns the state into the result; it may be empty.
 	init, accumulate, merge, finalize string
 
 	opts    js.Options
-	engines sync.Pool // of *scriptedEngine
+	engines sync.Pool // elements are *scriptedEngine
 }
 
-// scriptedEngine has the functions of one $accumulator.
+// scriptedEngine is a JavaScript engine with the compiled functions of one $accumulator.
 type scriptedEngine struct {
 	interp                            js.Interp
 	init, accumulate, merge, finalize js.Routine
@@ -56,7 +57,7 @@ func (s *scripted) newEngine() (*scriptedEngine, error) {
 	return e, nil
 }
 
-// use runs a call in an engine. One that failed is not used again.
+// use runs call with an engine from the pool. An engine is not used again after an error.
 func (s *scripted) use(call func(*scriptedEngine) (bsonx.Value, error)) (bsonx.Value, error) {
 	e, ok := s.engines.Get().(*scriptedEngine)
 	if !ok {
@@ -72,7 +73,7 @@ func (s *scripted) use(call func(*scriptedEngine) (bsonx.Value, error)) (bsonx.V
 	return v, err
 }
 
-// start calls the init function for a group.
+// start calls the init function for a new group.
 func (s *scripted) start(args bsonx.Value) (Accumulator, error) {
 	if args.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(4544711, "$accumulator initArgs must evaluate to an array: %s", expr.Show(args))
@@ -86,26 +87,28 @@ func (s *scripted) start(args bsonx.Value) (Accumulator, error) {
 	return &scriptedAccumulator{scripted: s, state: state}, nil
 }
 
-// scriptedAccumulator is $accumulator for one group. The arguments of documents wait until there are many: one call into
-// the engine serves them all.
+// scriptedAccumulator is $accumulator for one group. It buffers the arguments of documents, because
+// one call of the engine for many documents is cheaper.
 type scriptedAccumulator struct {
 	*scripted
-	state   bsonx.Value
-	pending []bsonx.Value // arrays of arguments; merging: arrays of one state
+	state bsonx.Value
+	// Buffered arguments, one array per document; while merging, arrays that contain one state.
+	pending []bsonx.Value
 	merging bool
-	bytes   int // of pending
+	bytes   int // the bytes of pending
 	result  bsonx.Value
 }
 
-// What waits at most.
+// The limits of the buffer.
 const (
 	maxPendingCalls = 256
 	maxPendingBytes = 64 << 10
-	// maxScriptArgs is what one call of a function gets, the state and the arguments.
+	// maxScriptArgs is the largest size in bytes of the state and arguments passed to one function
+	// call.
 	maxScriptArgs = limits.DocumentBytes
 )
 
-// Add takes the arguments of the accumulate function, an array.
+// Add adds an array with the arguments of the accumulate function.
 func (a *scriptedAccumulator) Add(v bsonx.Value) error {
 	if v.Type != bsonx.TypeArray {
 		return mongoerr.New(4544712, "$accumulator accumulateArgs must evaluate to an array: %s", expr.Show(v))
@@ -113,7 +116,7 @@ func (a *scriptedAccumulator) Add(v bsonx.Value) error {
 	return a.wait(v, false)
 }
 
-// Merge takes the state of another accumulator.
+// Merge adds the state of another accumulator.
 func (a *scriptedAccumulator) Merge(state bsonx.Value) error {
 	return a.wait(bsonx.Array(bsonx.NewArray(state).Doc()), true)
 }
@@ -136,7 +139,7 @@ func (a *scriptedAccumulator) wait(args bsonx.Value, merging bool) error {
 	return nil
 }
 
-// flush makes the calls that wait.
+// flush calls accumulate or merge for the buffered arguments.
 func (a *scriptedAccumulator) flush() error {
 	if len(a.pending) == 0 {
 		return nil
@@ -176,7 +179,7 @@ func (a *scriptedAccumulator) State() bsonx.Value  { return a.state }
 
 func (a *scriptedAccumulator) Bytes() int { return scriptedBytes + len(a.state.Data) + a.bytes }
 
-// scriptedBytes is about what a scriptedAccumulator takes beside its values.
+// scriptedBytes estimates the memory of a scriptedAccumulator in bytes, without its values.
 const scriptedBytes = 160
 
 func parseScripted(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
@@ -213,7 +216,8 @@ func parseScripted(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation
 	if err := checkScripted(s, out.Arg); err != nil {
 		return nil, err
 	}
-	// Functions that do not compile are refused now; the engine serves the first group.
+	// Creating an engine now reports syntax errors in the functions. The first group uses this
+	// engine.
 	e, err := s.newEngine()
 	if err != nil {
 		return nil, err
@@ -222,7 +226,7 @@ func parseScripted(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation
 	return out, nil
 }
 
-// scriptOf returns the text of a function, a constant string or code.
+// scriptOf returns the source text of a function, given as a constant string or JavaScript code.
 func scriptOf(field string, v bsonx.Value, vars *expr.Vars) (string, error) {
 	e, err := expr.Parse(v, vars)
 	if err != nil {
@@ -248,7 +252,7 @@ func checkLanguage(v bsonx.Value) error {
 	return nil
 }
 
-// checkScripted reports what is missing. The language is not: MongoDB takes a specification without.
+// checkScripted returns an error if a required argument is missing. MongoDB does not require lang.
 func checkScripted(s *scripted, args expr.Expr) error {
 	missing := func(code mongoerr.Code, name string) error {
 		return mongoerr.New(code, "$accumulator missing required argument '%s'", name)

@@ -14,11 +14,14 @@ func addToSetDefinition() Definition {
 	}
 }
 
-// setAccumulator is $addToSet. It keeps its values in the order in which they came.
+// setAccumulator is $addToSet. It keeps distinct values in the order in which they were first
+// added.
 type setAccumulator struct {
 	pushAccumulator
-	heads map[uint64]int // by hash: one more than the index of the last value that has it
-	next  []int          // of each value: the same for the one before with that hash
+	heads map[uint64]int // for each hash, the index of its newest value plus one
+	// For each value, the index plus one of the previous value with the same hash; 0 without a
+	// previous value.
+	next []int
 
 	collation *collation.Collator
 }

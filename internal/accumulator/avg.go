@@ -17,7 +17,7 @@ func avgDefinition() Definition {
 	}
 }
 
-// avgAccumulator is $avg.
+// avgAccumulator is $avg. It ignores values that are not numbers.
 type avgAccumulator struct {
 	sum   numeric.Sum
 	count int64

@@ -15,7 +15,7 @@ func countDefinition() Definition {
 	}
 }
 
-// parseCount compiles {$count: {}}, which is {$sum: 1}.
+// parseCount compiles {$count: {}}, which is equivalent to {$sum: 1}.
 func parseCount(name string, arg bsonx.Value, _ *expr.Vars) (*Accumulation, error) {
 	if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "$count takes no arguments, i.e. $count:{}")
@@ -26,7 +26,7 @@ func parseCount(name string, arg bsonx.Value, _ *expr.Vars) (*Accumulation, erro
 	}, nil
 }
 
-// countForm shows what MongoDB makes of $count.
+// countForm returns the explained form of $count, which MongoDB shows as {$sum: 1}.
 func countForm(expr.SerialScope, bsonx.Value) bsonx.Value {
 	one := expr.Serial{Form: bsonx.Int32(1), Constant: true}
 	return bsonx.Document(bsonx.NewDoc("$sum", one.Value()))

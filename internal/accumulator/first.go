@@ -22,12 +22,12 @@ func lastDefinition() Definition {
 	}
 }
 
-// keep copies v into the memory of what was kept before.
+// keep copies v to *old and reuses the memory of the previous value.
 func keep(old *bsonx.Value, v bsonx.Value) {
 	*old = bsonx.Value{Type: v.Type, Data: append(old.Data[:0], v.Data...)}
 }
 
-// endAccumulator is $first and $last.
+// endAccumulator is $first or $last.
 type endAccumulator struct {
 	first bool
 	seen  bool

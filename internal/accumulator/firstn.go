@@ -25,7 +25,7 @@ func lastNDefinition() Definition {
 	}
 }
 
-// endsN is what $firstN and $lastN keep. A missing value counts as null.
+// endsN is the common part of $firstN and $lastN. A missing value counts as null.
 type endsN struct {
 	name   string
 	n      int
@@ -61,7 +61,7 @@ func (a *firstN) State() bsonx.Value { return bsonx.ValueOf(a.values) }
 
 func (a *firstN) Merge(state bsonx.Value) error { return addAll(a, state) }
 
-// lastN keeps its values in a ring.
+// lastN is $lastN. It stores the last n values in a ring buffer.
 type lastN struct {
 	endsN
 	oldest int

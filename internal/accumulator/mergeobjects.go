@@ -18,7 +18,7 @@ func mergeObjectsDefinition() Definition {
 	}
 }
 
-// mergeAccumulator is $mergeObjects.
+// mergeAccumulator is $mergeObjects. It ignores null and missing values.
 type mergeAccumulator struct {
 	merged object.ObjectBuilder
 	bytes  int
@@ -44,7 +44,7 @@ func (a *mergeAccumulator) Add(v bsonx.Value) error {
 	return nil
 }
 
-// compact lets go of the documents whose fields were replaced.
+// compact copies the current fields, so that documents whose fields were replaced can be freed.
 func (a *mergeAccumulator) compact() {
 	doc := a.Result()
 	a.merged, a.bytes = object.ObjectBuilder{}, len(doc.Data)
@@ -56,7 +56,8 @@ func (a *mergeAccumulator) compact() {
 // Result implements Accumulator.
 func (a *mergeAccumulator) Result() bsonx.Value {
 	var meter interrupt.Meter
-	doc, _ := a.merged.Document(&meter, nil) // only an operation that ends would be an error
+	// doc is the only error would be an interrupt, which the nil operation never has.
+	doc, _ := a.merged.Document(&meter, nil)
 	return doc
 }
 

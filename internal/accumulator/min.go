@@ -25,7 +25,7 @@ func maxDefinition() Definition {
 	}
 }
 
-// extreme is $min and $max, which ignore null.
+// extreme is $min (sign 1) or $max (sign -1). It ignores null and missing values.
 type extreme struct {
 	sign      int
 	best      bsonx.Value

@@ -27,24 +27,25 @@ func maxNDefinition() Definition {
 	}
 }
 
-// $firstN, $lastN, $minN and $maxN as accumulators; the expressions of these names are in pick.go.
+// $minN and $maxN as accumulators. The expressions of the same names are in pick.go.
 
-// extremesN is $minN and $maxN, which ignore null. It keeps a heap with the worst value on top.
-// Values that are equal and differ in type show the heap's order in the result, so it moves values
-// as the C++ library's heap does, which the server uses.
+// extremesN is $minN or $maxN. It ignores null and missing values. It keeps the n best values in a
+// heap with the worst on top. The order of the heap decides which of several equal values of
+// different types is in the result. So the heap moves values exactly like the heap of the C++
+// standard library, which MongoDB uses.
 type extremesN struct {
 	name  string
 	n     int
-	sign  int // 1 for the least values, -1 for the greatest
+	sign  int // 1 for the smallest values, -1 for the greatest
 	heap  []bsonx.Value
 	bytes int
 
 	collation *collation.Collator
 	running   *interrupt.Running
-	result    []bsonx.Value // of Finish; nil after another value
+	result    []bsonx.Value // the sorted values, set by Finish; nil after another Add
 }
 
-// worse reports whether a comes after b in the result.
+// worse reports whether x comes after y in the result.
 func (a *extremesN) worse(x, y bsonx.Value) bool { return a.collation.CompareValues(x, y)*a.sign > 0 }
 
 func (a *extremesN) Add(v bsonx.Value) error {
@@ -69,7 +70,7 @@ func (a *extremesN) Add(v bsonx.Value) error {
 	return a.collation.EndedIn(a.bytes)
 }
 
-// up puts v at i or above.
+// up inserts v at position i of the heap h, or at an ancestor of i.
 func (a *extremesN) up(h []bsonx.Value, i int, v bsonx.Value) {
 	for i > 0 && a.worse(v, h[(i-1)/2]) {
 		h[i] = h[(i-1)/2]
@@ -78,8 +79,8 @@ func (a *extremesN) up(h []bsonx.Value, i int, v bsonx.Value) {
 	h[i] = v
 }
 
-// pop moves the top to the end: the hole sinks to the bottom first, then the last value rises from
-// there.
+// pop moves the top of the heap to the end of h. The hole at the top first sinks to a leaf, and
+// then the former last value rises from there.
 func (a *extremesN) pop(h []bsonx.Value) {
 	last := len(h) - 1
 	if last == 0 {
@@ -97,10 +98,11 @@ func (a *extremesN) pop(h []bsonx.Value) {
 	a.up(h[:last], hole, v)
 }
 
-// popWork is the work on a value that leaves the heap.
+// popWork is the amount of work that removing one value from the heap counts for an
+// interrupt.Meter.
 const popWork = 8 * interrupt.Step
 
-// Finish implements finisher: it brings the values into their order.
+// Finish implements finisher: it sorts the values.
 func (a *extremesN) Finish(bool) error {
 	sorted := slices.Clone(a.heap)
 	var meter interrupt.Meter

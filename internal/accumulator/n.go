@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// nArguments compiles the arguments {input: …, n: …}, in the order of the document.
+// nArguments compiles the arguments {input: …, n: …}, in their order in the document, with operand.
 func nArguments(name string, arg bsonx.Value,
 	operand func(bsonx.Value) (expr.Expr, error),
 ) (input, n expr.Expr, err error) {
@@ -41,13 +41,13 @@ func nArguments(name string, arg bsonx.Value,
 	return input, n, nil
 }
 
-// countOf checks the value of n.
+// countOf returns the value of n. It fails unless n is a positive integer.
 func countOf(v bsonx.Value) (int, error) {
 	if !v.Type.IsNumber() {
 		return 0, mongoerr.New(5787902, "Value for 'n' must be of integral type, but found %s", expr.Show(v))
 	}
 	n, ok := v.AsExactInt64()
-	// also what is nearer to 0 than a double can be, as within MongoDB
+	// As in MongoDB, a decimal too close to 0 for a double counts as the integer 0.
 	if f, _ := v.AsFloat64(); v.Type == bsonx.TypeDecimal128 && f == 0 {
 		ok = true
 	}
@@ -60,9 +60,9 @@ func countOf(v bsonx.Value) (int, error) {
 	return int(n), nil
 }
 
-// startN completes the Accumulation of an accumulator that keeps n values, where n is computed by
-// Init. Also an n that is constant is refused by the first group only: without documents there is
-// no error.
+// startN completes the Accumulation of an accumulator that keeps n values. Init computes n. An
+// invalid n is an error only when the first group is created, even if n is constant: without
+// documents there is no error.
 func (a *Accumulation) startN(make func(n int) Accumulator) {
 	if v, constant := expr.ConstValue(a.Init); constant {
 		if n, err := countOf(v); err == nil {

@@ -28,16 +28,17 @@ func medianDefinition() Definition {
 	}
 }
 
-// $percentile and $median as accumulators.
+// $percentile and $median as accumulators. The expressions are in percentileexpr.go.
 
-// percentiles are the parsed arguments.
+// percentiles contains the compiled arguments of $percentile or $median.
 type percentiles struct {
 	input  expr.Expr
 	p      []float64
 	median bool
 }
 
-// parsePercentileArguments reads {input, p, method}; operand compiles the expressions among them.
+// parsePercentileArguments compiles the arguments {input, p, method}; operand compiles the
+// expressions in them. notObject is the error code if arg is not a document.
 func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.Code,
 	operand func(bsonx.Value) (expr.Expr, error),
 ) (*percentiles, error) {
@@ -63,9 +64,15 @@ func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.C
 			return nil, mongoerr.New(mongoerr.IDLUnknownField, "BSON field '%s.%s' is an unknown field.", name, key)
 		}
 	}
-	for _, f := range []bsonx.Elem{{Key: []byte("input"), Value: input}, {Key: []byte("p"), Value: p}, {Key: []byte("method"), Value: method}} {
-		if (f.Value.IsMissing() || string(f.Key) == "method" && f.Value.IsNull()) && (string(f.Key) != "p" || !out.median) {
-			return nil, mongoerr.New(mongoerr.IDLFailedToParse, "BSON field '%s.%s' is missing but a required field", name, f.Key)
+	for _, f := range []bsonx.Elem{
+		{Key: []byte("input"), Value: input},
+		{Key: []byte("p"), Value: p},
+		{Key: []byte("method"), Value: method},
+	} {
+		if (f.Value.IsMissing() || string(f.Key) == "method" && f.Value.IsNull()) &&
+			(string(f.Key) != "p" || !out.median) {
+			return nil, mongoerr.New(mongoerr.IDLFailedToParse,
+				"BSON field '%s.%s' is missing but a required field", name, f.Key)
 		}
 	}
 	var err error
@@ -83,7 +90,7 @@ func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.C
 	return out, nil
 }
 
-// parseP returns the values of p, which must be constant.
+// parseP returns the values of p, which must be a constant array of numbers.
 func parseP(v bsonx.Value, operand func(bsonx.Value) (expr.Expr, error)) ([]float64, error) {
 	e, err := operand(v)
 	if err != nil {
@@ -110,7 +117,8 @@ func parseP(v bsonx.Value, operand func(bsonx.Value) (expr.Expr, error)) ([]floa
 	return out, nil
 }
 
-// result gives the percentiles in the form of the operator; a nil function says that there were no numbers.
+// result returns the percentiles in the result form of the operator. The function of computes one
+// percentile; it is nil if there were no numbers.
 func (p *percentiles) result(of func(p float64) float64) bsonx.Value {
 	values := make([]bsonx.Value, len(p.p))
 	for i, rank := range p.p {
@@ -130,27 +138,33 @@ func parsePercentiles(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulat
 	if name == "$median" {
 		notObject = 7436100 - 1
 	}
-	p, err := parsePercentileArguments(name, arg, notObject, func(v bsonx.Value) (expr.Expr, error) { return expr.Parse(v, vars) })
+	p, err := parsePercentileArguments(name, arg, notObject,
+		func(v bsonx.Value) (expr.Expr, error) { return expr.Parse(v, vars) })
 	if err != nil {
 		return nil, err
 	}
-	return &Accumulation{Name: name, Arg: p.input, plain: func() Accumulator { return &percentileAccumulator{of: p} }}, nil
+	return &Accumulation{
+		Name: name, Arg: p.input,
+		plain: func() Accumulator { return &percentileAccumulator{of: p} },
+	}, nil
 }
 
-// The digest is exact up to digestExact numbers. Beyond them, neighbours are joined to centroids, smaller ones near the
-// ends (a merging t-digest), of which about digestCentroids are left.
+// The digest stores up to digestExact numbers exactly. With more numbers it becomes a merging
+// t-digest: neighbouring numbers are merged into about digestCentroids centroids, which are smaller
+// near the ends.
 const (
 	digestExact     = 1 << 14
 	digestCentroids = 2000
 )
 
-// centroid stands for weight numbers around mean.
+// centroid represents weight numbers with the average mean.
 type centroid struct{ mean, weight float64 }
 
-// percentileAccumulator is $percentile and $median. NaN is ignored.
+// percentileAccumulator is $percentile or $median. It ignores NaN and values that are not numbers.
 type percentileAccumulator struct {
-	of        *percentiles
-	centroids []centroid // of weight 1 and in any order, behind those that are joined
+	of *percentiles
+	// Unsorted single numbers, which have weight 1, follow the merged centroids.
+	centroids []centroid
 	joined    bool
 }
 
@@ -181,7 +195,8 @@ func (a *percentileAccumulator) total() (n float64) {
 	return n
 }
 
-// join makes neighbours one while they cover no more than a step of the scale asin(2q-1), which is fine near 0 and 1.
+// join merges neighbouring centroids as long as a merged one covers at most one unit of the scale
+// function asin(2q-1), which is steep near q = 0 and q = 1.
 func (a *percentileAccumulator) join() {
 	a.sort()
 	a.joined = true
@@ -204,7 +219,8 @@ func (a *percentileAccumulator) join() {
 	a.centroids = out
 }
 
-// at returns the percentile: the number of that rank, or what the centroids around it say.
+// at returns the percentile p. It is the number of that rank or, after merging, an interpolation
+// between the two nearest centroids.
 func (a *percentileAccumulator) at(p float64) float64 {
 	n := a.total()
 	rank := math.Ceil(max(n*p-1, 0))

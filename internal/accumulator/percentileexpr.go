@@ -17,7 +17,7 @@ func percentileExpression(arguments ...string) *expr.Definition {
 	}
 }
 
-// percentileExpr is $percentile or $median over the numbers of one array.
+// percentileExpr is $percentile or $median as an expression over one array.
 type percentileExpr struct {
 	*percentiles
 	running *interrupt.Running
@@ -27,7 +27,8 @@ func parsePercentile(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars
 	args, err := parsePercentileArguments(def.Name, arg, 7436200, func(v bsonx.Value) (expr.Expr, error) {
 		e, err := p.Operand(v, vars.Unoptimized())
 		if err == nil && vars.Inlines(v) {
-			e = expr.Bound(e) // no constant when p is read
+			// Prevents the inlined variable from counting as a constant when p is parsed.
+			e = expr.Bound(e)
 		}
 		return e, err
 	})
@@ -39,8 +40,9 @@ func parsePercentile(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars
 
 func (e *percentileExpr) Children() []expr.Expr { return []expr.Expr{e.input} }
 
-// Eval takes a number as it is, and the numbers of an array; NaN among them does not count. The results are numbers of the
-// array: the smallest that has at least the wanted share of all at or below it.
+// Eval accepts a number or an array, of which only numbers other than NaN count. A percentile p is
+// the smallest number in the array such that at least the share p of the numbers is less than or
+// equal to it.
 func (e *percentileExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	v, err := e.input.Eval(ctx)
 	if err != nil {

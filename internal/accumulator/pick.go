@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// The operators here pick some elements of one array. Their twins that gather over a group are accumulators.
+// The expressions $firstN, $lastN, $minN and $maxN, which select elements of one array. The
+// accumulators of the same names are in firstn.go and minn.go.
 
 func pickExpression() *expr.Definition {
 	return &expr.Definition{
@@ -17,11 +18,11 @@ func pickExpression() *expr.Definition {
 	}
 }
 
-// pick is $firstN, $lastN, $minN or $maxN.
+// pick is the expression $firstN, $lastN, $minN or $maxN.
 type pick struct {
 	n, input expr.Expr
 	of       func(array bsonx.Doc, n int64) (bsonx.Value, error)
-	running  *interrupt.Running // the operation; nil never ends
+	running  *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
 func (e *pick) Children() []expr.Expr { return []expr.Expr{e.n, e.input} }
@@ -48,7 +49,8 @@ func (e *pick) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return e.of(v.Doc(), n)
 }
 
-// pickCount checks the argument n: countOf, but what no int64 can hold has an error of its own.
+// pickCount returns the value of n. In addition to the checks of countOf, a number outside the
+// range of int64 has its own error.
 func pickCount(v bsonx.Value) (int64, error) {
 	if err := checkLong(v); err != nil {
 		return 0, err
@@ -57,7 +59,8 @@ func pickCount(v bsonx.Value) (int64, error) {
 	return int64(n), err
 }
 
-// checkLong refuses a number that no int64 can hold, also when it is truncated; infinities and NaN are such.
+// checkLong returns an error if v, truncated to an integer, does not fit into an int64. Infinity
+// and NaN do not fit.
 func checkLong(v bsonx.Value) error {
 	if v.Type != bsonx.TypeDouble && v.Type != bsonx.TypeDecimal128 {
 		return nil
@@ -69,7 +72,8 @@ func checkLong(v bsonx.Value) error {
 }
 
 func parsePick(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
-	input, n, err := nArguments(def.Name, arg, func(v bsonx.Value) (expr.Expr, error) { return p.Operand(v, vars.Unoptimized()) })
+	input, n, err := nArguments(def.Name, arg,
+		func(v bsonx.Value) (expr.Expr, error) { return p.Operand(v, vars.Unoptimized()) })
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +95,8 @@ func parsePick(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr
 	return e, nil
 }
 
-// extremes is $minN or $maxN. Of equal values it keeps those that the accumulator keeps, as within MongoDB.
+// extremes returns the function of $minN or $maxN. It uses the accumulator, so that it selects the
+// same ones of several equal values, as in MongoDB.
 func extremes(empty extremesN) func(array bsonx.Doc, n int64) (bsonx.Value, error) {
 	return func(array bsonx.Doc, n int64) (bsonx.Value, error) {
 		acc := empty

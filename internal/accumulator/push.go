@@ -16,17 +16,17 @@ func pushDefinition() Definition {
 	}
 }
 
-// valueBytes is about what a kept value takes beside its payload.
+// valueBytes estimates the memory of a kept value in bytes, without its data.
 const valueBytes = 32
 
-// tooMuchMemory is what accumulators that keep values answer beyond the limit, which writing to
-// disk cannot help.
+// tooMuchMemory is the error of an accumulator whose values exceed limits.ExpressionBytes. Spilling
+// to disk does not help, because the result must fit into memory.
 func tooMuchMemory(name string) error {
 	return mongoerr.New(mongoerr.ExceededMemoryLimit,
 		"%s used too much memory and spilling to disk cannot reduce memory consumption any further. Memory limit: %d bytes", name, limits.ExpressionBytes)
 }
 
-// pushAccumulator is $push.
+// pushAccumulator is $push. It ignores missing values.
 type pushAccumulator struct {
 	values []bsonx.Value
 	bytes  int
@@ -51,7 +51,7 @@ func (a *pushAccumulator) State() bsonx.Value  { return bsonx.ValueOf(a.values) 
 
 func (a *pushAccumulator) Merge(state bsonx.Value) error { return addAll(a, state) }
 
-// addAll adds the elements of an array.
+// addAll adds all elements of an array to a.
 func addAll(a Accumulator, array bsonx.Value) error {
 	for it := array.Doc().Iter(); it.Next(); {
 		if err := a.Add(it.Value()); err != nil {

@@ -27,7 +27,8 @@ func stdDevSampDefinition() Definition {
 	}
 }
 
-// deviation is $stdDevPop and $stdDevSamp by Welford's method. What is not finite is counted and makes the result NaN.
+// deviation is $stdDevPop or $stdDevSamp, computed with Welford's method. It counts infinities and
+// NaN; one of them makes the result NaN.
 type deviation struct {
 	sample           bool
 	count, notFinite int64
@@ -72,7 +73,7 @@ func (a *deviation) State() bsonx.Value {
 	return bsonx.NewArray(a.count, a.notFinite, a.mean, a.m2)
 }
 
-// Merge joins two of Welford's sums as Chan does.
+// Merge combines the two states with Chan's method.
 func (a *deviation) Merge(state bsonx.Value) error {
 	values := state.Doc().Values()
 	count, _ := values[0].AsInt64()

@@ -17,7 +17,7 @@ func sumDefinition() Definition {
 	}
 }
 
-// sumAccumulator is $sum and $count.
+// sumAccumulator is $sum or $count. It ignores values that are not numbers.
 type sumAccumulator struct{ sum numeric.Sum }
 
 func (a *sumAccumulator) Add(v bsonx.Value) error { a.sum.Add(v); return nil }

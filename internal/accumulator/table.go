@@ -12,47 +12,49 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Definition is one accumulator. It has New or Parse.
+// Definition describes an accumulator. Exactly one of New and Parse is set.
 type Definition struct {
 	Name string
-	// New returns an accumulator whose only argument is the value that it adds.
+	// New returns an accumulator whose only argument is its operand.
 	New func(c *collation.Collator) Accumulator
-	// Parse compiles a use of an accumulator with other arguments.
+	// Parse compiles the use of an accumulator with other arguments.
 	Parse func(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error)
 
-	// The properties of its Accumulation, where it has New.
+	// Properties of the Accumulation, if New is set.
 	FixedSize, Unordered, Once bool
 
-	// Depends says what decides the result apart from the values. It has no default.
+	// Depends names the inputs of the result other than the operands. It has no default.
 	Depends expr.Dependence
-	// StableAPI says that the stable API has the accumulator. It has no default.
+	// StableAPI tells whether the Stable API includes the accumulator. It has no default.
 	StableAPI feature.Answer
 
-	// Window says which windows of $setWindowFields the accumulator may have. It has no default.
+	// Window tells which windows of $setWindowFields the accumulator can have. It has no default.
 	Window Window
 
-	// Arguments and Form are what explain shows, as those of expr.Definition.
+	// Arguments and Form determine the explained form, like the fields of expr.Definition.
 	Arguments []string
 	Form      func(s expr.SerialScope, arg bsonx.Value) bsonx.Value
 
-	// Expression defines the expression of the same name; nil if there is none here. It has no
-	// name of its own.
+	// Expression defines the expression of the same name; nil if this package has none. Operators
+	// sets its Name.
 	Expression *expr.Definition
 }
 
-// Window says which windows an accumulator may have. The zero value says nothing.
+// Window tells which windows of $setWindowFields an accumulator can have.
 type Window byte
 
-// The windows of an accumulator.
+// Kinds of windows.
 const (
-	_           Window = iota
-	NoWindow           // it is no window function
-	OwnWindow          // internal/window defines the function
-	AnyWindow          // it is computed again for each document, from the whole window
-	WholeWindow        // the window begins with the partition: MongoDB does not compute it again
+	_         Window = iota
+	NoWindow         // not a window function
+	OwnWindow        // internal/window defines the function
+	// Every window; the function recomputes the value over the whole window for each document.
+	AnyWindow
+	// Only windows that begin with the partition: MongoDB does not recompute the value.
+	WholeWindow
 )
 
-// definitions lists the definition of every accumulator.
+// definitions returns the definitions of all accumulators.
 func definitions() []Definition {
 	return []Definition{
 		sumDefinition(), countDefinition(), avgDefinition(), minDefinition(), maxDefinition(),
@@ -72,7 +74,7 @@ var table = sync.OnceValue(func() map[string]Definition {
 	return byName
 })
 
-// List describes the accumulators of MongoDB 8.0 in the order of their names.
+// List returns the accumulators of MongoDB 8.0, sorted by name.
 func List() []feature.Info {
 	var out []feature.Info
 	for _, def := range definitions() {
@@ -82,7 +84,7 @@ func List() []feature.Info {
 	return out
 }
 
-// Operators returns the definitions of the accumulators that are expressions too.
+// Operators returns the definitions of the accumulators that are also expressions.
 func Operators() []expr.Definition {
 	var defs []expr.Definition
 	for _, def := range definitions() {
@@ -99,14 +101,15 @@ func Operators() []expr.Definition {
 	return defs
 }
 
-// Windowed returns the definitions of the accumulators that are window functions without more code.
+// Windowed returns the definitions of the accumulators that are also window functions without
+// additional code.
 func Windowed() []Definition {
 	return slices.DeleteFunc(definitions(), func(def Definition) bool {
 		return def.Window != AnyWindow && def.Window != WholeWindow
 	})
 }
 
-// Unrepeatable returns the names of the accumulators that give another result the next time.
+// Unrepeatable returns the names of the accumulators whose result may differ when they run again.
 func Unrepeatable() []string {
 	var names []string
 	for _, def := range definitions() {
@@ -117,8 +120,8 @@ func Unrepeatable() []string {
 	return names
 }
 
-// overOperands defines an accumulator with New as an expression over its operands, or over the
-// elements of one operand that is an array.
+// overOperands defines an accumulator also as an expression over its operands. A single operand
+// that is an array stands for its elements.
 func overOperands(how expr.Association) *expr.Definition {
 	return &expr.Definition{
 		Family: "accumulator", Max: -1, Association: how,
@@ -126,7 +129,8 @@ func overOperands(how expr.Association) *expr.Definition {
 	}
 }
 
-// over returns the accumulator as a function of its operands, or of the elements of one that is an array.
+// over returns the accumulator as a function of operands. A single operand that is an array stands
+// for its elements.
 func (d *Definition) over(c *collation.Collator) expr.WatchingN {
 	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		list := args

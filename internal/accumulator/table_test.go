@@ -2,7 +2,8 @@ package accumulator
 
 import "testing"
 
-// TestDefinitionsAreComplete pins that every definition answers the questions that safety rests on.
+// TestDefinitionsAreComplete requires that every definition sets the properties that have no
+// default. Access checks rely on them.
 func TestDefinitionsAreComplete(t *testing.T) {
 	t.Parallel()
 	for _, def := range definitions() {

@@ -45,7 +45,7 @@ func bottomNDefinition() Definition {
 	}
 }
 
-// $top, $topN, $bottom and $bottomN.
+// The accumulators $top, $topN, $bottom and $bottomN.
 
 func parseTop(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
 	raw, err := topArguments(name, arg)
@@ -75,7 +75,7 @@ func parseTop(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, err
 	return out, nil
 }
 
-// topArguments returns the raw output, sortBy and n.
+// topArguments returns the uncompiled arguments output, sortBy and n.
 func topArguments(name string, arg bsonx.Value) (raw [3]bsonx.Value, err error) {
 	if arg.Type != bsonx.TypeDocument {
 		return raw, mongoerr.New(5788001, "specification must be an object; found %s", expr.ShowElement(name, arg))
@@ -108,7 +108,7 @@ func topArguments(name string, arg bsonx.Value) (raw [3]bsonx.Value, err error) 
 	return raw, nil
 }
 
-// topKey is one part of sortBy: a path, or metadata.
+// topKey is one field of sortBy: a path or metadata.
 type topKey struct {
 	path []string
 	meta expr.Expr
@@ -153,7 +153,8 @@ func parseTopKey(name string, v bsonx.Value, operators *expr.Table) (topKey, err
 	return topKey{path: path, desc: n < 0}, err
 }
 
-// topValue is what $top and its kin gather: an array of the sort key, whose bytes have the order, and the output.
+// topValue is the operand of $top and related accumulators. Its value is an array of the binary
+// sort key, whose bytes compare in sort order, and the output.
 type topValue struct {
 	keys   []topKey
 	output expr.Expr
@@ -189,7 +190,7 @@ func (t *topValue) Eval(ctx *expr.Context) (bsonx.Value, error) {
 }
 
 func (t *topValue) appendKey(key []byte, ctx *expr.Context) ([]byte, error) {
-	array := "" // the path to the array that the keys go through
+	array := "" // the path to the array that the keys traverse; "" before an array
 	for i := range t.keys {
 		k := &t.keys[i]
 		if k.meta != nil {
@@ -226,8 +227,9 @@ func orNull(v bsonx.Value) bsonx.Value {
 	return v
 }
 
-// value returns what a document is sorted by: of an array the least element, or the greatest for a descending key. An
-// empty array is undefined. array is how many parts of the path lead to the first array, or 0.
+// value returns the value by which a document is sorted. For an array it is the smallest element,
+// or the greatest for a descending key; an empty array gives undefined. array is the number of path
+// components before the first array, or 0 without an array.
 func (k *topKey) value(v bsonx.Value) (best bsonx.Value, array int, err error) {
 	found, by := false, k.collation.Comparer(nil)
 	walkKey(v, k.path, func(v bsonx.Value) {
@@ -251,7 +253,7 @@ func (k *topKey) value(v bsonx.Value) (best bsonx.Value, array int, err error) {
 	return best, 0, by.Ended()
 }
 
-// walkKey calls f for the values at a path, as an index on it has keys.
+// walkKey calls f for the values at path that an index on the path would store.
 func walkKey(v bsonx.Value, path []string, f func(bsonx.Value)) {
 	switch {
 	case v.Type == bsonx.TypeArray && len(path) == 0:
@@ -291,18 +293,19 @@ func walkElements(v bsonx.Value, path []string, f func(bsonx.Value)) {
 	}
 }
 
-// topAccumulator keeps n values by the bytes of their keys. Of equal keys those that came first stay in front. Once there are n,
-// the entries are a heap with the one on top that a better one replaces.
+// topAccumulator keeps n outputs, ordered by the bytes of their sort keys. Outputs with equal keys
+// keep their input order. When it has n entries, they form a heap with the entry to replace next on
+// top.
 type topAccumulator struct {
 	name           string
 	n              int
 	single, bottom bool
 	entries        []topEntry
-	came           int // how many entries were taken
+	came           int // the number of entries added so far
 	bytes          int
 
 	running *interrupt.Running
-	result  []topEntry // of Finish, in order; nil after another value
+	result  []topEntry // the sorted entries, set by Finish; nil after another Add
 }
 
 type topEntry struct {
@@ -323,7 +326,8 @@ func compareTopEntries(a, b topEntry) int {
 // Len implements heap.Interface.
 func (a *topAccumulator) Len() int { return len(a.entries) }
 
-// Less implements heap.Interface: on top is the last entry, of $bottom the first.
+// Less implements heap.Interface. The top is the last entry in sort order or, for $bottom, the
+// first.
 func (a *topAccumulator) Less(i, j int) bool {
 	return (compareTopEntries(a.entries[i], a.entries[j]) > 0) != a.bottom
 }
@@ -331,10 +335,10 @@ func (a *topAccumulator) Less(i, j int) bool {
 // Swap implements heap.Interface.
 func (a *topAccumulator) Swap(i, j int) { a.entries[i], a.entries[j] = a.entries[j], a.entries[i] }
 
-// Push implements heap.Interface; nothing is pushed.
+// Push implements heap.Interface. It is never called.
 func (a *topAccumulator) Push(any) {}
 
-// Pop implements heap.Interface; nothing is popped.
+// Pop implements heap.Interface. It is never called.
 func (a *topAccumulator) Pop() any { return nil }
 
 func (a *topAccumulator) Add(v bsonx.Value) error {
@@ -369,13 +373,13 @@ func (a *topAccumulator) Add(v bsonx.Value) error {
 
 func (e *topEntry) bytes() int { return topEntryBytes + len(e.key) + len(e.output.Data) }
 
-// better reports whether a key takes the place of the one on top.
+// better reports whether an entry with this key must replace the top of the heap.
 func (a *topAccumulator) better(key []byte) bool {
 	c := bytes.Compare(a.entries[0].key, key)
 	return c != 0 && (c > 0) != a.bottom
 }
 
-// Finish implements finisher: it brings the entries into their order.
+// Finish implements finisher: it sorts the entries.
 func (a *topAccumulator) Finish(bool) error {
 	entries := slices.Clone(a.entries)
 	var meter interrupt.Meter

@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// accumulatorFunctions are the accumulators without a form for sliding windows.
+// accumulatorFunctions returns definitions for the accumulators that have no special implementation
+// for sliding windows.
 func accumulatorFunctions() []definition {
 	var defs []definition
 	for _, def := range accumulator.Windowed() {
@@ -19,7 +20,7 @@ func accumulatorFunctions() []definition {
 	return defs
 }
 
-// boundedAccumulation compiles an accumulator and its window.
+// boundedAccumulation compiles the accumulator and the window in spec.
 func (d *definition) boundedAccumulation(spec bsonx.Doc, order *Order,
 	vars *expr.Vars,
 ) (acc *accumulator.Accumulation, bounds frame, err error) {
@@ -35,8 +36,8 @@ func parseAccumulator(def *definition, spec bsonx.Doc, order *Order, vars *expr.
 	if err != nil {
 		return nil, err
 	}
-	// The functions that MongoDB accumulates and never takes back are those whose windows begin
-	// with the partition.
+	// For the accumulators that MongoDB cannot remove values from, a window must begin with the
+	// partition.
 	if bounds.lower.unbounded {
 		return slidingFunction(bounds, acc.Arg, nil, order, func(ctx *expr.Context) (state, error) {
 			a, err := acc.New(ctx, bsonx.Missing)
@@ -51,7 +52,8 @@ func parseAccumulator(def *definition, spec bsonx.Doc, order *Order, vars *expr.
 	}), nil
 }
 
-// accumulation compiles an accumulator. An array is its operand here, which $group refuses.
+// accumulation compiles an accumulator with the argument arg. An array is allowed as the operand,
+// unlike in $group.
 func accumulation(name string, arg bsonx.Value, vars *expr.Vars) (*accumulator.Accumulation, error) {
 	if name == "$count" && (arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty()) {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$count only accepts an empty object as input")
@@ -69,7 +71,7 @@ func accumulation(name string, arg bsonx.Value, vars *expr.Vars) (*accumulator.A
 	return &whole, err
 }
 
-// checkInit reports what is wrong with an accumulator's parameters, such as n.
+// checkInit returns an error if a parameter of the accumulator, such as n, is invalid.
 func checkInit(acc *accumulator.Accumulation, ctx *expr.Context) error {
 	_, err := acc.New(ctx, bsonx.Missing)
 	return err

@@ -20,7 +20,7 @@ func addToSetFunctions() []definition {
 	}
 }
 
-// slidingSet is $addToSet, whose values come in their order here.
+// slidingSet is $addToSet in a sliding window. The result is sorted.
 type slidingSet struct {
 	valueQueue
 	collation *collation.Collator

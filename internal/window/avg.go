@@ -16,7 +16,7 @@ func avgFunctions() []definition {
 	}
 }
 
-// slidingAvg is $avg.
+// slidingAvg is $avg in a sliding window.
 type slidingAvg struct {
 	slidingSum
 	count int64

@@ -11,16 +11,17 @@ import (
 // bound is one end of a window, relative to the current document.
 type bound struct {
 	unbounded bool
-	current   bool        // the document itself, which in a range differs from a distance of 0
-	offset    int         // of documents
-	distance  bsonx.Value // of a range
+	// current is the current document; in a range window this differs from a distance of 0.
+	current  bool
+	offset   int         // for a document window: the number of documents after the current one
+	distance bsonx.Value // for a range window: the difference of the sort values
 }
 
-// frame are the bounds of a window: by position, or by the value of the sort field.
+// frame contains the bounds of a window, either in documents or as a range of the sort value.
 type frame struct {
 	lower, upper bound
 	byRange      bool
-	unit         TimeUnit // of a range of dates
+	unit         TimeUnit // the unit of distances, if the sort value is a date
 }
 
 func wholePartition() frame {
@@ -29,7 +30,7 @@ func wholePartition() frame {
 
 func (b *frame) whole() bool { return b.lower.unbounded && b.upper.unbounded }
 
-// parseFrame compiles the field window of a function.
+// parseFrame compiles the field "window" of a function.
 func parseFrame(v bsonx.Value, order *Order) (frame, error) {
 	if v.Type != bsonx.TypeDocument {
 		return frame{}, mongoerr.New(mongoerr.FailedToParse, "'window' field must be an object")
@@ -113,10 +114,12 @@ func parseRangeBounds(v, unit bsonx.Value, order *Order) (frame, error) {
 	return b, nil
 }
 
-// parseBounds compiles a pair of bounds, of which number compiles those that are numbers.
+// parseBounds compiles a pair of bounds. The function number compiles a bound that is neither
+// "current" nor "unbounded".
 func parseBounds(name string, v bsonx.Value, number func(bsonx.Value) (bound, error)) (frame, error) {
 	if v.Type != bsonx.TypeArray || v.Doc().Len() != 2 {
-		return frame{}, mongoerr.New(mongoerr.FailedToParse, "Window bounds must be a 2-element array: %s: %s", name, bsonx.FormatShell(v))
+		return frame{}, mongoerr.New(mongoerr.FailedToParse,
+			"Window bounds must be a 2-element array: %s: %s", name, bsonx.FormatShell(v))
 	}
 	var pair [2]bound
 	for i, v := range v.Doc().Values() {
@@ -137,12 +140,13 @@ func parseBounds(name string, v bsonx.Value, number func(bsonx.Value) (bound, er
 	}
 	lower, upper := pair[0], pair[1]
 	if !lower.unbounded && !upper.unbounded && bsonx.CompareValues(lower.distance, upper.distance) > 0 {
-		return frame{}, mongoerr.New(5339900, "Lower bound must not exceed upper bound: [%s, %s]", numeric.Format(lower.distance), numeric.Format(upper.distance))
+		return frame{}, mongoerr.New(5339900, "Lower bound must not exceed upper bound: [%s, %s]",
+			numeric.Format(lower.distance), numeric.Format(upper.distance))
 	}
 	return frame{lower: lower, upper: upper}, nil
 }
 
-// at returns the value of the sort field at a bound of a range, for a document with the value base.
+// at returns the sort value at a bound, for a current document with the sort value base.
 func (b *frame) at(bound bound, base bsonx.Value) (bsonx.Value, error) {
 	if b.unit != NoUnit {
 		n, _ := bound.distance.AsInt64()
@@ -151,7 +155,7 @@ func (b *frame) at(bound bound, base bsonx.Value) (bsonx.Value, error) {
 	return numeric.Add(base, bound.distance)
 }
 
-// check refuses documents whose sort value is no base of a range.
+// check returns an error if the sort value base does not fit a range window with this unit.
 func (b *frame) check(base bsonx.Value) error {
 	switch {
 	case b.unit != NoUnit && base.Type != bsonx.TypeDate:

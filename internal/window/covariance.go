@@ -15,14 +15,14 @@ func covarianceFunctions() []definition {
 	}
 }
 
-// covariance is $covariancePop and $covarianceSamp by the incremental method, over values that are
-// pairs of numbers. A pair with one that is not finite is not counted: it makes an infinity or NaN
-// of the sum where there are enough others.
+// covariance is $covariancePop or $covarianceSamp, computed incrementally. Its values are pairs of
+// numbers. A pair with an infinity or NaN is kept apart in strange; it makes the result infinite or
+// NaN if there are enough other pairs.
 type covariance struct {
 	sample  bool
 	x, y    slidingAvg
-	sum     slidingSum // of products of deviations
-	strange slidingSum // of the numbers of the pairs that are not counted
+	sum     slidingSum // the sum of the products of deviations from the means
+	strange slidingSum // the sum of the numbers in pairs that contain an infinity or NaN
 	count   int64
 	failed  error
 }
@@ -42,7 +42,8 @@ func parseCovariance(def *definition, spec bsonx.Doc, order *Order, vars *expr.V
 	}), nil
 }
 
-// pair returns the two numbers of a value, and whether they are finite.
+// pair returns the two numbers of v. finite is false if one is infinite or NaN. ok is false if v is
+// not a pair of numbers.
 func (c *covariance) pair(v bsonx.Value) (x, y bsonx.Value, finite, ok bool) {
 	if v.Type != bsonx.TypeArray || v.Doc().Len() != 2 {
 		return x, y, false, false
@@ -67,7 +68,8 @@ func (c *covariance) add(e entry) error {
 	dx := c.deviation(x, &c.x)
 	c.x.change(x, 1)
 	c.y.change(y, 1)
-	if c.count++; c.count > 1 { // the first deviates by nothing, nor has the sum its type
+	// if is the first pair has no deviation, and must not determine the numeric type of the sum.
+	if c.count++; c.count > 1 {
 		c.sum.update(c.product(dx, c.deviation(y, &c.y)), 1)
 	}
 	return c.failed
@@ -94,7 +96,8 @@ func (c *covariance) remove(e entry) error {
 	return c.failed
 }
 
-// special notes a number of a pair that is not finite. A NaN makes no decimal of the sum.
+// special adds a number of a pair that is not finite to strange, or removes it if quantity is -1. A
+// decimal NaN becomes a double, so that it does not make the result a decimal.
 func (c *covariance) special(v bsonx.Value, quantity int) {
 	if numeric.IsNaN(v) {
 		v = bsonx.Double(math.NaN())
@@ -102,7 +105,7 @@ func (c *covariance) special(v bsonx.Value, quantity int) {
 	c.strange.update(v, quantity)
 }
 
-// deviation returns how far a number is from a mean, which is 0 at first.
+// deviation returns v minus the mean, or v itself while the mean has no values.
 func (c *covariance) deviation(v bsonx.Value, mean *slidingAvg) bsonx.Value {
 	if mean.count == 0 {
 		return v

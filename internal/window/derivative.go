@@ -13,8 +13,8 @@ func derivativeFunctions() []definition {
 	}
 }
 
-// parseSlope compiles $derivative and $integral: {input, unit} over a window, which $derivative
-// must have.
+// parseSlope compiles $derivative or $integral, whose argument is {input, unit}. $derivative must
+// have a window.
 func parseSlope(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	name := def.Name
 	arg, window, err := def.arguments(spec)
@@ -49,7 +49,7 @@ func parseSlope(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) 
 	return slidingFunction(bounds, input, order.By, order, open), nil
 }
 
-// parseSlopeArgument returns the input and the unit in milliseconds, 0 where none is given.
+// parseSlopeArgument returns the compiled input, and the unit in milliseconds or 0 if absent.
 func parseSlopeArgument(name string, arg bsonx.Value, vars *expr.Vars) (expr.Expr, int64, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, 0, mongoerr.New(mongoerr.FailedToParse, "%s expects an object, but got a %s: %s: %s", name,
@@ -83,7 +83,8 @@ func parseSlopeArgument(name string, arg bsonx.Value, vars *expr.Vars) (expr.Exp
 	return input, unit.millis, nil
 }
 
-// subtractValues subtracts numbers, or dates, whose difference is in milliseconds.
+// subtractValues returns a - b for two numbers. For two dates it returns the difference in
+// milliseconds.
 func subtractValues(a, b bsonx.Value) (bsonx.Value, error) {
 	if a.Type == bsonx.TypeDate && b.Type == bsonx.TypeDate {
 		return bsonx.Int64(a.Int64() - b.Int64()), nil
@@ -94,10 +95,11 @@ func subtractValues(a, b bsonx.Value) (bsonx.Value, error) {
 	return numeric.Subtract(a, b)
 }
 
-// derivative is the slope between the first and the last document of a window.
+// derivative is $derivative: the slope between the first and the last document of the window.
 type derivative struct {
-	unit  int64
-	queue []entry // of windows whose documents leave, else the first entry only
+	unit int64
+	// queue is the entries of the window; only the first entry if documents never leave the window.
+	queue []entry
 	last  entry
 	count int
 }

@@ -15,7 +15,7 @@ func expMovingAvgFunctions() []definition {
 	}
 }
 
-// The functions here go by the order of a partition and have no window.
+// The functions in this file depend on the order of a partition and have no window.
 
 func parseExpMovingAvg(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	name := def.Name
@@ -58,7 +58,7 @@ func movingAvgFields(name string) string {
 func decimalOf(i int64) bsonx.Value {
 	v, err := numeric.ToDecimal(bsonx.Int64(i))
 	if err != nil {
-		return bsonx.Null // an integer has a decimal
+		return bsonx.Null // cannot fail: every integer converts to a decimal
 	}
 	return v
 }
@@ -93,8 +93,8 @@ func movingWeight(n, alpha bsonx.Value) (bsonx.Value, error) {
 	return numeric.ToDecimal(alpha)
 }
 
-// expMovingAvg keeps its value as a decimal, as MongoDB does, and answers with doubles until a
-// decimal comes, be it in an earlier partition.
+// expMovingAvg is $expMovingAvg. Like MongoDB, it computes with decimals. It returns doubles until
+// the first decimal input, which may be in an earlier partition.
 type expMovingAvg struct {
 	arg          expr.Expr
 	weight, rest bsonx.Value

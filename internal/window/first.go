@@ -26,7 +26,7 @@ func parseEnd(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*
 	}).endsOnly(), nil
 }
 
-// endState is $first and $last in a window that begins with the partition.
+// endState is $first or $last in a window that begins with the partition.
 type endState struct {
 	last, seen bool
 	value      bsonx.Value
@@ -51,7 +51,7 @@ func (s *endState) result() (bsonx.Value, error) {
 
 func (s *endState) bytes() int { return 32 + cap(s.value.Data) }
 
-// slidingEnd is $first and $last in other windows.
+// slidingEnd is $first or $last in other windows.
 type slidingEnd struct {
 	valueQueue
 	last bool

@@ -12,52 +12,54 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Partition is the documents of a partition. Functions ask for them in order.
+// Partition provides the documents of a partition, in order.
 type Partition interface {
-	// Has reports whether there is a document i, and reads up to it.
+	// Has reports whether the partition has a document with index i, and reads the input up to it.
 	Has(ctx context.Context, i int) (bool, error)
-	// Document returns document i, which is valid until the next call.
+	// Document returns the document with index i. It is valid until the next call.
 	Document(i int) (bsonx.Doc, error)
 	// Meta returns the metadata of the document that was read last.
 	Meta() *expr.Meta
-	// Eval computes an expression for document i.
+	// Eval evaluates e for the document with index i.
 	Eval(e expr.Expr, i int) (bsonx.Value, error)
-	// Reserve holds n bytes that are about to be copied, and are counted with Grow after that.
+	// Reserve reserves n bytes before a value of that size is copied. The function counts the copy
+	// with Grow afterwards.
 	Reserve(n int) error
-	// Grow counts n bytes, which may be negative, that a function keeps.
+	// Grow adds n bytes, which may be negative, to the memory that functions use. It fails above
+	// the memory limit.
 	Grow(n int) error
-	// Shrink takes back n bytes that were counted.
+	// Shrink subtracts n bytes that a function has released.
 	Shrink(n int)
-	// Did counts work, and now and then returns the error of an operation that has ended.
+	// Did counts work, and checks from time to time whether the operation was interrupted.
 	Did(work int) error
 }
 
-// Exec computes a window function over one partition. If it keeps a value of a document that may
-// have been released, it is a memory.Keeper.
+// Exec computes a window function over one partition. If it keeps values that borrow from a
+// document, it implements memory.Keeper.
 type Exec interface {
-	// Value returns the function's value at document i. It is called for all documents in order,
-	// and reads documents from i on only: what it needs of earlier ones it keeps.
+	// Value returns the result for the document with index i. It is called for all documents in
+	// order. It reads only documents from i on, and keeps the values of earlier ones that it needs.
 	Value(ctx context.Context, p Partition, i int) (bsonx.Value, error)
 }
 
-// Resettable is an Exec that goes on with the next partition.
+// Resettable is an Exec that can be reused for the next partition.
 type Resettable interface{ Reset() }
 
 // Function is a compiled window function.
 type Function struct {
-	// Open begins a partition.
+	// Open creates an Exec for a new partition.
 	Open func(*expr.Context) (Exec, error)
-	// Streams says that the function looks at the current document only.
+	// Streams reports whether the function reads only the current document.
 	Streams bool
-	// Reads are the expressions that the function computes for documents.
+	// Reads lists the expressions that the function evaluates for documents.
 	Reads []expr.Expr
 }
 
-// Order is the sortBy of the stage, as functions and bounds need it.
+// Order describes the sortBy of the stage.
 type Order struct {
-	// Fields is the number of fields.
+	// Fields is the number of fields in sortBy.
 	Fields int
-	// By is the value of the last field.
+	// By is the expression for the value of the last field.
 	By expr.Expr
 	// Key is the last field.
 	Key       index.Field
@@ -66,7 +68,8 @@ type Order struct {
 
 func (s *Order) single() bool { return s.Fields == 1 }
 
-// Parse compiles the use of a function, {$sum: "$a", window: …}, in the order of sortBy.
+// Parse compiles the use of a function, such as {$sum: "$a", window: …}. order is the sortBy of the
+// stage.
 func Parse(spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	for it := spec.Iter(); it.Next(); {
 		name := string(it.Key())
@@ -82,8 +85,8 @@ func Parse(spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	return nil, mongoerr.New(mongoerr.FailedToParse, "Expected a $-prefixed window function")
 }
 
-// arguments returns the argument of the function and its window, which is missing where none is
-// given.
+// arguments returns the argument of the function and its window, which is bsonx.Missing if absent.
+// It fails if spec has other fields.
 func (d *definition) arguments(spec bsonx.Doc) (arg, window bsonx.Value, err error) {
 	seen := false
 	for it := spec.Iter(); it.Next(); {
@@ -103,7 +106,7 @@ func (d *definition) arguments(spec bsonx.Doc) (arg, window bsonx.Value, err err
 	return arg, window, nil
 }
 
-// unknown is the error for a field beside the function.
+// unknown returns the error for an additional field in the specification.
 func (d *definition) unknown(field string) error {
 	if d.OwnParser {
 		return mongoerr.New(mongoerr.FailedToParse, "%s got unexpected argument: %s", d.Name, field)
@@ -111,7 +114,7 @@ func (d *definition) unknown(field string) error {
 	return mongoerr.New(mongoerr.FailedToParse, "Window function found an unknown argument: %s", field)
 }
 
-// onlyArgument is arguments for a function that takes no window.
+// onlyArgument returns the argument of a function that does not allow a window.
 func (d *definition) onlyArgument(spec bsonx.Doc) (bsonx.Value, error) {
 	arg, window, err := d.arguments(spec)
 	if err == nil && !window.IsMissing() {
@@ -120,8 +123,8 @@ func (d *definition) onlyArgument(spec bsonx.Doc) (bsonx.Value, error) {
 	return arg, err
 }
 
-// bounded compiles the argument and the window, which is the whole partition where none is given.
-// Of two mistakes the first counts.
+// bounded compiles the argument with compile, and the window. Without a window the frame is the
+// whole partition. If both have errors, bounded returns the error of the field that comes first.
 func (d *definition) bounded(spec bsonx.Doc, order *Order, compile func(arg bsonx.Value) error) (frame, error) {
 	bounds := wholePartition()
 	arg, window, err := d.arguments(spec)

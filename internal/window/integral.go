@@ -14,12 +14,12 @@ func integralFunctions() []definition {
 	}
 }
 
-// integral is the area under the line through the documents of a window.
+// integral is $integral: the area under the polyline through the documents of the window.
 type integral struct {
 	unit       int64
 	queue      []entry
 	sum        slidingSum
-	notNumbers int // how many entries in the window have a NaN
+	notNumbers int // the number of entries in the window that contain NaN
 }
 
 func (g *integral) add(e entry) error {
@@ -55,7 +55,8 @@ func (g *integral) remove(entry) error {
 	return err
 }
 
-// change adds or takes away the area between an entry and the following one, where both are there.
+// change adds (quantity 1) or subtracts (quantity -1) the area between entry i and the next one. It
+// does nothing if one of them is outside of the window.
 func (g *integral) change(i, quantity int) error {
 	if i < 0 || i+1 >= len(g.queue) {
 		return nil

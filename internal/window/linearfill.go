@@ -15,11 +15,12 @@ func linearFillFunctions() []definition {
 	}
 }
 
-// linearFill interpolates between the values before and after a gap.
+// linearFill is $linearFill: it interpolates between the values before and after a gap.
 type linearFill struct {
-	arg, by     expr.Expr
-	left, right entry // around the gap; missing values where the partition ends
-	next        int   // the document of right
+	arg, by expr.Expr
+	// left is the entries around the gap; their values are missing at the ends of the partition.
+	left, right entry
+	next        int // the index of the document of right
 	lastKey     bsonx.Value
 }
 
@@ -50,7 +51,7 @@ func (l *linearFill) Value(ctx context.Context, p Partition, i int) (bsonx.Value
 	return l.interpolate(e.key)
 }
 
-// findRight finds the first value from document i on.
+// findRight sets right to the first entry with a value, from document i on.
 func (l *linearFill) findRight(ctx context.Context, p Partition, i int) error {
 	l.right = entry{}
 	for ; ; i++ {
@@ -86,7 +87,7 @@ func (l *linearFill) entry(p Partition, i int) (e entry, err error) {
 	return e, nil
 }
 
-// interpolate returns y1 + (x - x1) * (y2 - y1) / (x2 - x1).
+// interpolate returns y1 + (x - x1) * (y2 - y1) / (x2 - x1), where 1 is left and 2 is right.
 func (l *linearFill) interpolate(x bsonx.Value) (bsonx.Value, error) {
 	dx, err := subtractValues(l.right.key, l.left.key)
 	if err != nil {

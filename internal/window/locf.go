@@ -14,7 +14,7 @@ func locfFunctions() []definition {
 	}
 }
 
-// parseGapFill compiles $locf and $linearFill.
+// parseGapFill compiles $locf or $linearFill.
 func parseGapFill(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	name := def.Name
 	arg, err := def.onlyArgument(spec)
@@ -26,7 +26,10 @@ func parseGapFill(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars
 		return nil, err
 	}
 	if name == "$locf" {
-		return &Function{Streams: true, Reads: []expr.Expr{e}, Open: func(*expr.Context) (Exec, error) { return &locf{arg: e}, nil }}, nil
+		return &Function{
+			Streams: true, Reads: []expr.Expr{e},
+			Open: func(*expr.Context) (Exec, error) { return &locf{arg: e}, nil },
+		}, nil
 	}
 	if !order.single() {
 		return nil, mongoerr.New(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element")
@@ -34,10 +37,13 @@ func parseGapFill(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars
 	if order.Key.Path == "" || order.Key.IsMeta() {
 		return nil, mongoerr.New(mongoerr.FailedToParse, "$linearFill requires a non-expression sortBy")
 	}
-	return &Function{Reads: []expr.Expr{e, order.By}, Open: func(*expr.Context) (Exec, error) { return &linearFill{arg: e, by: order.By}, nil }}, nil
+	return &Function{
+		Reads: []expr.Expr{e, order.By},
+		Open:  func(*expr.Context) (Exec, error) { return &linearFill{arg: e, by: order.By}, nil },
+	}, nil
 }
 
-// locf carries the last value forward over null and missing ones.
+// locf is $locf: it replaces null and missing values with the last other value.
 type locf struct {
 	arg  expr.Expr
 	last bsonx.Value

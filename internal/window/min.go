@@ -25,14 +25,14 @@ func minFunctions() []definition {
 	}
 }
 
-// slidingExtreme is $min and $max: the values that can still become the extreme one, each better
-// than those after it.
+// slidingExtreme is $min or $max in a sliding window. It keeps the values that can still become the
+// extreme: each is better than all values after it.
 type slidingExtreme struct {
 	sign     int
 	best     []bsonx.Value
 	position []int
-	entered  int // how many values have come
-	left     int // how many have gone
+	entered  int // the number of values that have entered the window
+	left     int // the number of values that have left the window
 
 	collation *collation.Collator
 }
@@ -43,7 +43,7 @@ func (s *slidingExtreme) add(e entry) error {
 		return nil
 	}
 	for n := len(s.best); n > 0; n-- {
-		// Of equal values the first is the least, and the last is the greatest.
+		// Among equal values, $min returns the first and $max the last.
 		c := s.collation.CompareValues(e.value, s.best[n-1]) * s.sign
 		if err := s.collation.Ended(e.value, s.best[n-1]); err != nil {
 			return err

@@ -20,7 +20,7 @@ func rankFunctions() []definition {
 	}
 }
 
-// parseRank compiles $rank, $denseRank and $documentNumber.
+// parseRank compiles $rank, $denseRank or $documentNumber.
 func parseRank(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
 	name := def.Name
 	arg, _, err := def.arguments(spec)
@@ -34,14 +34,15 @@ func parseRank(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (
 	}
 	reads := order.By
 	if path := order.Key.Path; path != "" && !order.Key.IsMeta() {
-		// a sort tells apart what a path does not
+		// The rank reads the whole top-level field, because a projection to the path would merge
+		// array elements that the sort distinguishes.
 		if reads, err = expr.Parse(bsonx.String("$"+topField(path)), vars); err != nil {
 			return nil, err
 		}
 	}
 	open := func(*expr.Context) (Exec, error) {
 		r := &rank{name: name}
-		if order.Key.Path != "" { // else it is metadata that no document has
+		if order.Key.Path != "" { // an empty path is metadata that no document has
 			r.keys = index.NewMetaSortGen(index.Pattern{order.Key}, order.Collation)
 		}
 		return r, nil
@@ -49,11 +50,11 @@ func parseRank(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (
 	return &Function{Streams: true, Reads: []expr.Expr{reads}, Open: open}, nil
 }
 
-// rank gives equal numbers to documents that the sort does not tell apart: of an array the least or
-// the greatest element counts.
+// rank is $rank, $denseRank or $documentNumber. Documents with the same sort key have the same
+// rank. The sort key of an array is its smallest or greatest element.
 type rank struct {
 	name      string
-	keys      *index.MetaSortGen // nil where all documents are alike
+	keys      *index.MetaSortGen // nil if all documents have the same rank
 	last, key []byte
 	rank      int64
 }
@@ -82,7 +83,7 @@ func (r *rank) Value(_ context.Context, p Partition, i int) (bsonx.Value, error)
 	return numeric.IntOrLong(r.rank), nil
 }
 
-// topField returns the first part of a path.
+// topField returns the first component of a path.
 func topField(path string) string {
 	name, _, _ := strings.Cut(path, ".")
 	return name

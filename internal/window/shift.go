@@ -77,7 +77,7 @@ type shift struct {
 	arg      expr.Expr
 	by       int
 	fallback bsonx.Value
-	past     []bsonx.Value // of the documents before the current one, as many as are looked back
+	past     []bsonx.Value // the values of the previous documents, at most -by of them
 }
 
 func (s *shift) Value(ctx context.Context, p Partition, i int) (bsonx.Value, error) {
@@ -105,8 +105,8 @@ func (s *shift) Value(ctx context.Context, p Partition, i int) (bsonx.Value, err
 	return old, p.Grow(len(v.Data) - len(old.Data))
 }
 
-// at returns the value at a document that is there; a missing one is as one outside of the
-// partition.
+// at returns the value for the document with index i. A missing value is replaced like a document
+// outside of the partition.
 func (s *shift) at(p Partition, i int) (bsonx.Value, error) {
 	v, err := p.Eval(s.arg, i)
 	if v.IsMissing() {

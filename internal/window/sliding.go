@@ -9,22 +9,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// entry is what a window has of a document: the function's argument, and the sort value where it is
-// needed.
+// entry contains the values of one document in a window: the operand of the function and, if
+// needed, the sort value.
 type entry struct{ value, key bsonx.Value }
 
-// state is the value of a function over the documents of its window, which come in order and leave
-// in order.
+// state computes a function over the entries in a window. Entries are added and removed in document
+// order.
 type state interface {
 	add(e entry) error
-	remove(e entry) error // the one that was added first
+	remove(e entry) error // removes the oldest entry
 	result() (bsonx.Value, error)
-	// bytes is about how much memory is kept.
+	// bytes estimates the memory that the state uses, in bytes.
 	bytes() int
 }
 
-// slidingFunction is a function over a window. The key is the sort value, nil where only a range
-// needs it.
+// slidingFunction returns a function over the window bounds with the operand arg. key is the
+// expression for the sort value; nil if the function does not use it.
 func slidingFunction(bounds frame, arg, key expr.Expr, order *Order,
 	open func(*expr.Context) (state, error),
 ) *Function {
@@ -46,35 +46,36 @@ func slidingFunction(bounds frame, arg, key expr.Expr, order *Order,
 	}
 }
 
-// slidingExec moves a window over a partition. It reads documents up to the end of the window, or
-// to the current one where the window ends before it, and keeps their entries in a queue until the
-// window has passed them.
+// slidingExec moves a window over a partition. It reads documents up to the end of the window, and
+// at least up to the current document. It keeps their entries in a queue until they have left the
+// window.
 type slidingExec struct {
 	bounds   frame
 	arg, key expr.Expr
 	state    state
 
-	queue   []entry // of the documents from first up to fetched
-	keeps   bool    // entries stay longer than their documents are in memory
-	chunk   []byte  // where the values of such entries are copied to
+	queue   []entry // the entries of the documents with indexes from first to fetched-1
+	keeps   bool    // entries can outlive their documents in memory, so they are copied
+	chunk   []byte  // the memory for copied values
 	first   int
-	added   int // the next document to come into the window
-	fetched int // the next document to read
+	added   int // the index of the next document to enter the window
+	fetched int // the index of the next document to read
 	done    bool
-	result  bsonx.Value // of the whole partition
+	result  bsonx.Value // the result, if the window is the whole partition
 
-	ends     bool    // the function is $first or $last: errors count where the result is theirs
-	failures []error // which failure stands for
+	// ends is the function is $first or $last: an error of the operand counts only if that value is
+	// the result.
+	ends     bool
+	failures []error // the errors that failure has stored
 }
 
-// failure stands for the value of an expression that failed, with the error that is added to the
-// list.
+// failure stores err and returns a placeholder for the value of the expression that failed.
 func (x *slidingExec) failure(err error) bsonx.Value {
 	x.failures = append(x.failures, err)
 	return bsonx.Value{Type: bsonx.TypeMissing, Data: binary.LittleEndian.AppendUint32(nil, uint32(len(x.failures)-1))}
 }
 
-// failed returns the error that a value stands for, or nil.
+// failed returns the error for which v is a placeholder, or nil.
 func (x *slidingExec) failed(v bsonx.Value) error {
 	if !v.IsMissing() || len(v.Data) == 0 {
 		return nil
@@ -82,7 +83,8 @@ func (x *slidingExec) failed(v bsonx.Value) error {
 	return x.failures[binary.LittleEndian.Uint32(v.Data)]
 }
 
-// endsOnly makes a sliding function one whose errors count where the result is theirs.
+// endsOnly marks the function as $first or $last: an error of the operand counts only if that value
+// is the result.
 func (f *Function) endsOnly() *Function {
 	open := f.Open
 	f.Open = func(ctx *expr.Context) (Exec, error) {
@@ -95,7 +97,7 @@ func (f *Function) endsOnly() *Function {
 	return f
 }
 
-// entryBytes is about what an entry costs beside the bytes of its values.
+// entryBytes estimates the memory of an entry in bytes, without its values.
 const entryBytes = 64
 
 func (x *slidingExec) Value(ctx context.Context, p Partition, i int) (bsonx.Value, error) {
@@ -117,18 +119,19 @@ func (x *slidingExec) Value(ctx context.Context, p Partition, i int) (bsonx.Valu
 	if err == nil {
 		err = x.failed(v)
 	}
-	// A range must be checked at each document even where it is the whole partition.
+	// A range must check the sort value of each document, even if it covers the whole partition.
 	if x.bounds.whole() && !x.bounds.byRange {
 		x.done, x.result = true, v
 	}
 	return v, err
 }
 
-// accumulateWork is the work on a value that comes into a window or leaves it.
+// accumulateWork is the amount of work that adding or removing a value counts for an
+// interrupt.Meter.
 const accumulateWork = 4 * interrupt.Step
 
-// move lets documents into the window and out of it. The order is MongoDB's: it shows in the last
-// digits of sums.
+// move changes the window to the documents from lower to upper. It adds new documents before it
+// removes old ones, like MongoDB, because the order affects the last digits of sums.
 func (x *slidingExec) move(p Partition, lower, upper int) error {
 	came := x.added
 	for x.added = max(x.added, lower); x.added <= upper; {
@@ -147,8 +150,8 @@ func (x *slidingExec) move(p Partition, lower, upper int) error {
 	return x.leave(p, lower, came)
 }
 
-// leave takes the documents before lower out. Those from came on have never been in: the window
-// went past them.
+// leave drops the documents before lower. It removes them from the state, except for those with an
+// index of at least came: the window skipped them.
 func (x *slidingExec) leave(p Partition, lower, came int) error {
 	for ; x.first < lower && len(x.queue) > 0; x.pop(p) {
 		if x.first < came {
@@ -176,7 +179,7 @@ func (x *slidingExec) pop(p Partition) {
 	x.first++
 }
 
-// fetch reads up to document i and reports whether it is there.
+// fetch reads the partition up to document i, and reports whether that document exists.
 func (x *slidingExec) fetch(ctx context.Context, p Partition, i int) (bool, error) {
 	for x.fetched <= i {
 		ok, err := p.Has(ctx, x.fetched)
@@ -184,7 +187,8 @@ func (x *slidingExec) fetch(ctx context.Context, p Partition, i int) (bool, erro
 			return false, err
 		}
 		var e entry
-		if x.bounds.byRange && x.fetched == 0 { // whose sort value is looked at before anything is computed
+		// Like MongoDB, the first sort value is checked before the operand is evaluated.
+		if x.bounds.byRange && x.fetched == 0 {
 			if e.key, err = p.Eval(x.key, 0); err == nil {
 				err = x.bounds.check(e.key)
 			}
@@ -219,7 +223,7 @@ func (x *slidingExec) fetch(ctx context.Context, p Partition, i int) (bool, erro
 	return true, nil
 }
 
-// copy gives a value memory of its own, so that it does not hold that of its document.
+// copy moves the value to memory of this slidingExec, so that the document can be freed.
 func (x *slidingExec) copy(v *bsonx.Value) {
 	if cap(x.chunk)-len(x.chunk) < len(v.Data) {
 		x.chunk = make([]byte, 0, max(min(2*cap(x.chunk), maxValueChunk), minValueChunk, len(v.Data)))
@@ -229,13 +233,15 @@ func (x *slidingExec) copy(v *bsonx.Value) {
 	v.Data = x.chunk[at:len(x.chunk):len(x.chunk)]
 }
 
-// Copied values are in pieces of memory, of which the first are small: there are small partitions.
+// Values are copied into chunks of memory. The first chunk is small, because many partitions are
+// small.
 const (
 	minValueChunk = 128
 	maxValueChunk = 16 << 10
 )
 
-// window returns the first and the last document of the window of document i, which have been read.
+// window returns the indexes of the first and last document in the window of document i. These
+// documents have been read.
 func (x *slidingExec) window(ctx context.Context, p Partition, i int) (lower, upper int, err error) {
 	if _, err := x.fetch(ctx, p, i); err != nil {
 		return 0, 0, err

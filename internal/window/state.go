@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// accumulated is an accumulator over a window that begins with the partition: nothing leaves it.
+// accumulated is the state of an accumulator in a window that begins with the partition. No
+// document leaves such a window.
 type accumulated struct{ acc accumulator.Accumulator }
 
 func (a *accumulated) add(e entry) error            { return a.acc.Add(e.value) }
@@ -15,7 +16,7 @@ func (a *accumulated) remove(entry) error           { return nil }
 func (a *accumulated) result() (bsonx.Value, error) { return finished(a.acc) }
 func (a *accumulated) bytes() int                   { return a.acc.Bytes() }
 
-// finished returns the result of an accumulator.
+// finished finishes an accumulator and returns its result.
 func finished(acc accumulator.Accumulator) (bsonx.Value, error) {
 	if err := accumulator.Finish(acc, true); err != nil {
 		return bsonx.Missing, err
@@ -23,7 +24,7 @@ func finished(acc accumulator.Accumulator) (bsonx.Value, error) {
 	return acc.Result(), nil
 }
 
-// slide returns the state of an accumulator in a window whose documents leave.
+// slide returns the state of an accumulator in a window that documents leave.
 func (d *definition) slide(acc *accumulator.Accumulation, running *interrupt.Running) state {
 	if d.Slide != nil {
 		return d.Slide(acc, running)
@@ -31,7 +32,7 @@ func (d *definition) slide(acc *accumulator.Accumulation, running *interrupt.Run
 	return &recomputed{make: acc, running: running}
 }
 
-// valueQueue are the values in a window.
+// valueQueue is a queue of the operand values in a window.
 type valueQueue struct{ values []bsonx.Value }
 
 func (w *valueQueue) add(e entry) error { w.values = append(w.values, e.value); return nil }
@@ -42,10 +43,10 @@ func (w *valueQueue) remove(entry) error {
 	return nil
 }
 
-// bytes counts the list only: the values themselves are the window's.
+// bytes counts only the slice. The window counts the values themselves.
 func (w *valueQueue) bytes() int { return 32 * len(w.values) }
 
-// recomputed accumulates the whole window again for each document.
+// recomputed runs the accumulator over the whole window again for each document.
 type recomputed struct {
 	valueQueue
 	make    *accumulator.Accumulation

@@ -22,7 +22,8 @@ func stdDevFunctions() []definition {
 	}
 }
 
-// slidingDeviation is $stdDevPop and $stdDevSamp, by the same steps as MongoDB's.
+// slidingDeviation is $stdDevPop or $stdDevSamp in a sliding window. It computes in the same steps
+// as MongoDB.
 type slidingDeviation struct {
 	sample    bool
 	sum, m2   slidingSum

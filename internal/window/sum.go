@@ -18,8 +18,8 @@ func sumFunctions() []definition {
 
 func slideSum(*accumulator.Accumulation, *interrupt.Running) state { return &slidingSum{} }
 
-// slidingSum is a sum from which numbers are taken out again. As in MongoDB it is a decimal or a
-// double while one of them is in it, and else an int where it fits.
+// slidingSum is a sum from which numbers can be removed. As in MongoDB, the result is a decimal or
+// double while the window contains one, and otherwise an int if it fits.
 type slidingSum struct {
 	sum                              numeric.Sum
 	doubles, decimals                int

@@ -12,32 +12,33 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// definition is one window function.
+// definition describes a window function.
 type definition struct {
 	Name string
-	// Parse compiles a use. spec is the whole object, in which window may stand beside the
-	// function.
+	// Parse compiles a use of the function. spec is the whole object, which may contain the field
+	// "window" too.
 	Parse func(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error)
-	// Slide returns the state of an accumulator in a window whose documents leave it. If it is nil,
-	// the accumulator is computed again for each document.
+	// Slide returns the state of an accumulator in a window that documents leave. If it is nil, the
+	// accumulator runs over the whole window again for each document.
 	Slide func(acc *accumulator.Accumulation, running *interrupt.Running) state
-	// Unremovable says that the window of an accumulator must begin with the partition.
+	// Unremovable reports whether the window of the accumulator must begin with the partition.
 	Unremovable bool
-	// OwnParser says that MongoDB parses the function apart, and names it in the error about an
-	// unknown field.
+	// OwnParser reports whether MongoDB has a separate parser for the function, which names the
+	// function in the error for an unknown field.
 	OwnParser bool
-	// NoWindow is the text about a window, other than the usual one, for a function that takes
-	// none.
+	// NoWindow is the error text if a window is given to a function that does not allow one; empty
+	// means the usual text.
 	NoWindow string
 }
 
-// table is filled by definitions: the functions refer to each other.
+// table is filled at the first use. A plain variable would be an initialization cycle, because the
+// functions refer to the table.
 var table struct {
 	once sync.Once
 	defs []definition
 }
 
-// definitions lists the definition of every function.
+// definitions returns the definitions of all window functions.
 func definitions() []definition {
 	table.once.Do(func() { table.defs = listed() })
 	return table.defs
@@ -52,7 +53,7 @@ func listed() []definition {
 	)
 }
 
-// find returns the definition of a function, or nil.
+// find returns the definition of a function, or nil if the function is unknown.
 func find(name string) *definition {
 	defs := definitions()
 	for i := range defs {
@@ -63,7 +64,7 @@ func find(name string) *definition {
 	return nil
 }
 
-// Functions lists the functions of $setWindowFields by name.
+// Functions returns the window functions of $setWindowFields, sorted by name.
 func Functions() []feature.Info {
 	var out []feature.Info
 	for _, def := range definitions() {

@@ -2,8 +2,8 @@ package window
 
 import "testing"
 
-// TestFunctionsAreDefinedOnce pins that no accumulator is listed here that says of itself that it is
-// a window function.
+// TestFunctionsAreDefinedOnce requires that no function is defined twice, neither here nor by an
+// accumulator that is also a window function.
 func TestFunctionsAreDefinedOnce(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -7,16 +7,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TimeUnit is a unit of time: some milliseconds, or some months.
+// TimeUnit is a unit of time: a number of milliseconds or a number of months.
 type TimeUnit struct {
 	millis int64
 	months int
 }
 
-// NoUnit is the unit of a number.
+// NoUnit is the unit of values that are numbers and not dates.
 var NoUnit = TimeUnit{}
 
-// ParseTimeUnit returns the unit of a name, such as "month".
+// ParseTimeUnit returns the unit with the given name, such as "month".
 func ParseTimeUnit(name string) (TimeUnit, error) {
 	const second = 1000
 	switch name {
@@ -42,11 +42,11 @@ func ParseTimeUnit(name string) (TimeUnit, error) {
 	return NoUnit, mongoerr.New(mongoerr.FailedToParse, "unknown time unit value: %s", name)
 }
 
-// maxUnits bounds how many units are added, far beyond the years that a date can have.
+// maxUnits is the largest number of units that Plus adds. It is far beyond the range of dates.
 const maxUnits = 1 << 40
 
-// Plus adds n units to a date, as $dateAdd in UTC: a day that a month does not have becomes its
-// last one.
+// Plus adds n units to a date, like $dateAdd in UTC. If the resulting month does not have the day,
+// the result is the last day of that month. Plus fails if the result is out of range.
 func (u TimeUnit) Plus(date bsonx.Value, n int64) (bsonx.Value, error) {
 	millis := date.Int64()
 	if n > maxUnits || n < -maxUnits {
