@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// TestBindFieldsEnds binds many expressions for an operation that has ended.
+// TestBindFieldsEnds requires that BindFields over many expressions returns an error after an
+// interrupt.
 func TestBindFieldsEnds(t *testing.T) {
 	t.Parallel()
 	list := make([]expr.Expr, 1<<14)

@@ -5,10 +5,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// And is true if all operands are; it stops at the first that is not.
+// And is $and: true if all operands are true. It stops at the first operand that is not.
 type And struct{ Args []Expr }
 
-// Eval evaluates the operands in order.
+// Eval evaluates the operands in order, up to the first that is false.
 func (a *And) Eval(ctx *Context) (bsonx.Value, error) {
 	for _, e := range a.Args {
 		v, err := e.Eval(ctx)
@@ -25,13 +25,13 @@ func (a *And) Eval(ctx *Context) (bsonx.Value, error) {
 // Children returns the operands.
 func (a *And) Children() []Expr { return a.Args }
 
-// Total returns true.
+// Total returns true: the node has a value for all values of its operands.
 func (a *And) Total() bool { return true }
 
-// or is true if one operand is; it stops there.
+// or is $or: true if one operand is true. It stops at that operand.
 type or struct{ Args []Expr }
 
-// Eval evaluates the operands in order.
+// Eval evaluates the operands in order, up to the first that is true.
 func (o *or) Eval(ctx *Context) (bsonx.Value, error) {
 	for _, e := range o.Args {
 		v, err := e.Eval(ctx)
@@ -48,7 +48,7 @@ func (o *or) Eval(ctx *Context) (bsonx.Value, error) {
 // Children returns the operands.
 func (o *or) Children() []Expr { return o.Args }
 
-// Total returns true.
+// Total returns true: the node has a value for all values of its operands.
 func (o *or) Total() bool { return true }
 
 func andDefinition() Definition {
@@ -67,8 +67,9 @@ func notDefinition() Definition {
 	}
 }
 
-// logical defines $and or $or. A constant that decides the result makes the whole a constant,
-// whatever the others do, if MongoDB optimises; those that do not decide are left out.
+// logical defines $and or $or. A constant operand equal to decides makes the result constant,
+// whatever the other operands do, if MongoDB would optimise the expression. Other constant operands
+// are removed.
 func logical(name string, decides bool, node func(args []Expr) Expr) Definition {
 	return Definition{
 		Name: name, Family: "boolean", Max: -1, Form: logicalForm(decides),
@@ -96,7 +97,8 @@ func logical(name string, decides bool, node func(args []Expr) Expr) Definition 
 	}
 }
 
-// logicalForm leaves out constants that do not decide.
+// logicalForm returns the form function for explain, which omits constants that do not decide the
+// result.
 func logicalForm(decides bool) FormFunc {
 	return func(s SerialScope, def *Definition, arg bsonx.Value) Serial {
 		var open []Serial

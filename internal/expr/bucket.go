@@ -8,18 +8,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// bucket is the _id of $bucket: the greatest boundary that is not above the input.
+// bucket is the _id of $bucket: the greatest boundary that is not greater than the input.
 type bucket struct {
 	input      Expr
-	boundaries []bsonx.Value // ascending
-	otherwise  Expr          // nil where there is no default
+	boundaries []bsonx.Value // in ascending order
+	otherwise  Expr          // nil without a default
 	collation  *collation.Collator
-	bytes      int // of the boundaries
+	bytes      int // the total size of the boundaries
 }
 
-// Bucket returns an expression that finds the interval of the input among at least two ascending
-// boundaries. Its value is the lower boundary, or otherwise for an input outside of all intervals.
-// otherwise may be nil.
+// Bucket returns an expression that finds the interval of input among at least two ascending
+// boundaries. Its value is the lower boundary of the interval. For an input outside of all
+// intervals it is otherwise, or an error if otherwise is nil.
 func Bucket(input Expr, boundaries []bsonx.Value, otherwise Expr, vars *Vars) Expr {
 	b := &bucket{input, boundaries, otherwise, vars.Collation(), TotalBytes(boundaries)}
 	c, ok := input.(*Const)
@@ -36,7 +36,7 @@ func Bucket(input Expr, boundaries []bsonx.Value, otherwise Expr, vars *Vars) Ex
 	return b
 }
 
-// find returns the position of the lower boundary, or -1.
+// find returns the position of the lower boundary of v's interval, or -1.
 func (b *bucket) find(v bsonx.Value) int {
 	at, found := slices.BinarySearchFunc(b.boundaries, v, func(boundary, v bsonx.Value) int {
 		return Compare(b.collation, boundary, v)
@@ -75,7 +75,7 @@ func (b *bucket) Children() []Expr {
 	return []Expr{b.input, b.otherwise}
 }
 
-// Total reports whether there is a value for every input.
+// Total reports whether every input has a value, which needs a default.
 func (b *bucket) Total() bool { return b.otherwise != nil }
 
 func errNoBranch() error {

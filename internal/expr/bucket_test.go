@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
-// TestBucket compares Bucket with the $switch that it stands for.
+// TestBucket requires that Bucket gives the same results as the equivalent $switch.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	inputs := []string{
@@ -36,8 +36,8 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// checkBucket evaluates both forms over a document. Where input is empty, the input is the
-// document's a as a constant.
+// checkBucket evaluates Bucket and $switch over a document. If input is empty, the input is the
+// value of the field a as a constant.
 func checkBucket(t *testing.T, boundaries []bsonx.Value, otherwise bsonx.Value, input string, doc bsonx.Doc) {
 	t.Helper()
 	literal := func(v bsonx.Value) bsonx.Doc { return bsonx.NewDoc("$literal", v) }

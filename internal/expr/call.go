@@ -7,11 +7,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// The nodes here evaluate all operands and pass them to a function. Most operators need nothing
-// more.
+// The nodes in this file evaluate all operands and pass them to a function. Most operators need
+// only this.
 
-// The functions are given the context's arena for what they make; those that do not need it are
-// wrapped.
+// Functions of operators. They may allocate their result in the context's arena; functions that do
+// not need the arena are wrapped by Plain1, plain2 or PlainN.
 
 type (
 	// Func1 computes an operator of one operand.
@@ -39,8 +39,8 @@ func PlainN(fn func([]bsonx.Value) (bsonx.Value, error)) FuncN {
 type call1 struct {
 	arg     Expr
 	fn      Func1
-	total   bool               // of the definition
-	running *interrupt.Running // the operation; nil never ends
+	total   bool               // the property Total of the definition
+	running *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
 func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
@@ -57,15 +57,15 @@ func (c *call1) Eval(ctx *Context) (bsonx.Value, error) {
 
 func (c *call1) Children() []Expr { return []Expr{c.arg} }
 
-// Total reports whether the operator is.
+// Total reports whether the function has a result for every operand.
 func (c *call1) Total() bool { return c.total }
 
 type call2 struct {
 	a, b    Expr
 	fn      Func2
-	total   bool               // of the definition
-	swapped bool               // of the definition
-	running *interrupt.Running // the operation; nil never ends
+	total   bool               // the property Total of the definition
+	swapped bool               // the property Swapped of the definition
+	running *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
 func (c *call2) Eval(ctx *Context) (bsonx.Value, error) {
@@ -83,7 +83,8 @@ func (c *call2) Eval(ctx *Context) (bsonx.Value, error) {
 	return c.of(ctx, a, b)
 }
 
-// both evaluates two operands.
+// both evaluates first and then second. While it evaluates second, the bytes of the first value
+// count as kept.
 func (c *Context) both(first, second Expr) (a, b bsonx.Value, err error) {
 	if a, err = first.Eval(c); err != nil {
 		return bsonx.Missing, bsonx.Missing, err
@@ -94,7 +95,7 @@ func (c *Context) both(first, second Expr) (a, b bsonx.Value, err error) {
 	return a, b, err
 }
 
-// of calls the function with its operands.
+// of calls the function with the evaluated operands and counts the work.
 func (c *call2) of(ctx *Context, a, b bsonx.Value) (bsonx.Value, error) {
 	if err := ctx.Read(len(a.Data)+len(b.Data), c.running); err != nil {
 		return bsonx.Missing, err
@@ -105,28 +106,32 @@ func (c *call2) of(ctx *Context, a, b bsonx.Value) (bsonx.Value, error) {
 
 func (c *call2) Children() []Expr { return []Expr{c.a, c.b} }
 
-// Total reports whether the operator is.
+// Total reports whether the function has a result for all operands.
 func (c *call2) Total() bool { return c.total }
 
-// CallN calls a function with the values of several operands, of which some may be absent.
+// CallN calls a function with the values of several operands. Optional operands that are absent are
+// nil in Args and missing in the call.
 type CallN struct {
 	Def  *Definition
 	Args []Expr
 	Fn   FuncN
 
-	Running *interrupt.Running // the operation; nil never ends
+	Running *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
-// Laziness says that an operator looks at its operands one after the other: what is wrong with one,
-// or null, counts before the error of a later one.
+// Laziness describes an operator that in MongoDB checks its operands one after the other. An
+// invalid or null operand then takes precedence over an error in a later operand.
 type Laziness struct {
-	From int           // the first operand that is evaluated after those before it were looked at
-	Rest []bsonx.Value // stand for the operands that were not evaluated; nil where there may be any number
-	// Refutes says that a false result for the first operands is one for all.
+	// From is the first operand that MongoDB evaluates after it has checked the operands before.
+	From int
+	// Rest contains placeholders for the operands that were not evaluated; nil if the number of
+	// operands varies.
+	Rest []bsonx.Value
+	// Refutes reports that a false result for the first operands is final.
 	Refutes bool
 }
 
-// Eval evaluates the operands and calls the function.
+// Eval evaluates all operands and calls the function.
 func (c *CallN) Eval(ctx *Context) (bsonx.Value, error) {
 	base, size, kept := len(ctx.stack), 0, ctx.Kept
 	for _, arg := range c.Args {
@@ -151,8 +156,8 @@ func (c *CallN) Eval(ctx *Context) (bsonx.Value, error) {
 	return v, ctx.made(v, err, c.Running)
 }
 
-// decided returns the result that the operands before one that failed have already decided, else
-// the failure.
+// decided is called when the evaluation of an operand has failed. It returns the result that the
+// operands before already decide, or failure.
 func (c *CallN) decided(ctx *Context, base int, failure error) (bsonx.Value, error) {
 	n, lazy := len(ctx.stack)-base, c.Def.Lazy
 	if lazy == nil || n < lazy.From {
@@ -168,13 +173,13 @@ func (c *CallN) decided(ctx *Context, base int, failure error) (bsonx.Value, err
 	return bsonx.Missing, failure
 }
 
-// Children returns the operands that are present.
+// Children returns the operands that are not absent.
 func (c *CallN) Children() []Expr { return Present(c.Args) }
 
-// Total reports whether the operator is.
+// Total reports whether the function has a result for all operands.
 func (c *CallN) Total() bool { return c.Def.Total == feature.Yes }
 
-// EvalOptional evaluates an optional argument: nil is missing.
+// EvalOptional evaluates an optional argument. A nil e gives bsonx.Missing.
 func EvalOptional(ctx *Context, e Expr) (bsonx.Value, error) {
 	if e == nil {
 		return bsonx.Missing, nil
@@ -182,7 +187,7 @@ func EvalOptional(ctx *Context, e Expr) (bsonx.Value, error) {
 	return e.Eval(ctx)
 }
 
-// Present returns the expressions that are not nil.
+// Present returns the expressions of list that are not nil.
 func Present(list []Expr) []Expr {
 	for i, e := range list {
 		if e != nil {
@@ -199,10 +204,10 @@ func Present(list []Expr) []Expr {
 	return list
 }
 
-// Op1 compiles an operator of exactly one operand.
+// Op1 returns a parser for an operator with exactly one operand.
 func Op1(fn func(bsonx.Value) (bsonx.Value, error)) ParseFunc { return Make1(Plain1(fn)) }
 
-// Make1 is Op1 for a function that makes its result in an arena.
+// Make1 is Op1 for a function that allocates its result in an arena.
 func Make1(fn Func1) ParseFunc { return make1(func(*Vars) Func1 { return fn }) }
 
 // make1 is Make1 for a function that depends on the scope.
@@ -216,7 +221,8 @@ func make1(in func(vars *Vars) Func1) ParseFunc {
 	}
 }
 
-// Make2 compiles an operator of exactly two operands whose function makes its result in an arena.
+// Make2 returns a parser for an operator with exactly two operands, whose function allocates its
+// result in an arena.
 func Make2(fn Func2) ParseFunc { return make2(func(*Vars) Func2 { return fn }) }
 
 // Op2 is Make2 for a function that needs no arena.
@@ -236,14 +242,14 @@ func make2(in func(vars *Vars) Func2) ParseFunc {
 	}
 }
 
-// OpN compiles an operator of Min to Max operands.
+// OpN returns a parser for an operator whose definition has Min and Max operands.
 func OpN(fn func(args []bsonx.Value) (bsonx.Value, error)) ParseFunc { return MakeN(PlainN(fn)) }
 
-// MakeN is OpN for a function that makes its result in an arena.
+// MakeN is OpN for a function that allocates its result in an arena.
 func MakeN(fn FuncN) ParseFunc { return makeN(func(*Vars, *interrupt.Running) FuncN { return fn }) }
 
-// makeN is MakeN for a function that depends on the scope and looks at its operation. It looks at
-// none while constant operands are combined.
+// makeN is MakeN for a function that depends on the scope and checks for interrupts. When constant
+// operands are combined during parsing, running is nil.
 func makeN(in func(vars *Vars, running *interrupt.Running) FuncN) ParseFunc {
 	return func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 		args, err := p.arguments(def, arg, vars)
@@ -260,8 +266,8 @@ func makeN(in func(vars *Vars, running *interrupt.Running) FuncN) ParseFunc {
 	}
 }
 
-// OpNamed compiles an operator with a document of named arguments, those of its definition. The
-// function gets them in this order, missing where absent.
+// OpNamed returns a parser for an operator with a document of named arguments. The function gets
+// the values in the order of Definition.Arguments; an absent argument is missing.
 func OpNamed(named Named, fn func(args []bsonx.Value) (bsonx.Value, error)) ParseFunc {
 	return makeNamed(named, func(*Vars) FuncN { return PlainN(fn) })
 }
@@ -276,15 +282,15 @@ func makeNamed(named Named, in func(vars *Vars) FuncN) ParseFunc {
 	}
 }
 
-// Named says which of its named arguments an operator needs, and has the error codes. Missing has
-// one code for each required argument, or one for all.
+// Named describes the required arguments of an operator with named arguments, and its error codes.
+// Missing has one code for each required argument, or one code for all.
 type Named struct {
-	Required  int // how many of the first arguments
+	Required  int // the number of required arguments, which come first
 	NotObject mongoerr.Code
 	Unknown   UnknownArgument
 	Missing   []mongoerr.Code
-	// NotObjectText and MissingText are texts other than the usual ones. They have the operator's
-	// name, and then the type of the argument or the name of the missing one.
+	// NotObjectText and MissingText replace the usual error texts. Their parameters are the
+	// operator's name, and the type of the argument or the name of the missing argument.
 	NotObjectText, MissingText string
 }
 
@@ -295,7 +301,8 @@ func (c *Named) refuse(def *Definition, arg bsonx.Value) error {
 	return mongoerr.New(c.NotObject, "%s only supports an object as its argument", def.Name)
 }
 
-// parseNamed compiles named arguments in the order of the document, and then misses required ones.
+// parseNamed compiles named arguments in the order of the document. It then returns an error if a
+// required argument is missing.
 func (p *Parser) parseNamed(def *Definition, arg bsonx.Value, vars *Vars, named Named) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, named.refuse(def, arg)
@@ -312,8 +319,8 @@ func (p *Parser) parseNamed(def *Definition, arg bsonx.Value, vars *Vars, named 
 	return args, nil
 }
 
-// ParseNamedLate is parseNamed for operators that MongoDB compiles once it has all arguments: the
-// last one first.
+// ParseNamedLate is parseNamed for operators that MongoDB compiles after it has read all arguments.
+// It compiles the last argument first, like MongoDB.
 func (p *Parser) ParseNamedLate(def *Definition, arg bsonx.Value, vars *Vars, named Named) ([]Expr, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, named.refuse(def, arg)

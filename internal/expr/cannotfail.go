@@ -1,9 +1,9 @@
 package expr
 
-// CannotFail reports whether an expression has a value for every document, so that it may be
-// evaluated for fewer documents than are there, or for none. It says so of few operators only; of
-// all others, and of code that a caller brings along, it is not known. That a result is too large,
-// or that the operation is killed, does not count.
+// CannotFail reports whether an expression is known to have a value for every document. Such an
+// expression may be evaluated for fewer documents than exist, or for none. CannotFail ignores
+// errors because a result is too large or the operation is interrupted. It returns false for a
+// Func, because its behaviour is unknown.
 func CannotFail(e Expr) bool {
 	total := true
 	Walk(e, func(e Expr) bool {
@@ -14,10 +14,11 @@ func CannotFail(e Expr) bool {
 	return total
 }
 
-// totalNode is a node that may have a value for all values of its operands. It knows more than its
-// definition: a $switch with a default has one.
+// totalNode is a node that knows whether it has a value for all values of its operands. The node
+// knows more than the definition of its operator: for example, a $switch has one only with a
+// default.
 type totalNode interface {
 	Expr
-	// Total reports whether the node has a value whatever the expressions below it give.
+	// Total reports whether the node has a value for all values of its operands.
 	Total() bool
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// CompareOp is one of the comparison operators.
+// CompareOp is a comparison operator.
 type CompareOp int
 
-// The comparison operators, as $cmp compares.
+// The comparison operators, based on the order of $cmp.
 const (
 	Eq CompareOp = iota
 	Ne
@@ -20,16 +20,16 @@ const (
 	Lte
 )
 
-// Comparison is $eq, $ne, $gt, $gte, $lt or $lte. Unlike query predicates it compares across types
-// and treats arrays as values; a missing operand is below null.
+// Comparison is $eq, $ne, $gt, $gte, $lt or $lte. Unlike query predicates, it compares values of
+// different types and treats arrays as values. A missing operand sorts below null.
 type Comparison struct {
 	Op          CompareOp
 	Left, Right Expr
 	collation   *collation.Collator
-	running     *interrupt.Running // the operation; nil never ends
+	running     *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
-// Eval compares the operands; where both fail the error is that of the right one.
+// Eval compares the operands. If both fail, it returns the error of the right operand.
 func (c *Comparison) Eval(ctx *Context) (bsonx.Value, error) {
 	b, err := c.Right.Eval(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *Comparison) Eval(ctx *Context) (bsonx.Value, error) {
 // Children returns the operands.
 func (c *Comparison) Children() []Expr { return []Expr{c.Left, c.Right} }
 
-// Total returns true.
+// Total returns true: the node has a value for all values of its operands.
 func (c *Comparison) Total() bool { return true }
 
 func (op CompareOp) holds(c int) bool {
@@ -69,8 +69,8 @@ func (op CompareOp) holds(c int) bool {
 	}
 }
 
-// Compare orders values as expressions do: like documents are sorted, except that a missing value
-// equals undefined instead of null.
+// Compare compares two values as expressions do. The order is the sort order of documents, except
+// that a missing value equals undefined and not null.
 func Compare(c *collation.Collator, a, b bsonx.Value) int {
 	if a.Type == bsonx.TypeMissing || b.Type == bsonx.TypeMissing {
 		return missingRank(a) - missingRank(b)
@@ -78,8 +78,8 @@ func Compare(c *collation.Collator, a, b bsonx.Value) int {
 	return c.CompareValues(a, b)
 }
 
-// missingRank places missing between MinKey and null, where MongoDB's canonical order of EOO has
-// it.
+// missingRank places a missing value between MinKey and null. MongoDB's canonical order has EOO in
+// this place.
 func missingRank(v bsonx.Value) int {
 	switch v.Type {
 	case bsonx.TypeMinKey:
@@ -105,7 +105,7 @@ func cmpDefinition() Definition {
 	}
 }
 
-// compareIn returns $cmp by the collation of a scope.
+// compareIn returns the function of $cmp for the collation of a scope.
 func compareIn(vars *Vars) Func2 {
 	c := vars.Collation()
 	return func(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {

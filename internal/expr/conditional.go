@@ -20,7 +20,8 @@ func ifNullDefinition() Definition {
 	}
 }
 
-// switchDefinition defines $switch, which is total only with a default: its node knows.
+// switchDefinition defines $switch. The node decides whether it is total, because only a $switch
+// with a default is.
 func switchDefinition() Definition {
 	return Definition{
 		Name: "$switch", Family: "conditional", Parse: parseSwitch, Form: switchForm,
@@ -28,10 +29,10 @@ func switchDefinition() Definition {
 	}
 }
 
-// switchExpr is $cond and $switch: the value of the first branch whose condition is true.
+// switchExpr is $cond or $switch: the value of the first branch whose condition is true.
 type switchExpr struct {
 	cases, thens []Expr
-	otherwise    Expr // nil where there is no default
+	otherwise    Expr // nil without a default
 }
 
 func (s *switchExpr) Eval(ctx *Context) (bsonx.Value, error) {
@@ -58,7 +59,7 @@ func (s *switchExpr) Children() []Expr {
 	return all
 }
 
-// Total reports whether there is a branch for every document.
+// Total reports whether every document has a branch, which needs a default.
 func (s *switchExpr) Total() bool { return s.otherwise != nil }
 
 func parseCond(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -120,8 +121,8 @@ func parseSwitch(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, e
 	return s.simplified(vars.Failures()), nil
 }
 
-// simplified drops the branches whose conditions are constant: a true one is the default, and ends
-// them.
+// simplified removes branches whose condition is constant. A branch with a true condition becomes
+// the default, and later branches are dropped.
 func (s *switchExpr) simplified(failures *Failures) Expr {
 	out := &switchExpr{otherwise: s.otherwise}
 	for i, e := range s.cases {
@@ -168,8 +169,9 @@ func (p *Parser) parseBranches(s *switchExpr, list bsonx.Value, vars *Vars) erro
 	return nil
 }
 
-// parseBranch compiles a branch and returns the scope of those after it. What a case of a constant
-// cuts off is not optimised: its own result, or what follows.
+// parseBranch compiles a branch of $switch and returns the scope for the following branches.
+// MongoDB does not optimise expressions that a constant case makes unreachable: the result of a
+// false case, or everything after a true case. Their scope has no Failures.
 func (p *Parser) parseBranch(s *switchExpr, rawWhen, rawThen bsonx.Value, vars *Vars) (*Vars, error) {
 	if rawWhen.IsMissing() {
 		return nil, mongoerr.New(40064, "$switch requires each branch have a 'case' expression")
@@ -197,7 +199,7 @@ func (p *Parser) parseBranch(s *switchExpr, rawWhen, rawThen bsonx.Value, vars *
 	return vars, nil
 }
 
-// ifNull is the first operand that is not null, or the last.
+// ifNull is $ifNull: the first operand that is not null, or the last operand.
 type ifNull struct{ args []Expr }
 
 func (n *ifNull) Eval(ctx *Context) (bsonx.Value, error) {
@@ -216,11 +218,11 @@ func (n *ifNull) Eval(ctx *Context) (bsonx.Value, error) {
 
 func (n *ifNull) Children() []Expr { return n.args }
 
-// Total returns true.
+// Total returns true: the node has a value for all values of its operands.
 func (n *ifNull) Total() bool { return true }
 
-// simplified drops the constants that are null, and what follows one that is not. The last operand
-// stays.
+// simplified removes constants that are null, and the operands after a constant that is not null.
+// The last operand stays.
 func (n *ifNull) simplified() Expr {
 	var kept []Expr
 	for i, e := range n.args {
@@ -266,7 +268,8 @@ func condForm(s SerialScope, _ *Definition, arg bsonx.Value) Serial {
 	return args[2]
 }
 
-// ifNullForm leaves out constants that are null, and what stands after one that is not.
+// ifNullForm returns the form for explain, without constants that are null and without operands
+// after a constant that is not null.
 func ifNullForm(s SerialScope, _ *Definition, arg bsonx.Value) Serial {
 	args := s.Operands(arg.Doc().Values())
 	var open []Serial

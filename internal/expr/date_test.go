@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestDateConstantsAreCompiled pins that a constant that no document can make right is an error
-// before the first document.
+// TestDateConstantsAreCompiled requires that an invalid constant argument of a date operator is an
+// error before the first document.
 func TestDateConstantsAreCompiled(t *testing.T) {
 	t.Parallel()
 	for text, code := range map[string]mongoerr.Code{
@@ -32,8 +32,8 @@ func TestDateConstantsAreCompiled(t *testing.T) {
 	}
 }
 
-// TestDateZonePerDocument reads the zone of each document, one after the other with the same
-// Context.
+// TestDateZonePerDocument evaluates an expression with a different time zone for each document in
+// the same Context.
 func TestDateZonePerDocument(t *testing.T) {
 	t.Parallel()
 	e, err := expr.Parse(bsonxtest.Parse(t, `{"v": {"$hour": {"date": "$d", "timezone": "$z"}}}`).
@@ -53,8 +53,8 @@ func TestDateZonePerDocument(t *testing.T) {
 	}
 }
 
-// FuzzDateFromString states that any text and any format are read, or refused with a code, without
-// a panic.
+// FuzzDateFromString states that every text and every format is either parsed or rejected with an
+// error code, without a panic.
 func FuzzDateFromString(f *testing.F) {
 	for _, seed := range []string{
 		"2017-02-08T12:10:40.787Z", "Wed, 08 Feb 2017 12:10:40 GMT",
@@ -80,7 +80,7 @@ func FuzzDateFromString(f *testing.F) {
 	})
 }
 
-// BenchmarkDate computes one value of a date for a document.
+// BenchmarkDate evaluates one date expression for a document.
 func BenchmarkDate(b *testing.B) {
 	doc := bsonx.NewDoc("d", bsonx.Date(1709210096789), "z", "Europe/Berlin", "s",
 		"2024-02-29T12:34:56.789Z", "t", "Feb 29, 2024 12:34")

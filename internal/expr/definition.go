@@ -6,73 +6,80 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Definition is one operator with all its properties. It stands in the operator's file and does
-// not change after NewTable.
+// Definition describes an operator with all its properties. It stands in the operator's file and
+// does not change after NewTable.
 type Definition struct {
 	Name   string
 	Family string
-	// Parse compiles a use. nil means that the operator is known and not implemented.
+	// Parse compiles a use of the operator. nil means that the operator is known but not
+	// implemented.
 	Parse ParseFunc
-	// Min and Max bound the number of operands of OpN, MakeN, WatchN and CollateN. Max is -1 if
+	// Min and Max bound the number of operands for OpN, MakeN, WatchN and CollateN. Max is -1 if
 	// there is no limit.
 	Min, Max int
-	Called   string // its name in MongoDB's messages, if that is another one
+	Called   string // the name in MongoDB's messages, if it differs from Name
 	Note     string // for the table of supported operators
-	Verbatim bool   // its argument is a value, not an expression
+	Verbatim bool   // the argument is a value and not an expression
 
-	// The answers below have no default: TestDefinitionsAreComplete fails if one is missing.
+	// The following properties have no default: TestDefinitionsAreComplete fails if one is not set.
 
-	// Total says that every value of the operands has a result and that nobody notices how often
-	// the operator is evaluated. A stage may then evaluate it for fewer documents. No also stands
-	// for an operator of which this is not known.
+	// Total tells whether the operator has a result for all operand values, and the number of
+	// evaluations has no effect. A stage may then evaluate it for fewer documents. No also means
+	// that this is not known.
 	Total feature.Answer
-	// Folds says that the operator is evaluated when it is compiled, if its operands are constant.
+	// Folds tells whether the operator is evaluated at parse time if its operands are constant.
 	Folds feature.Answer
-	// Depends says what decides the result apart from the operands.
+	// Depends names the inputs of the result other than the operands.
 	Depends Dependence
-	// StableAPI says that the stable API has the operator: apiStrict refuses one without.
+	// StableAPI tells whether the Stable API includes the operator. With apiStrict, other operators
+	// are an error.
 	StableAPI feature.Answer
 
-	// NotInValidator is MongoDB's error about an operator that is not repeatable in a collection's
-	// validator, if it is not the usual one.
+	// NotInValidator is the error for an operator in a collection's validator, if the operator is
+	// not repeatable and the error differs from the usual one.
 	NotInValidator *mongoerr.Error
 
-	// Lazy says that operands are looked at one after the other. nil evaluates all of them first.
+	// Lazy describes an operator that checks its operands one after the other. nil means that all
+	// operands are evaluated first.
 	Lazy *Laziness
-	// Swapped says that the second of two operands is evaluated first: if both fail, the error is
-	// that of the second one.
+	// Swapped reports whether the second of two operands is evaluated first. If both fail, the
+	// error is then the error of the second operand.
 	Swapped bool
-	// Association says which constant operands are combined before the others are known.
+	// Association tells which constant operands can be combined before the other operands are
+	// known.
 	Association Association
 
-	// Arguments are the names of the arguments in the order in which explain shows them. An
-	// argument whose name begins with = is shown as it was written.
+	// Arguments lists the names of the arguments in the order of explain. An argument whose name
+	// begins with = is shown as the client wrote it.
 	Arguments []string
-	// Form writes a use as explain shows it. nil shows the named arguments, or a list of operands.
+	// Form returns the explained form of a use. If it is nil, the form has the named arguments or a
+	// list of operands.
 	Form FormFunc
 }
 
-// ParseFunc compiles a use of an operator.
+// ParseFunc compiles a use of an operator with the argument arg.
 type ParseFunc func(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error)
 
-// FormFunc writes a use of an operator as explain shows it. The use was parsed without an error.
+// FormFunc returns the explained form of a use of an operator. The use was parsed without an error
+// before.
 type FormFunc func(s SerialScope, def *Definition, arg bsonx.Value) Serial
 
-// Dependence says what decides an operator's result apart from the values of its operands. The
-// zero value says nothing.
+// Dependence names the inputs of an operator's result other than its operands. The zero value means
+// that the property is not set.
 type Dependence byte
 
-// What a result depends on.
+// Values of Dependence.
 const (
-	_          Dependence = iota
-	OnOperands            // nothing else: the collation and the time of the command are the same for all documents
-	OnMetadata            // the metadata of the document
-	OnChance              // a random number: the next result may differ
-	OnCode                // JavaScript of the client, which may do anything
+	_ Dependence = iota
+	// No other input; the collation and $$NOW are the same for all documents of a command.
+	OnOperands
+	OnMetadata // the metadata of the document
+	OnChance   // a random number, so that the next result may differ
+	OnCode     // JavaScript code of the client, which may do anything
 )
 
-// Varies reports whether anything but the operands decides the result.
+// Varies reports whether the result has inputs other than the operands.
 func (d Dependence) Varies() bool { return d == OnMetadata || d == OnChance || d == OnCode }
 
-// Repeatable reports whether a second evaluation for the same document has the same result.
+// Repeatable reports whether a second evaluation for the same document gives the same result.
 func (d Dependence) Repeatable() bool { return d == OnOperands || d == OnMetadata }

@@ -11,45 +11,47 @@ import (
 
 // Expr is a compiled expression. It is immutable and safe for concurrent use.
 type Expr interface {
-	// Eval computes the expression for the document in ctx. The result may borrow the document's
+	// Eval evaluates the expression for the document in ctx. The result may borrow the document's
 	// bytes.
 	Eval(ctx *Context) (bsonx.Value, error)
-	// Children returns the direct sub-expressions, for folding and dependency analysis.
+	// Children returns the direct sub-expressions, for constant folding and dependency analysis.
 	Children() []Expr
 }
 
-// Context is the state in which an expression is evaluated. It is reused for many documents (set
-// Root for each) and belongs to one goroutine. The zero Context is usable; a Context in use must
-// not be copied.
+// Context is the state of an evaluation. It belongs to one goroutine and is reused for many
+// documents; the caller sets Root for each. The zero Context is usable. A Context in use must not
+// be copied.
 type Context struct {
-	// Root is the document: $$ROOT, and $$CURRENT where it is not rebound.
+	// Root is the document: the value of $$ROOT, and of $$CURRENT unless it is rebound.
 	Root bsonx.Value
-	// Now is the time of the command, the same for all its documents.
+	// Now is the value of $$NOW, which is the same for all documents of a command.
 	Now time.Time
-	// Vals are the slots of variables that are bound while evaluating.
+	// Vals contains the values of variables by slot, for variables that are bound during
+	// evaluation.
 	Vals []bsonx.Value
-	// Meta is what $meta reads; nil means that no metadata is known.
+	// Meta is the metadata that $meta reads; nil means that there is no metadata.
 	Meta *Meta
-	// Running is the operation that Built looks at; nil never ends.
+	// Running signals interrupts of the operation to Built; nil never does.
 	Running *interrupt.Running
 	// Random returns numbers in [0, 1) for $rand; nil means the process's generator.
 	Random func() float64
 
-	Arena  bsonx.Arena // of values that expressions make
-	loaded *Fields     // what reader reads
+	Arena  bsonx.Arena // memory for results of expressions
+	loaded *Fields     // the Fields that reader reads
 	reader *bsonx.FieldReader
 	stack  []bsonx.Value
-	work   int                       // since the operation was last looked at
-	built  int                       // bytes of the document that is being built
-	Kept   int                       // bytes of what operators keep while they evaluate an operand
-	Zones  map[string]*time.Location // time zones that were looked up
-	task   Task                      // of a conversion
+	work   int // work since the last check for an interrupt
+	built  int // bytes of the document that is being built
+	// Kept is the number of bytes that operators keep while they evaluate another operand.
+	Kept  int
+	Zones map[string]*time.Location // cache of time zones by name
+	task  Task                      // reused by Converting
 }
 
-// Meta is the metadata of a document that $meta can read. Absent metadata is a missing value.
+// Meta contains the metadata of a document that $meta can read. Absent metadata is bsonx.Missing.
 type Meta struct {
-	// Searched is true for the documents of a text search: one that was found by other means than
-	// its words has no score.
+	// Searched is true for the results of a text search. A result that was not found by its words
+	// has no score.
 	Searched    bool
 	RecordID    bsonx.Value
 	SortKey     bsonx.Value
@@ -63,8 +65,8 @@ type Meta struct {
 	VectorScore bsonx.Value
 }
 
-// SortMeta returns what documents are sorted by among metadata that may be nil, null where there is
-// none.
+// SortMeta returns the metadata by which documents can be sorted, with null for absent values. m
+// may be nil.
 func (m *Meta) SortMeta() index.SortMeta {
 	out := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null, Random: bsonx.Null}
 	if m != nil && !m.TextScore.IsMissing() {
@@ -79,12 +81,12 @@ func (m *Meta) SortMeta() index.SortMeta {
 	return out
 }
 
-// Rewind lets the memory of the values that were computed so far be used again: the caller has
-// copied what it keeps, and has bound none of them to a slot that is read later. Without it a value
-// stays valid as long as it is referred to.
+// Rewind allows the arena to reuse the memory of all results so far. The caller must have copied
+// the values that it keeps, and must not read slots bound to such values. Without Rewind a result
+// stays valid as long as it is referenced.
 func (c *Context) Rewind() { c.Arena.Rewind() }
 
-// Bind sets the value of a slot.
+// Bind sets the value of the variable in a slot.
 func (c *Context) Bind(slot int, v bsonx.Value) {
 	for len(c.Vals) <= slot {
 		c.Vals = append(c.Vals, bsonx.Missing)
@@ -106,19 +108,19 @@ func (c *Context) random() float64 {
 	return rand.Float64()
 }
 
-// Const is an expression with a fixed value.
+// Const is an expression with a constant value.
 type Const struct{ Value bsonx.Value }
 
-// Eval returns the value.
+// Eval returns the constant.
 func (c *Const) Eval(*Context) (bsonx.Value, error) { return c.Value, nil }
 
-// Children returns nothing.
+// Children returns nil.
 func (c *Const) Children() []Expr { return nil }
 
-// Total returns true.
+// Total returns true: the node has a value for all values of its operands.
 func (c *Const) Total() bool { return true }
 
-// ConstValue returns the value of an expression that is constant.
+// ConstValue returns the value of e if e is a constant.
 func ConstValue(e Expr) (bsonx.Value, bool) {
 	if c, ok := e.(*Const); ok {
 		return c.Value, true
@@ -126,7 +128,7 @@ func ConstValue(e Expr) (bsonx.Value, bool) {
 	return bsonx.Missing, false
 }
 
-// Walk calls f for e and, where f returns true, for the expressions below it.
+// Walk calls f for e. If f returns true, Walk continues with the sub-expressions of e.
 func Walk(e Expr, f func(Expr) bool) {
 	if !f(e) {
 		return
@@ -136,21 +138,21 @@ func Walk(e Expr, f func(Expr) bool) {
 	}
 }
 
-// Dependencies are the parts of a document that an expression reads.
+// Dependencies lists the parts of a document that expressions read.
 type Dependencies struct {
-	// Paths are dotted field paths from the root, in the order of their appearance, perhaps
-	// repeated.
+	// Paths contains the dotted field paths from the root, in the order of their appearance, with
+	// possible duplicates.
 	Paths []string
-	// WholeDocument reports that the expression needs the document itself ($$ROOT, $$CURRENT).
+	// WholeDocument reports whether an expression reads the whole document ($$ROOT, $$CURRENT).
 	WholeDocument bool
-	// Meta reports that the expression reads metadata.
+	// Meta reports whether an expression reads metadata.
 	Meta bool
-	// Most is how many paths are worth noting: of an expression with more all of the document
-	// counts as read. 0 notes all.
+	// Most is the largest useful number of paths; with more paths, Depend sets WholeDocument
+	// instead. 0 means no limit.
 	Most int
 }
 
-// Depend adds what e reads to d.
+// Depend adds the dependencies of e to d.
 func (d *Dependencies) Depend(e Expr) {
 	Walk(e, func(e Expr) bool {
 		if d.Most > 0 && len(d.Paths) > d.Most {
@@ -176,5 +178,5 @@ func (d *Dependencies) Depend(e Expr) {
 	})
 }
 
-// Nullish reports whether MongoDB's operators treat v as null: missing, null and undefined.
+// Nullish reports whether MongoDB's operators treat v as null: it is missing, null or undefined.
 func Nullish(v bsonx.Value) bool { return v.IsNull() || v.Type == bsonx.TypeUndefined }

@@ -20,8 +20,8 @@ import (
 
 var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
 
-// TestOperators runs testdata/<family>/<operator>. The command doc sets the document; eval
-// evaluates one expression per line and prints its value, "missing", or its error.
+// TestOperators runs testdata/<family>/<operator>. The command doc sets the document. The command
+// eval evaluates one expression per line and prints its value, "missing", or its error.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	server := errortext.Dial(t, *record, `Failed to optimize (expression|pipeline) :: caused by :: `)
@@ -54,7 +54,8 @@ func TestOperators(t *testing.T) {
 	})
 }
 
-// asCommand evaluates an expression for each document of a collection.
+// asCommand returns an aggregate command that evaluates the expression v for each document of a
+// collection.
 func asCommand(v bsonx.Value) bson.D {
 	stage := bson.D{{"$replaceWith", bson.Raw(bsonx.NewDoc("v", v))}}
 	return bson.D{
@@ -64,7 +65,7 @@ func asCommand(v bsonx.Value) bson.D {
 	}
 }
 
-// evaluate returns the value of an expression, or the name of its error.
+// evaluate returns the printed value of an expression, or the name of its error code.
 func evaluate(t *testing.T, v bsonx.Value, doc bsonx.Doc) string {
 	got, err := eval(t, v, doc)
 	if err != nil {
@@ -138,8 +139,7 @@ func TestLet(t *testing.T) {
 	}
 }
 
-// TestNestedLet pins that inner bindings do not overwrite outer ones that are still to be
-// evaluated.
+// TestNestedLet requires that inner bindings do not overwrite outer variables that are read later.
 func TestNestedLet(t *testing.T) {
 	t.Parallel()
 	v := bsonxtest.Parse(t, `{"v": {"$let": {"vars": {"a": 1, "b": {"$let": {"vars": {"z": 7}, "in": {"$add": ["$$z", "$x"]}}}},
@@ -149,8 +149,8 @@ func TestNestedLet(t *testing.T) {
 	}
 }
 
-// TestLetComparesByCollation pins that the value of each variable of $let is computed by the
-// collation of the scope, also after a variable that is not constant.
+// TestLetComparesByCollation requires that the values of $let variables use the collation of the
+// scope, also after a variable that is not constant.
 func TestLetComparesByCollation(t *testing.T) {
 	t.Parallel()
 	fold, err := collation.Parse(bsonx.NewDoc("locale", "en", "strength", 2))
@@ -198,8 +198,8 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// FuzzParse states that parsing and evaluating any BSON value ends without a panic, and that
-// evaluating again gives the same.
+// FuzzParse states that every BSON value can be parsed and evaluated without a panic, and that a
+// second evaluation gives the same result.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"v": "$a.b"}`, `{"v": {"$add": [1, "$x", {"$size": "$y"}]}}`,

@@ -6,19 +6,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Fields are the top-level fields that some expressions read, so that one walk over a document
-// gives all of them. It is immutable.
+// Fields is a list of top-level fields that several expressions read. One pass over a document
+// finds all of them. It is immutable.
 type Fields struct {
 	names []string
-	index map[string]int // the positions of names
-	meta  []string       // the kinds of metadata
+	index map[string]int // the position in names by name
+	meta  []string       // the kinds of metadata that the expressions read
 }
 
-// BindFields lets expressions read the fields of the document through Context.Load. It belongs to
-// the compilation of what they are part of: nobody may evaluate them yet. With a context that has
-// not loaded the Fields returned they read the document in Root itself, so that they may go
-// elsewhere; the last call counts. It fails where the operation ends; then the expressions are not
-// used any more.
+// BindFields makes the path expressions in list read their top-level fields through Context.Load.
+// It is part of compiling: no goroutine may evaluate the expressions yet. A Context that has not
+// loaded the returned Fields still reads the document in Root. If an expression is bound twice, the
+// last call counts. BindFields fails if the operation was interrupted; the expressions must not be
+// used then.
 func BindFields(running *interrupt.Running, list ...Expr) (*Fields, error) {
 	f := &Fields{}
 	var meter interrupt.Meter
@@ -53,16 +53,17 @@ func BindFields(running *interrupt.Running, list ...Expr) (*Fields, error) {
 	return f, nil
 }
 
-// placeBytes is about what a field takes in Fields.
+// placeBytes estimates the memory of a field in Fields, in bytes.
 const placeBytes = 72
 
-// bindWork is the work of binding an expression: a place in a map that grows.
+// bindWork is the amount of work that binding one expression counts for an interrupt.Meter:
+// inserting into a growing map.
 const bindWork = 4 * interrupt.Step
 
-// MetaKinds returns the names of the metadata that the expressions read.
+// MetaKinds returns the kinds of metadata that the expressions read, by their names in $meta.
 func (f *Fields) MetaKinds() []string { return f.meta }
 
-// want returns the number of a field.
+// want returns the number of the field name, and adds the field if necessary.
 func (f *Fields) want(name string) int {
 	if i, ok := f.index[name]; ok {
 		return i
@@ -75,8 +76,8 @@ func (f *Fields) want(name string) int {
 	return len(f.names) - 1
 }
 
-// Load makes doc the document, for expressions that were bound to f and for others. They must not
-// be evaluated with another Root before the next Load.
+// Load makes doc the current document, for expressions that were bound to f and for others. Until
+// the next Load, Root must not be changed.
 func (c *Context) Load(f *Fields, doc bsonx.Doc) {
 	c.Root, c.built = bsonx.Document(doc), 0
 	if c.loaded != f {
@@ -85,14 +86,14 @@ func (c *Context) Load(f *Fields, doc bsonx.Doc) {
 	c.reader.Read(doc)
 }
 
-// Rest is Forget before a time in which nothing is computed: it lets go of values that were
-// computed, too.
+// Rest releases the document, its metadata and computed values. It is called before a pause, such
+// as between two batches of a cursor.
 func (c *Context) Rest() {
 	c.Forget()
 	clear(c.stack[:cap(c.stack)])
 }
 
-// Forget lets go of the document and its metadata.
+// Forget releases the document and its metadata.
 func (c *Context) Forget() {
 	c.Root, c.Meta = bsonx.Missing, nil
 	if c.reader != nil {

@@ -8,23 +8,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Failures keeps the first error of an expression of constants that was parsed in a scope with it
-// (WithFailures). MongoDB evaluates such expressions when it optimises a pipeline or a query, also
-// where no document would ever reach them.
+// Failures records the first error of a constant expression that is parsed in its scope
+// (WithFailures). MongoDB evaluates constant expressions when it optimises a pipeline or query,
+// even if no document would ever reach them.
 type Failures struct {
-	// Copied says that MongoDB copies the expressions after it has optimised them, as those of a
-	// query: what an operator prepared is lost, but constants stay.
+	// Copied reports that MongoDB copies the expressions after it has optimised them, as it does
+	// for a query. The copy loses what an operator has prepared, but keeps constants.
 	Copied bool
 
 	first atomic.Pointer[error]
 
-	// What the expressions of the scope take is added up here: a statement may have many small
-	// ones.
+	// The memory of the expressions in the scope. It is counted in total, because a statement may
+	// have many small expressions.
 	mu   sync.Mutex
 	held memory.Tally
 }
 
-// Err returns the first error, or nil.
+// Err returns the first error, or nil. f may be nil.
 func (f *Failures) Err() error {
 	if f == nil {
 		return nil
@@ -35,15 +35,16 @@ func (f *Failures) Err() error {
 	return nil
 }
 
-// Add notes an error that is not nil. A nil Failures notes none.
+// Add records err unless it is nil. With a nil Failures it does nothing.
 func (f *Failures) Add(err error) {
 	if f != nil && err != nil {
 		f.first.CompareAndSwap(nil, &err)
 	}
 }
 
-// WithFailures returns the scope in which expressions of constants that fail are noted in f; nil
-// notes none. In each case the expression fails too where it is evaluated. The scope may be nil.
+// WithFailures returns a scope in which errors of constant expressions are recorded in f; a nil f
+// records nothing. In any case, the expression also returns the error when it is evaluated. The
+// scope v may be nil.
 func (v *Vars) WithFailures(f *Failures) *Vars {
 	if v.Failures() == f {
 		return v
@@ -53,7 +54,7 @@ func (v *Vars) WithFailures(f *Failures) *Vars {
 	return scope
 }
 
-// Failures returns what notes the failures of the scope, or nil.
+// Failures returns the Failures of the scope, or nil.
 func (v *Vars) Failures() *Failures {
 	if v == nil {
 		return nil
@@ -61,12 +62,12 @@ func (v *Vars) Failures() *Failures {
 	return v.failures
 }
 
-// Unoptimized is the scope of operands that MongoDB does not optimise: they fail only where they
-// are evaluated.
+// Unoptimized returns the scope for operands that MongoDB does not optimise: errors of constants
+// are not recorded.
 func (v *Vars) Unoptimized() *Vars { return v.WithFailures(nil) }
 
-// fold replaces an expression of constants by its value. One that fails is noted, and stays. fold
-// fails where the value exceeds the memory that the operation may hold.
+// fold replaces e by a constant if all its operands are constant. If the evaluation fails, the
+// error is recorded and e stays. fold fails if the value exceeds the memory limit of the operation.
 func fold(e Expr, vars *Vars) (Expr, error) {
 	kids := e.Children()
 	if _, isCall := e.(*CallN); len(kids) == 0 && !isCall || !AllConst(kids) {
@@ -80,8 +81,8 @@ func fold(e Expr, vars *Vars) (Expr, error) {
 	return &Const{v.Clone()}, holdConstant(v, kids, vars)
 }
 
-// constantOr folds also a node without children, such as an empty array. A value that cannot be
-// computed is not noted.
+// constantOr is fold also for nodes without children, such as an empty array. It does not record
+// errors.
 func constantOr(e Expr, vars *Vars) (Expr, error) {
 	kids := e.Children()
 	if !AllConst(kids) {
@@ -89,13 +90,14 @@ func constantOr(e Expr, vars *Vars) (Expr, error) {
 	}
 	v, err := e.Eval(&Context{})
 	if err != nil {
-		return e, nil //nolint:nilerr // it fails again where it is evaluated
+		return e, nil //nolint:nilerr // the expression fails again when it is evaluated
 	}
 	return &Const{v.Clone()}, holdConstant(v, kids, vars)
 }
 
-// holdConstant counts the value of an expression until the operation ends, without its operands:
-// they are the command's own, or were counted before, and nobody keeps them.
+// holdConstant reserves the memory of a folded value v until the operation ends. It subtracts the
+// size of the operands, because they belong to the command or were reserved before, and nothing
+// keeps them.
 func holdConstant(v bsonx.Value, operands []Expr, vars *Vars) error {
 	grown := len(v.Data)
 	for _, e := range operands {
@@ -109,15 +111,16 @@ func holdConstant(v bsonx.Value, operands []Expr, vars *Vars) error {
 	return memory.Of(vars.Scripts().Running.Context()).Add(int64(grown))
 }
 
-// The bytes that an operand takes, about, and what a path takes beyond them, for each of its parts.
+// Estimates of memory in bytes: of an operand, of a path in addition, and of each component of the
+// path.
 const (
 	operandBytes = 48
 	pathBytes    = 72
 	partBytes    = 20
 )
 
-// Hold counts n bytes of a compiled statement until its operation ends: of its expressions, and of
-// what stands beside them. A scope without Failures counts nothing.
+// Hold reserves n bytes for a compiled statement until its operation ends. A scope without Failures
+// reserves nothing.
 func (v *Vars) Hold(n int64) error {
 	f := v.Failures()
 	if f == nil {
@@ -128,7 +131,7 @@ func (v *Vars) Hold(n int64) error {
 	return f.held.Add(v.Scripts().Running.Context(), n)
 }
 
-// AllConst reports that every operand that is present is constant.
+// AllConst reports whether all operands that are not absent are constant.
 func AllConst(args []Expr) bool {
 	for _, e := range args {
 		if _, ok := e.(*Const); e != nil && !ok {
@@ -138,21 +141,23 @@ func AllConst(args []Expr) bool {
 	return true
 }
 
-// Association says which operands of an operator may be combined before the others are known.
+// Association tells which operands of an operator can be combined before the others are known.
 type Association byte
 
-// The kinds of association.
+// Values of Association.
 const (
-	AssocNone  Association = iota
-	AssocLeft              // constants at the beginning: the order of additions changes a sum of doubles
-	AssocFull              // constants beside each other
-	Commutable             // all constants, which are moved to the end
+	AssocNone Association = iota
+	// Constants at the beginning, because the order of additions changes a sum of doubles.
+	AssocLeft
+	AssocFull  // adjacent constants
+	Commutable // all constants, which are moved to the end
 )
 
-// combine evaluates runs of two and more constants among the operands of a call, as far as its
-// operator is associative. It changes the call. A run that fails is noted, and stays. Where nothing
-// is noted MongoDB does not optimise: no constant is moved, since the first operand that is null or
-// wrong decides. It fails where a value exceeds the memory that the operation may hold.
+// combine evaluates sequences of at least two constants among the operands, as far as the
+// operator's Association permits, and replaces them in the call. If the evaluation of a sequence
+// fails, the error is recorded and the sequence stays. In a scope without Failures, MongoDB does
+// not optimise: constants are not moved, because the first operand that is null or invalid decides
+// the result. combine fails if a value exceeds the memory limit of the operation.
 func (c *CallN) combine(vars *Vars) error {
 	how := c.Def.Association
 	if how == Commutable && vars.Failures() == nil || AllConst(c.Args) {
@@ -182,9 +187,9 @@ func (c *CallN) combine(vars *Vars) error {
 	return exceeded
 }
 
-// flattened returns the operands with those of nested calls of the same operator in their place.
-// One operand is not taken apart: what is an array as the result of the nested call would be looked
-// into by $min, not as one of several operands.
+// flattened returns the operands, with nested calls of the same operator replaced by their
+// operands. A single operand is not replaced: if the nested call returns an array, $min would
+// search it, but not if it were one of several operands.
 func (c *CallN) flattened(how Association) []Expr {
 	if how == AssocLeft || len(c.Args) == 1 {
 		return c.Args
@@ -200,7 +205,8 @@ func (c *CallN) flattened(how Association) []Expr {
 	return out
 }
 
-// value returns the constant that a run of constants has as operands of the call.
+// value returns a sequence of constants combined into one constant, or run itself if that is not
+// possible.
 func (c *CallN) value(run []Expr, vars *Vars) ([]Expr, error) {
 	if len(run) < 2 {
 		return run, nil

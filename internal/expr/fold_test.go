@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestConstantFailures lists which expressions of constants fail before the first document: with
-// the code, or 0 for none.
+// TestConstantFailures lists constant expressions with the error code that they give before the
+// first document; 0 means no error.
 func TestConstantFailures(t *testing.T) {
 	t.Parallel()
 	for text, code := range map[string]mongoerr.Code{
@@ -55,7 +55,8 @@ func TestConstantFailures(t *testing.T) {
 	}
 }
 
-// TestSimplified lists expressions that are decided by their constants, whatever the document has.
+// TestSimplified lists expressions whose constants decide the result, whatever the document
+// contains.
 func TestSimplified(t *testing.T) {
 	t.Parallel()
 	doc := bsonx.NewDoc("zero", 0, "one", []bsonx.Value{bsonx.Double(1)})
@@ -77,8 +78,8 @@ func TestSimplified(t *testing.T) {
 	}
 }
 
-// TestNotOptimised pins that operands keep their order in a scope that notes no failures, such as
-// that of an update: the first that is null or wrong decides.
+// TestNotOptimised requires that operands keep their order in a scope without Failures, such as the
+// scope of an update. The first operand that is null or invalid decides the result.
 func TestNotOptimised(t *testing.T) {
 	t.Parallel()
 	for text, code := range map[string]mongoerr.Code{
@@ -99,7 +100,7 @@ func TestNotOptimised(t *testing.T) {
 	}
 }
 
-// TestCopied pins that the constant of a $setEquals is compared with first, but not in a query.
+// TestCopied requires that $setEquals compares with its constant operand first, but not in a query.
 func TestCopied(t *testing.T) {
 	t.Parallel()
 	for copied, want := range map[bool]mongoerr.Code{false: 0, true: 17044} {
@@ -114,43 +115,44 @@ func TestCopied(t *testing.T) {
 	}
 }
 
-// TestFirstMistake lists which of several mistakes in named arguments is reported: by the order of
-// the document where operands are compiled as they come (before what is missing), else the last
-// operand's.
+// TestFirstMistake lists expressions with several errors in named arguments, and the error that is
+// reported. If MongoDB compiles arguments as it reads them, that is the first error in document
+// order, before missing arguments. Otherwise it is the error of the last operand.
 func TestFirstMistake(t *testing.T) {
 	t.Parallel()
 	const undefined, unknown, arity = 17276, mongoerr.InvalidPipelineOperator, 16020
 	for text, code := range map[string]mongoerr.Code{
-		`{"$cond": {"else": {"$abs": []}, "if": "$$no"}}`:                                                 arity,
-		`{"$cond": {"else": 1, "zzz": 1, "if": "$$no"}}`:                                                  17083,
-		`{"$convert": {"to": {"$foo": 1}, "input": "$$no"}}`:                                              unknown,
-		`{"$dateAdd": {"amount": {"$foo": 1}, "startDate": "$$no"}}`:                                      unknown,
-		`{"$hour": {"timezone": {"$foo": 1}, "date": "$$no"}}`:                                            unknown,
-		`{"$regexMatch": {"regex": {"$foo": 1}, "input": "$$no"}}`:                                        unknown,
-		`{"$trim": {"chars": {"$foo": 1}, "input": "$$no"}}`:                                              unknown,
-		`{"$getField": {"input": "$$no"}}`:                                                                undefined,
-		`{"$setField": {"value": {"$foo": 1}, "input": "$$no"}}`:                                          unknown,
-		`{"$sortArray": {"sortBy": 2, "input": "$$no", "zzz": 1}}`:                                        2942506,
-		`{"$sortArray": {"input": "$$no", "sortBy": 2}}`:                                                  undefined,
-		`{"$maxN": {"input": "$$no", "zzz": 1}}`:                                                          undefined,
-		`{"$zip": {"useLongestLength": 1, "inputs": ["$$no"]}}`:                                           34463,
-		`{"$zip": {"defaults": ["$$no"], "inputs": [{"$foo": 1}]}}`:                                       undefined,
-		`{"$percentile": {"p": [2], "input": "$$no", "method": "exact"}}`:                                 undefined,
-		`{"$percentile": {"method": "exact", "p": [2], "input": 1}}`:                                      7750303,
-		`{"$median": {"method": 1, "zzz": 1}}`:                                                            mongoerr.TypeMismatch,
-		`{"$dateTrunc": {"date": "$$no", "binSize": {"$foo": 1}}}`:                                        5439010,
-		`{"$dateTrunc": {"date": "$$no", "unit": "day", "binSize": {"$foo": 1}}}`:                         unknown,
-		`{"$dateToString": {"onNull": {"$foo": 1}, "date": "$$no", "format": {"$abs": []}}}`:              unknown,
-		`{"$dateFromString": {"format": {"$foo": 1}, "dateString": "$$no", "timezone": {"$abs": []}}}`:    unknown,
-		`{"$dateFromString": {"onError": {"$foo": 1}, "dateString": "$$no", "onNull": {"$abs": []}}}`:     unknown,
-		`{"$dateFromParts": {"isoWeek": "$$no", "month": {"$foo": 1}}}`:                                   40516,
-		`{"$dateFromParts": {"year": "$$no", "month": {"$foo": 1}}}`:                                      unknown,
-		`{"$dateDiff": {"startDate": "$$no", "endDate": {"$foo": 1}, "unit": {"$abs": []}}}`:              arity,
-		`{"$dateToParts": {"date": "$$no", "iso8601": {"$foo": 1}}}`:                                      unknown,
-		`{"$map": {"input": "$$no", "in": {"$foo": 1}}}`:                                                  unknown,
-		`{"$filter": {"input": "$$no", "cond": {"$foo": 1}, "limit": {"$abs": []}}}`:                      arity,
-		`{"$reduce": {"input": "$$no", "initialValue": {"$foo": 1}, "in": {"$abs": []}}}`:                 arity,
-		`{"$cond": {"else": {"$ln": -1}, "if": {"$sqrt": -1}, "then": 1}}`:                                28714, // of constants the first argument's
+		`{"$cond": {"else": {"$abs": []}, "if": "$$no"}}`:                                              arity,
+		`{"$cond": {"else": 1, "zzz": 1, "if": "$$no"}}`:                                               17083,
+		`{"$convert": {"to": {"$foo": 1}, "input": "$$no"}}`:                                           unknown,
+		`{"$dateAdd": {"amount": {"$foo": 1}, "startDate": "$$no"}}`:                                   unknown,
+		`{"$hour": {"timezone": {"$foo": 1}, "date": "$$no"}}`:                                         unknown,
+		`{"$regexMatch": {"regex": {"$foo": 1}, "input": "$$no"}}`:                                     unknown,
+		`{"$trim": {"chars": {"$foo": 1}, "input": "$$no"}}`:                                           unknown,
+		`{"$getField": {"input": "$$no"}}`:                                                             undefined,
+		`{"$setField": {"value": {"$foo": 1}, "input": "$$no"}}`:                                       unknown,
+		`{"$sortArray": {"sortBy": 2, "input": "$$no", "zzz": 1}}`:                                     2942506,
+		`{"$sortArray": {"input": "$$no", "sortBy": 2}}`:                                               undefined,
+		`{"$maxN": {"input": "$$no", "zzz": 1}}`:                                                       undefined,
+		`{"$zip": {"useLongestLength": 1, "inputs": ["$$no"]}}`:                                        34463,
+		`{"$zip": {"defaults": ["$$no"], "inputs": [{"$foo": 1}]}}`:                                    undefined,
+		`{"$percentile": {"p": [2], "input": "$$no", "method": "exact"}}`:                              undefined,
+		`{"$percentile": {"method": "exact", "p": [2], "input": 1}}`:                                   7750303,
+		`{"$median": {"method": 1, "zzz": 1}}`:                                                         mongoerr.TypeMismatch,
+		`{"$dateTrunc": {"date": "$$no", "binSize": {"$foo": 1}}}`:                                     5439010,
+		`{"$dateTrunc": {"date": "$$no", "unit": "day", "binSize": {"$foo": 1}}}`:                      unknown,
+		`{"$dateToString": {"onNull": {"$foo": 1}, "date": "$$no", "format": {"$abs": []}}}`:           unknown,
+		`{"$dateFromString": {"format": {"$foo": 1}, "dateString": "$$no", "timezone": {"$abs": []}}}`: unknown,
+		`{"$dateFromString": {"onError": {"$foo": 1}, "dateString": "$$no", "onNull": {"$abs": []}}}`:  unknown,
+		`{"$dateFromParts": {"isoWeek": "$$no", "month": {"$foo": 1}}}`:                                40516,
+		`{"$dateFromParts": {"year": "$$no", "month": {"$foo": 1}}}`:                                   unknown,
+		`{"$dateDiff": {"startDate": "$$no", "endDate": {"$foo": 1}, "unit": {"$abs": []}}}`:           arity,
+		`{"$dateToParts": {"date": "$$no", "iso8601": {"$foo": 1}}}`:                                   unknown,
+		`{"$map": {"input": "$$no", "in": {"$foo": 1}}}`:                                               unknown,
+		`{"$filter": {"input": "$$no", "cond": {"$foo": 1}, "limit": {"$abs": []}}}`:                   arity,
+		`{"$reduce": {"input": "$$no", "initialValue": {"$foo": 1}, "in": {"$abs": []}}}`:              arity,
+		// For constants, the error of the first argument.
+		`{"$cond": {"else": {"$ln": -1}, "if": {"$sqrt": -1}, "then": 1}}`:                                28714,
 		`{"$reduce": {"input": {"$sqrt": -1}, "initialValue": {"$ln": -1}, "in": {"$add": ["x", null]}}}`: 28714,
 	} {
 		failures := &expr.Failures{}
@@ -165,7 +167,7 @@ func TestFirstMistake(t *testing.T) {
 	}
 }
 
-// TestFirstFailure lists which of two operands that fail for a document is reported.
+// TestFirstFailure requires the error of the second operand if both operands fail for a document.
 func TestFirstFailure(t *testing.T) {
 	t.Parallel()
 	doc := bsonx.NewDoc("text", "x")

@@ -15,7 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// TestConstantsCount compiles expressions whose constants are much larger than they are.
+// TestConstantsCount compiles expressions whose folded constants are much larger than their text,
+// and requires that they count in the memory budget.
 func TestConstantsCount(t *testing.T) {
 	t.Parallel()
 	one := `{"$range": [0, 100000]}` // a megabyte
@@ -43,7 +44,7 @@ func TestConstantsCount(t *testing.T) {
 	}
 }
 
-// operationContext is the context of an operation that counts memory.
+// operationContext is a context with an operation that has a memory budget.
 type operationContext struct {
 	context.Context
 	op *memory.Operation
@@ -56,7 +57,8 @@ func (c operationContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// TestResultsCount evaluates operators of one and of two operands that make large results.
+// TestResultsCount evaluates operators with large results, and requires that the results count in
+// the memory budget.
 func TestResultsCount(t *testing.T) {
 	t.Parallel()
 	const n = 4 << 20

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// FormatDouble prints a double as MongoDB's conversions do: the shortest text that reads back the
-// same.
+// FormatDouble formats a double like MongoDB's conversions: the shortest text that parses to the
+// same double.
 func FormatDouble(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -30,7 +30,8 @@ func FormatDouble(f float64) string {
 	return mantissa + "e" + sign + strings.TrimLeft(exponent[1:2], "") + exponent[2:]
 }
 
-// formatISODate prints milliseconds since 1970 as 2017-01-01T00:00:00.000Z.
+// formatISODate formats milliseconds since 1970 as 2017-01-01T00:00:00.000Z. It fails for years
+// outside of 0 to 9999.
 func formatISODate(millis int64) (string, error) {
 	t := time.UnixMilli(millis).UTC()
 	if t.Year() < 0 || t.Year() > 9999 {

@@ -2,12 +2,12 @@ package expr
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// Func is an expression that a caller brings along, for what is no operator of the language (find's
-// $elemMatch).
+// Func is an expression implemented by its caller, for features that are not operators of the
+// language, such as $elemMatch in a projection.
 type Func func(ctx *Context) (bsonx.Value, error)
 
 // Eval calls the function.
 func (f Func) Eval(ctx *Context) (bsonx.Value, error) { return f(ctx) }
 
-// Children returns nothing: what the function reads is not known.
+// Children returns nil, although the function may read any part of the document.
 func (f Func) Children() []Expr { return nil }

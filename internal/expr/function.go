@@ -15,13 +15,14 @@ func functionDefinition() Definition {
 	}
 }
 
-// functionExpr is $function: a JavaScript function of arguments.
+// functionExpr is $function: a call of a JavaScript function.
 type functionExpr struct {
 	fn   js.Func
 	args Expr
 }
 
-// Eval calls the function. What ends it are the limits and the operation that it was compiled with.
+// Eval calls the function. The limits and the operation come from the scope in which the expression
+// was compiled.
 func (f *functionExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	args, err := f.args.Eval(ctx)
 	if err != nil {
@@ -33,7 +34,7 @@ func (f *functionExpr) Eval(ctx *Context) (bsonx.Value, error) {
 	return f.fn.Call(bsonx.Missing, args.Doc().Values()...)
 }
 
-// Children returns the arguments.
+// Children returns the args expression.
 func (f *functionExpr) Children() []Expr { return []Expr{f.args} }
 
 func parseFunction(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -65,8 +66,7 @@ func parseFunction(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr,
 	return &functionExpr{fn, args}, nil
 }
 
-// functionBody computes the source of the function, which must be known when the expression is
-// compiled.
+// functionBody returns the source text of the function, which must be constant.
 func functionBody(p *Parser, v bsonx.Value, vars *Vars) (string, error) {
 	if v.IsMissing() {
 		return "", mongoerr.New(31261, "The body function must be specified.")
@@ -85,15 +85,15 @@ func functionBody(p *Parser, v bsonx.Value, vars *Vars) (string, error) {
 	return body.Str(), nil
 }
 
-// WithScripts returns the scope with limits for the JavaScript in expressions; without, they are
-// the defaults.
+// WithScripts returns a scope with limits for JavaScript and with the interrupt signal of the
+// operation.
 func (v *Vars) WithScripts(opts js.Options) *Vars {
 	scope := v.child()
 	scope.scripts = &opts
 	return scope
 }
 
-// Scripts returns the limits of the innermost scope that has any.
+// Scripts returns the options of the innermost scope that has them, or the default options.
 func (v *Vars) Scripts() js.Options {
 	for s := v; s != nil; s = s.parent {
 		if s.scripts != nil {

@@ -13,7 +13,7 @@ func toHashedIndexKeyDefinition() Definition {
 	}
 }
 
-// parseHashedKey takes an array as it stands: it is the value, not a list of operands.
+// parseHashedKey compiles the operand. An array is the value to hash, and not a list of operands.
 func parseHashedKey(p *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	e, err := p.Operand(arg, vars.Unoptimized())
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestKeptValuesAreCounted has operators keep large values while they make others. What is counted
-// at most covers all that is there at once, and is counted before it is made.
+// TestKeptValuesAreCounted evaluates operators that keep large values while they create others. The
+// peak of the memory budget must cover all values that exist at the same time. An operator must
+// reserve memory before it allocates a value.
 func TestKeptValuesAreCounted(t *testing.T) {
 	t.Parallel()
 	const large = `{"$range": ["$zero", 100000]}` // 1.3 MB
@@ -39,7 +40,8 @@ func TestKeptValuesAreCounted(t *testing.T) {
 		budget := memory.New(1 << 30)
 		mustEval(t, budget, text)
 		peak := budget.Stats().Peak
-		if want := least*size - size/4; peak < want { // values count in steps of a mebibyte
+		// if is the budget counts values in steps of one mebibyte.
+		if want := least*size - size/4; peak < want {
 			t.Errorf("%s: %d bytes were counted, want at least %d", text, peak, want)
 		}
 		if _, err := evalWithin(t, memory.New(peak/2), text); mongoerr.CodeOf(err) != mongoerr.ExceededMemoryLimit {
@@ -48,7 +50,7 @@ func TestKeptValuesAreCounted(t *testing.T) {
 	}
 }
 
-// evalWithin evaluates an expression that counts in a budget.
+// evalWithin evaluates an expression in an operation with the given memory budget.
 func evalWithin(t *testing.T, budget *memory.Budget, text string) (bsonx.Value, error) {
 	t.Helper()
 	op := &memory.Operation{}

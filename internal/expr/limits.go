@@ -9,24 +9,25 @@ import (
 )
 
 const (
-	// maxReduceDepth bounds the nesting of what $reduce gathers: a loop of it could make any.
+	// maxReduceDepth is the largest nesting depth of the accumulated value of $reduce, which
+	// otherwise could grow without limit.
 	maxReduceDepth = 2 * limits.DocumentDepth
-	// DepthInterval is after how many steps of $reduce that is looked at.
+	// DepthInterval is the number of $reduce steps between two checks of that depth.
 	DepthInterval = 32
-	// maxTextBytes is the length from which MongoDB makes no string.
+	// maxTextBytes is the length in bytes from which a string is an error, as in MongoDB.
 	maxTextBytes = limits.DocumentBytes
-	// maxUnchecked is how much work an expression does between two looks at whether its operation
-	// still runs.
+	// maxUnchecked is the amount of work between two checks for an interrupt.
 	maxUnchecked = 1 << 18
-	// callWork is the work of an operator without the bytes of its operands.
+	// callWork is the amount of work of one operator, without the bytes of its operands.
 	callWork = 32
-	// largeResult is from where on the bytes of a result count as work, and in the memory.
+	// largeResult is the size in bytes from which a result counts as work and is checked against
+	// the memory limit.
 	largeResult = maxUnchecked / 16
-	// StepWork is the work of one step of a loop without the bytes that it makes.
+	// StepWork is the amount of work of one step of a loop, without the bytes that it creates.
 	StepWork = 64
 )
 
-// CheckText refuses a string of n bytes that is too long.
+// CheckText returns an error if a string of n bytes is too long.
 func CheckText(n int) error {
 	if n < maxTextBytes {
 		return nil
@@ -34,7 +35,8 @@ func CheckText(n int) error {
 	return mongoerr.New(mongoerr.BSONObjectTooLarge, "RCString too large. Requires size=%d < limit=%d", n, maxTextBytes)
 }
 
-// CheckBytes refuses an array or a document of n bytes that is too large.
+// CheckBytes returns an error if an array or document of n bytes, created by the operator op, is
+// too large.
 func CheckBytes(op string, n int) error {
 	if n <= limits.ExpressionBytes {
 		return nil
@@ -43,7 +45,7 @@ func CheckBytes(op string, n int) error {
 		op, n, limits.ExpressionBytes)
 }
 
-// CheckReduced refuses what $reduce has gathered where it is nested too deeply.
+// CheckReduced returns an error if the accumulated value of $reduce is nested too deeply.
 func CheckReduced(v bsonx.Value) error {
 	if !v.Deeper(maxReduceDepth) {
 		return nil
@@ -51,7 +53,7 @@ func CheckReduced(v bsonx.Value) error {
 	return mongoerr.New(mongoerr.Overflow, "$reduce accumulated value exceeded max allowable BSON depth")
 }
 
-// TotalBytes adds up what values take.
+// TotalBytes returns the total size of the values in bytes.
 func TotalBytes(values []bsonx.Value) int {
 	n := 0
 	for _, v := range values {
@@ -60,8 +62,9 @@ func TotalBytes(values []bsonx.Value) int {
 	return n
 }
 
-// Built counts n bytes of the document that is being built around expressions. It fails where the
-// document becomes too large, and now and then returns the error of an operation that has ended.
+// Built counts n bytes of the document that is built from the results of expressions. It fails if
+// the document becomes too large. It also checks from time to time whether the operation was
+// interrupted.
 func (c *Context) Built(n int) error {
 	if c.built += n; c.built > limits.ExpressionBytes {
 		return CheckBytes("A document", c.built)
@@ -76,14 +79,15 @@ func (c *Context) Built(n int) error {
 	return c.Running.Err()
 }
 
-// hold counts a value of n bytes, twice, and what is kept beside it: operands that were evaluated,
-// results that grow, and the document around the expression. It fails with ExceededMemoryLimit.
+// hold checks that the memory limit has room for two values of n bytes and the memory in use: kept
+// operands, growing results and the document around the expression. It fails with
+// ExceededMemoryLimit.
 func (c *Context) hold(n int, running *interrupt.Running) error {
 	return memory.Of(running.Context()).Value(int64(n + (c.Kept+c.built)/2))
 }
 
-// Room makes room for a value of n bytes in a result, and counts the result before a large value is
-// added to it. It returns the error of an operation that has ended.
+// Room grows the buffer of b for a value of n bytes. For a large value it checks the memory limit
+// first. It fails if the operation was interrupted.
 func (c *Context) Room(b *bsonx.Builder, n int, running *interrupt.Running) error {
 	if n >= memory.LargeValue {
 		if err := c.hold(b.Len()+n, running); err != nil {
@@ -101,12 +105,13 @@ func (c *Context) Room(b *bsonx.Builder, n int, running *interrupt.Running) erro
 	return nil
 }
 
-// Grow is called for each part of made bytes that was added to a result, which has size bytes then.
+// Grow is called after made bytes were added to the result of op, which now has size bytes. It
+// fails if the result is too large or the operation was interrupted.
 func (c *Context) Grow(op string, size, made int, running *interrupt.Running) error {
 	if err := CheckBytes(op, size); err != nil {
 		return err
 	}
-	// A result is counted each time it has grown by a large value.
+	// Check the memory limit each time the result has grown by the size of a large value.
 	if size/memory.LargeValue > (size-made)/memory.LargeValue {
 		if err := c.hold(size, running); err != nil {
 			return err
@@ -115,10 +120,10 @@ func (c *Context) Grow(op string, size, made int, running *interrupt.Running) er
 	return c.Worked(StepWork+made, running)
 }
 
-// Read counts an operator and the n bytes of its operands: an expression within a loop may read a
-// whole document for each step, and one step may compute thousands of operators. Now and then it
-// returns the error of an operation that has ended. Large operands count in the memory, too: what
-// is made of them is seldom larger.
+// Read counts the work of an operator with operands of n bytes. Without it, an expression in a loop
+// could read a whole document at each step, or one step could evaluate thousands of operators, with
+// no check for an interrupt. Large operands are also checked against the memory limit, because the
+// result is seldom larger than they are.
 func (c *Context) Read(n int, running *interrupt.Running) error {
 	if c.work += n + callWork; c.work < maxUnchecked {
 		return nil
@@ -126,7 +131,8 @@ func (c *Context) Read(n int, running *interrupt.Running) error {
 	return c.look(n, running)
 }
 
-// look returns the error of an operation that has ended. It is apart, so that read is inlined.
+// look checks whether the operation was interrupted. It is a separate function so that Read can be
+// inlined.
 //
 //go:noinline
 func (c *Context) look(n int, running *interrupt.Running) error {
@@ -139,7 +145,7 @@ func (c *Context) look(n int, running *interrupt.Running) error {
 	return running.Err()
 }
 
-// made counts a result that is large, unless making it has failed.
+// made counts the work of creating the result v if it is large. It returns err if that is not nil.
 func (c *Context) made(v bsonx.Value, err error, running *interrupt.Running) error {
 	if err != nil || len(v.Data) <= largeResult {
 		return err
@@ -147,7 +153,8 @@ func (c *Context) made(v bsonx.Value, err error, running *interrupt.Running) err
 	return c.Worked(len(v.Data), running)
 }
 
-// Worked counts work, and now and then returns the error of an operation that has ended.
+// Worked counts n units of work, and checks from time to time whether the operation was
+// interrupted.
 func (c *Context) Worked(n int, running *interrupt.Running) error {
 	if c.work += n; c.work < maxUnchecked {
 		return nil

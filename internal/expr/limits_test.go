@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestGrowthIsBounded has the codes of expressions that would fill the memory.
+// TestGrowthIsBounded lists expressions that would exhaust the memory, with their error codes.
 func TestGrowthIsBounded(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -51,8 +51,8 @@ func TestGrowthIsBounded(t *testing.T) {
 	}
 }
 
-// TestLoopsEndWithTheirOperation requires that nested loops end soon after the operation that they
-// run for.
+// TestLoopsEndWithTheirOperation requires that nested loops end soon after an interrupt of their
+// operation.
 func TestLoopsEndWithTheirOperation(t *testing.T) {
 	t.Parallel()
 	loop := `{"$add": ["$$this", 1]}`

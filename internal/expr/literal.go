@@ -6,11 +6,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// objectExpr builds a document; fields whose value is missing are left out.
+// objectExpr builds a document. It omits fields whose value is missing.
 type objectExpr struct {
 	names   []string
 	values  []Expr
-	running *interrupt.Running // the operation; nil never ends
+	running *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
 func (o *objectExpr) Eval(ctx *Context) (bsonx.Value, error) {
@@ -45,13 +45,13 @@ func (o *objectExpr) eval(ctx *Context) (bsonx.Value, error) {
 
 func (o *objectExpr) Children() []Expr { return o.values }
 
-// Total returns true.
+// Total returns true: the node has a value for all values of its operands.
 func (o *objectExpr) Total() bool { return true }
 
-// arrayExpr builds an array; elements whose value is missing become null.
+// arrayExpr builds an array. Elements whose value is missing become null.
 type arrayExpr struct {
 	elems   []Expr
-	running *interrupt.Running // the operation; nil never ends
+	running *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
 func (a *arrayExpr) Eval(ctx *Context) (bsonx.Value, error) {
@@ -86,7 +86,7 @@ func (a *arrayExpr) eval(ctx *Context) (bsonx.Value, error) {
 
 func (a *arrayExpr) Children() []Expr { return a.elems }
 
-// Total returns true.
+// Total returns true: the node has a value for all values of its operands.
 func (a *arrayExpr) Total() bool { return true }
 
 func literalDefinition() Definition {
@@ -108,7 +108,8 @@ func parseLiteral(_ *Parser, _ *Definition, arg bsonx.Value, _ *Vars) (Expr, err
 	return &Const{arg.Clone()}, nil
 }
 
-// ObjectFields returns the fields of an expression that builds a document, {a: …, b: …}.
+// ObjectFields returns the fields of an object expression {a: …, b: …}. ok is false for other
+// expressions.
 func ObjectFields(e Expr) (names []string, values []Expr, ok bool) {
 	o, ok := e.(*objectExpr)
 	if !ok {
@@ -117,5 +118,5 @@ func ObjectFields(e Expr) (names []string, values []Expr, ok bool) {
 	return o.names, o.values, true
 }
 
-// NewObject returns an expression that builds a document of these fields.
+// NewObject returns an expression that builds a document with the given fields.
 func NewObject(names []string, values []Expr) Expr { return &objectExpr{names: names, values: values} }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// manyElements is the size of the operands of TestLooks.
+	// manyElements is the number of elements in the operands of TestLooks.
 	manyElements = 1 << 16
 	// fewLooks is the smallest allowed number of checks for an interrupt with manyElements.
 	fewLooks = manyElements * interrupt.Step / interrupt.Interval * 3 / 4
@@ -32,8 +32,8 @@ var quick = map[string]string{
 	"$bsonSize": "reads no field", "$binarySize": "reads no byte",
 }
 
-// loops has the arguments of the other operators. $v and $w are arrays of the same numbers, $object
-// is a large object, and $pairs is the array that $arrayToObject turns into it.
+// loops contains arguments for the other operators. $v and $w are arrays of the same numbers,
+// $object is a large object, and $pairs is the array that $arrayToObject turns into $object.
 var loops = map[string]string{
 	"$allElementsTrue": `["$v"]`, "$anyElementTrue": `[{"$map": {"input": "$v", "in": false}}]`,
 	"$setUnion": `["$v", "$w"]`, "$setIntersection": `["$v", "$w"]`,
@@ -113,7 +113,7 @@ func largeOperands() bsonx.Doc {
 		"pairs", bsonx.Array(pairs.Bytes()))
 }
 
-// TestHashLooks hashes large values once.
+// TestHashLooks counts the checks for an interrupt while a large value is hashed.
 func TestHashLooks(t *testing.T) {
 	t.Parallel()
 	doc := bsonx.NewDoc("text", strings.Repeat("x", manyElements*interrupt.Step), "v", largeOperands().Lookup("v"))
@@ -124,8 +124,8 @@ func TestHashLooks(t *testing.T) {
 	}
 }
 
-// TestLargeOperandLooks computes operators of one operand for a large value again and again: the
-// value counts as work.
+// TestLargeOperandLooks evaluates operators with one large operand repeatedly. Each evaluation must
+// count as much work as the operand has bytes.
 func TestLargeOperandLooks(t *testing.T) {
 	t.Parallel()
 	const times = 64
@@ -138,8 +138,8 @@ func TestLargeOperandLooks(t *testing.T) {
 	}
 }
 
-// TestGrowthLooks makes large results. Their buffers move several times as they grow, and each
-// mebibyte that moves is followed by a look at the operation.
+// TestGrowthLooks creates large results, whose buffers are copied several times as they grow. There
+// must be a check for an interrupt for each mebibyte that is copied.
 func TestGrowthLooks(t *testing.T) {
 	t.Parallel()
 	doc := bsonx.NewDoc("text", strings.Repeat("x", 4<<20))

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// randDefinition defines $rand. It is not total: an evaluation more or less changes the numbers of
-// the documents that follow.
+// randDefinition defines $rand. It is not total: an additional evaluation would change the numbers
+// for the following documents.
 func randDefinition() Definition {
 	return Definition{
 		Name: "$rand", Family: "miscellaneous", Parse: parseRand, Form: writtenForm,
@@ -16,7 +16,7 @@ func randDefinition() Definition {
 	}
 }
 
-// metaDefinition defines $meta. The stable API has it, but not all kinds of metadata; see
+// metaDefinition defines $meta. The Stable API includes it, but not all kinds of metadata; see
 // CheckMeta.
 func metaDefinition() Definition {
 	return Definition{
@@ -41,8 +41,8 @@ func parseRand(_ *Parser, _ *Definition, arg bsonx.Value, _ *Vars) (Expr, error)
 	return randExpr{}, nil
 }
 
-// metaExpr reads metadata of the document. It is missing if there is none: who compiles a
-// command refuses the kinds that its documents never have.
+// metaExpr is $meta. Its value is missing if the document has no such metadata. The compilers of
+// commands reject kinds that their documents never have.
 type metaExpr struct {
 	name string
 	read func(*Meta) bsonx.Value
@@ -57,8 +57,8 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 
 func (m *metaExpr) Children() []Expr { return nil }
 
-// NoMeta returns the error of a $meta, or of a sort by one, that does not find a kind of metadata.
-// It returns nil for the kinds that $meta reads as missing.
+// NoMeta returns the error for a $meta, or a sort by metadata, of a kind that the documents do not
+// have. It returns nil for the kinds that $meta reads as missing.
 func NoMeta(kind string) error {
 	var words string
 	switch kind {
@@ -78,9 +78,10 @@ func NoMeta(kind string) error {
 	return mongoerr.New(40218, "query requires %s metadata, but it is not available", words)
 }
 
-// metaFields are the kinds of metadata by their names in $meta.
+// metaFields returns functions that read metadata, by the kind's name in $meta.
 func metaFields() map[string]func(*Meta) bsonx.Value {
-	never := func(*Meta) bsonx.Value { return bsonx.Missing } // of Atlas Search and of time series
+	// Kinds of Atlas Search and of time series.
+	never := func(*Meta) bsonx.Value { return bsonx.Missing }
 	return map[string]func(*Meta) bsonx.Value{
 		"textScore":         func(m *Meta) bsonx.Value { return m.TextScore },
 		"sortKey":           func(m *Meta) bsonx.Value { return m.SortKey },
@@ -98,7 +99,7 @@ func metaFields() map[string]func(*Meta) bsonx.Value {
 	}
 }
 
-// unstableMeta are the kinds of metadata that the stable API does not have.
+// unstableMeta is the set of metadata kinds that the Stable API does not include.
 var unstableMeta = map[string]bool{
 	"textScore": true, "indexKey": true, "searchScore": true, "searchHighlights": true,
 	"searchScoreDetails": true, "searchSequenceToken": true,

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// RoundedInt64 converts a number to an int64. Halves of a double are rounded away from zero, those
-// of a decimal to even.
+// RoundedInt64 rounds a number to an int64. Halves of a double are rounded away from zero, halves
+// of a decimal to the even neighbour. It returns false if the number is out of range.
 func RoundedInt64(v bsonx.Value) (int64, bool) {
 	switch v.Type {
 	case bsonx.TypeDouble:
@@ -23,18 +23,20 @@ func RoundedInt64(v bsonx.Value) (int64, bool) {
 	}
 }
 
-// ErrOutOfLong refuses a number that no int64 is near to.
+// ErrOutOfLong returns the error for a number outside of the range of int64.
 func ErrOutOfLong(v bsonx.Value) error {
 	return mongoerr.New(31109, "Can't coerce out of range %s to long", outOfRange(v))
 }
 
-// AsInt32 converts a number to an int32 if it is one without loss.
+// AsInt32 converts a number that is an integer in the range of int32. It returns false for other
+// numbers.
 func AsInt32(v bsonx.Value) (int, bool) {
 	i, ok := v.AsExactInt64()
 	return int(i), ok && i >= math.MinInt32 && i <= math.MaxInt32
 }
 
-// SearchBounds reads the optional start and end of the $indexOf operators.
+// SearchBounds parses the optional start and end arguments of $indexOfArray, $indexOfBytes and
+// $indexOfCP. length is the default end.
 func SearchBounds(name string, args []bsonx.Value, length int) (from, to int, err error) {
 	to = length
 	for i, v := range args {

@@ -17,10 +17,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/js"
 )
 
-// operandBytes is the size of a large operand: a look at the operation, if each byte counts.
+// operandBytes is the size of a large operand. If each byte counts as work, reading it takes one
+// check for an interrupt.
 const operandBytes = interrupt.Interval
 
-// small are the operators that never read a large operand, with the reason.
+// small lists the operators that never read a large operand, with the reason.
 var small = map[string]string{
 	"$literal": "has no operand", "$const": "has no operand", "$rand": "has no operand", "$meta": "has no operand",
 	"$and": "reads the type", "$or": "reads the type", "$cond": "reads the type", "$ifNull": "reads the type",
@@ -31,10 +32,11 @@ var small = map[string]string{
 	"$toObjectId": "refuses a large text at once", "$toUUID": "refuses a large text at once",
 }
 
-// numeric are the families of operators that take numbers and dates, and refuse large operands.
+// numeric lists the families of operators that accept only numbers and dates, and reject large
+// operands.
 var numeric = []string{"arithmetic", "trigonometry"}
 
-// dates are the operators that take dates, and refuse large operands.
+// dates lists the operators that accept only dates, and reject large operands.
 var dates = []string{
 	"$dateAdd", "$dateDiff", "$dateFromParts", "$dateSubtract", "$dateToParts",
 	"$dateTrunc", "$dayOfMonth", "$dayOfWeek",
@@ -43,8 +45,8 @@ var dates = []string{
 	"$tsSecond", "$week", "$year",
 }
 
-// large has arguments of the other operators: one argument for each operand that can be large. The
-// words in capitals stand for large values. TEXT and OTHER are strings. DIGITS is a string with a
+// large contains arguments for the other operators: one entry for each operand that can be large.
+// Words in capitals stand for large values. TEXT and OTHER are strings. DIGITS is a string with a
 // number. BLANK is a string that ends with a date. FORMAT is a date format. ARRAY, OBJECT, PAIRS
 // and BINARY are values of those types.
 var large = map[string][]string{
@@ -127,8 +129,8 @@ var large = map[string][]string{
 	"$minN": {`{"input": ARRAY, "n": 2}`}, "$maxN": {`{"input": ARRAY, "n": 2}`},
 }
 
-// TestLargeOperandsCount computes each operator of large operands again and again. Each time must
-// count as work of at least the bytes of the operand, so that a loop hears that it shall end.
+// TestLargeOperandsCount evaluates each operator with large operands repeatedly. Each evaluation
+// must count as much work as the operand has bytes, so that a loop notices an interrupt.
 func TestLargeOperandsCount(t *testing.T) {
 	t.Parallel()
 	vars := largeVariables()
@@ -146,15 +148,15 @@ func TestLargeOperandsCount(t *testing.T) {
 	}
 }
 
-// counted computes an expression a number of times and counts the looks at its operation. The
-// expressions for the operands count nothing themselves.
+// counted evaluates an expression several times and requires checks for an interrupt. The
+// expressions that stand for the operands count no work themselves.
 func counted(t *testing.T, e string, vars *expr.Vars) {
 	t.Helper()
 	const times = 4
 	for _, name := range []string{"TEXT", "OTHER", "DIGITS", "BLANK", "FORMAT", "ARRAY", "OBJECT", "PAIRS", "BINARY"} {
 		e = strings.ReplaceAll(e, name, fmt.Sprintf(`{"$cond": ["$one", "$$%s", 0]}`, strings.ToLower(name)))
 	}
-	// A condition looks at the type of the result only.
+	// The condition reads only the type of the result.
 	text := fmt.Sprintf(`{"v": {"$map": {"input": {"$range": ["$zero", %d]}, "in": {"$cond": [%s, 1, 0]}}}}`, times, e)
 	op, running := interrupttest.New(t.Context()), &interrupt.Running{}
 	running.Set(op)
@@ -173,7 +175,7 @@ func counted(t *testing.T, e string, vars *expr.Vars) {
 	}
 }
 
-// largeVariables returns the scope with the operands of the table.
+// largeVariables returns a scope with variables for the words in capitals.
 func largeVariables() *expr.Vars {
 	object, array, pairs := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
 	object.StartDoc()
@@ -204,7 +206,8 @@ func largeVariables() *expr.Vars {
 	return vars
 }
 
-// TestPathsCount reads fields again and again: what a path passes counts, and what it finds.
+// TestPathsCount reads fields repeatedly. The fields that a path passes and the value that it finds
+// must count as work.
 func TestPathsCount(t *testing.T) {
 	t.Parallel()
 	b := bsonx.NewBuilder(nil)
@@ -230,7 +233,8 @@ func TestPathsCount(t *testing.T) {
 	}
 }
 
-// TestOperatorsCount computes many operators of small operands: each counts as a step.
+// TestOperatorsCount evaluates many operators with small operands. Each operator must count as
+// work.
 func TestOperatorsCount(t *testing.T) {
 	t.Parallel()
 	const n, times = 1000, 100
@@ -248,8 +252,8 @@ func TestOperatorsCount(t *testing.T) {
 	}
 }
 
-// TestLongLoopsLook computes once what takes a step for each byte of its operands. It must look in
-// between, and end soon after its operation has.
+// TestLongLoopsLook evaluates single operators that take a step for each byte of their operands.
+// They must check for an interrupt during the loop, and end soon after it.
 func TestLongLoopsLook(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 20

@@ -12,29 +12,30 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Parser is the state of one Parse.
+// Parser is the state of one call of Parse.
 type Parser struct {
 	depth int
 	meter interrupt.Meter
 }
 
-// operandWork is the work of compiling an operand.
+// operandWork is the amount of work that compiling one operand counts for an interrupt.Meter.
 const operandWork = 16 * interrupt.Step
 
-// Parse compiles an expression: a field path or variable in a string, an operator or an object
-// expression in a document, an array, or a literal. vars may be nil.
+// Parse compiles an expression. A string may be a field path or variable, and a document may be an
+// operator or an object expression. Arrays are array expressions, and other values are literals.
+// vars may be nil.
 func Parse(v bsonx.Value, vars *Vars) (Expr, error) {
 	p := &Parser{}
 	return p.Operand(v, vars)
 }
 
-// ParseOperator compiles the operator name with its argument, as {name: arg}.
+// ParseOperator compiles the operator name with the argument arg, like {name: arg}.
 func ParseOperator(name string, arg bsonx.Value, vars *Vars) (Expr, error) {
 	p := &Parser{}
 	return p.operator(name, arg, vars)
 }
 
-// Operand compiles an expression within another one.
+// Operand compiles a sub-expression.
 func (p *Parser) Operand(v bsonx.Value, vars *Vars) (Expr, error) {
 	if err := p.meter.Did(operandWork, vars.Scripts().Running); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (p *Parser) Operand(v bsonx.Value, vars *Vars) (Expr, error) {
 	return &Const{v.Clone()}, nil
 }
 
-// Operands compiles the arguments of an operator: the elements of an array, or one value.
+// Operands compiles the operands of an operator. v is an array of operands or a single operand.
 func (p *Parser) Operands(v bsonx.Value, vars *Vars) ([]Expr, error) {
 	if v.Type != bsonx.TypeArray {
 		e, err := p.Operand(v, vars)
@@ -148,12 +149,12 @@ func (p *Parser) operator(name string, arg bsonx.Value, vars *Vars) (Expr, error
 	return fold(e, vars)
 }
 
-// arguments compiles the operands of def and checks how many there are.
+// arguments compiles the operands of def and checks their number against Min and Max.
 func (p *Parser) arguments(def *Definition, arg bsonx.Value, vars *Vars) ([]Expr, error) {
 	return p.counted(def, def.Min, def.Max, arg, vars)
 }
 
-// counted compiles the operands of def and checks that they are minArgs to maxArgs.
+// counted compiles the operands of def. It fails if their number is not from minArgs to maxArgs.
 func (p *Parser) counted(def *Definition, minArgs, maxArgs int, arg bsonx.Value, vars *Vars) ([]Expr, error) {
 	args, err := p.Operands(arg, vars)
 	if err != nil {
@@ -174,9 +175,9 @@ func (d *Definition) checkArity(n, minArgs, maxArgs int) error {
 	return nil
 }
 
-// NamedArgs reads an operator's document of named arguments, and compiles them in the order of the
-// document: which of several mistakes is reported depends on it. Each name of the document must be
-// in names; the results stand in the order of names, nil where the argument is absent.
+// NamedArgs compiles the named arguments in the document arg, in document order, because the order
+// decides which of several errors is reported. All names in the document must be in names. The
+// results are in the order of names; an absent argument is nil.
 func (p *Parser) NamedArgs(arg bsonx.Value, vars *Vars, unknown UnknownArgument, op string,
 	names ...string,
 ) ([]Expr, error) {
@@ -188,9 +189,9 @@ func (p *Parser) NamedArgs(arg bsonx.Value, vars *Vars, unknown UnknownArgument,
 	return out, unknownErr
 }
 
-// ArgsIn compiles arguments in an order; those that are missing are nil. The first has the first
-// scope, and so on; the last scope is that of all that are left. What fails of them is noted in
-// their own order, in which MongoDB optimises them.
+// ArgsIn compiles the arguments raw in the given order. Missing arguments give nil. The first
+// argument in that order gets the first scope, and so on; the last scope is for all remaining
+// arguments. Errors of constants are recorded in the order of raw, in which MongoDB optimises.
 func (p *Parser) ArgsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr, error) {
 	out := make([]Expr, len(raw))
 	failures := make([]Failures, len(raw))
@@ -214,8 +215,8 @@ func (p *Parser) ArgsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr
 	return out, nil
 }
 
-// FromLast is the order of n arguments, the last first: MongoDB's where it compiles them as
-// arguments of one call.
+// FromLast returns the order n-1, …, 0. MongoDB compiles arguments in this order if C++ evaluates
+// them as arguments of one call.
 func FromLast(n int) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -224,28 +225,28 @@ func FromLast(n int) []int {
 	return order
 }
 
-// UnknownArgument is the error for an argument that an operator does not have. The text has the
-// operator's name and the argument's.
+// UnknownArgument is the error for a named argument that the operator does not have. Text has two
+// parameters: the names of the operator and of the argument.
 type UnknownArgument struct {
 	Code mongoerr.Code
 	Text string
 }
 
-// The forms of that text.
+// Values of UnknownArgument.Text.
 const (
 	FoundUnknown          = "%s found an unknown argument: %s"
 	UnrecognizedParameter = "Unrecognized parameter to %s: %s"
 	UnrecognizedArgument  = "Unrecognized argument to %s: %s"
 )
 
-// RawArgs is namedArgs without compiling the values.
+// RawArgs returns named arguments without compiling them, in the order of names.
 func RawArgs(arg bsonx.Value, unknown UnknownArgument, op string, names ...string) ([]bsonx.Value, error) {
 	raw, _, err := OrderedArgs(arg, unknown, op, names)
 	return raw, err
 }
 
-// OrderedArgs returns the arguments in the order of names, and in which order the document has
-// them, up to one whose name is unknown.
+// OrderedArgs returns named arguments in the order of names. order lists their positions in
+// document order, up to an argument with an unknown name.
 func OrderedArgs(arg bsonx.Value, unknown UnknownArgument, op string,
 	names []string,
 ) (raw []bsonx.Value, order []int, err error) {

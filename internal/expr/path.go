@@ -15,27 +15,27 @@ const (
 	nowSlot  = -2
 )
 
-// Path reads a field path from the document or from a variable. Arrays on the way are mapped over:
-// each element that is a document contributes the rest of the path, other elements nothing.
+// Path reads a field path of the document or of a variable. It maps over arrays on the path: each
+// element that is a document contributes the value at the rest of the path, other elements
+// contribute nothing.
 type Path struct {
-	slot   int // rootSlot, nowSlot or the slot of a variable
+	slot   int // rootSlot, nowSlot or the slot of the variable
 	parts  []string
 	dotted string
-	// Where several expressions read the document together: the number of the first part among
-	// their fields.
+	// Set by BindFields: the fields of several expressions, and the number of the first component
+	// among them.
 	fields *Fields
 	field  int
 
-	running *interrupt.Running // the operation; nil never ends
+	running *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
-// NewPath returns the expression that reads a path of the document.
+// NewPath returns an expression that reads a path of the document.
 func NewPath(parts []string) *Path {
 	return &Path{slot: rootSlot, parts: parts, dotted: strings.Join(parts, ".")}
 }
 
-// FieldPath returns the dotted path if e reads a field of the document itself ("$a.b"), without
-// variables.
+// FieldPath returns the dotted path if e reads a field of the document without variables ("$a.b").
 func FieldPath(e Expr) (string, bool) {
 	p, ok := e.(*Path)
 	if !ok || p.slot != rootSlot || len(p.parts) == 0 {
@@ -50,8 +50,8 @@ func IsRoot(e Expr) bool {
 	return ok && p.slot == rootSlot && len(p.parts) == 0
 }
 
-// Eval reads the path. It counts the fields that it passes, and the value that it finds: whoever
-// reads the path most probably reads that value too.
+// Eval reads the path. It counts the work of passing fields, and also the size of the value,
+// because the caller will most likely read it.
 func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {
 	parts := p.parts
 	var v bsonx.Value
@@ -74,14 +74,15 @@ func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {
 	return v, ctx.Read(len(v.Data), p.running)
 }
 
-// Children returns nothing.
+// Children returns nil.
 func (p *Path) Children() []Expr { return nil }
 
-// Total returns true.
+// Total returns true: the node has a value for all values of its operands.
 func (p *Path) Total() bool { return true }
 
-// walk returns the value at a path, and counts the documents and arrays on the way. It counts the
-// fields behind the value too, because one look more costs less than knowing where the value is.
+// walk returns the value at a path, and counts the sizes of the documents and arrays on the path as
+// work. It counts whole documents, although it stops at the field: finding out the exact number
+// would cost more than an additional check for an interrupt.
 func (c *Context) walk(v bsonx.Value, parts []string, running *interrupt.Running) (bsonx.Value, error) {
 	for i, part := range parts {
 		switch v.Type {
@@ -99,7 +100,7 @@ func (c *Context) walk(v bsonx.Value, parts []string, running *interrupt.Running
 	return v, nil
 }
 
-// walkElements gathers the values at a path of the documents in an array.
+// walkElements returns an array of the values at the path in the documents of an array.
 func (c *Context) walkElements(array bsonx.Value, parts []string, running *interrupt.Running) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
@@ -121,11 +122,11 @@ func (c *Context) walkElements(array bsonx.Value, parts []string, running *inter
 
 // walkPath returns the value at a path of a constant.
 func walkPath(v bsonx.Value, parts []string) bsonx.Value {
-	v, _ = new(Context).walk(v, parts, nil) // without an operation it does not fail
+	v, _ = new(Context).walk(v, parts, nil) // cannot fail: there is no operation to interrupt
 	return v
 }
 
-// parsePath parses "$a.b", "$$var" and "$$var.a".
+// parsePath compiles "$a.b", "$$var" or "$$var.a".
 func (p *Parser) parsePath(text string, vars *Vars) (Expr, error) {
 	if text == "$" {
 		return nil, mongoerr.New(16872, "'$' by itself is not a valid FieldPath")
@@ -161,14 +162,14 @@ func (p *Parser) currentPath(path string, vars *Vars) (Expr, error) {
 
 var errTrailingDot error = mongoerr.New(40353, "FieldPath must not end with a '.'.")
 
-// CheckFieldPath fails where SplitFieldPath does.
+// CheckFieldPath returns the error of SplitFieldPath.
 func CheckFieldPath(path string) error {
 	_, err := SplitFieldPath(path)
 	return err
 }
 
-// SplitFieldPath splits a dotted path and checks its components as MongoDB's FieldPath does: no
-// empty one, none that starts with a dollar, not too many.
+// SplitFieldPath splits a dotted path and checks its components like MongoDB's FieldPath: none is
+// empty or starts with a dollar sign, and there are not too many.
 func SplitFieldPath(path string) ([]string, error) {
 	if path == "" {
 		return nil, mongoerr.New(40352, "FieldPath cannot be constructed with empty string")
@@ -188,11 +189,11 @@ func SplitFieldPath(path string) ([]string, error) {
 	return parts, nil
 }
 
-// badName is what MongoDB says before it says what is wrong with the name of a field.
+// badName is the beginning of MongoDB's message about an invalid field name.
 const badName = "Consider using $getField or $setField for a field path with '.' or '$'. :: caused by :: "
 
-// isDollarName reports whether the name of a field may begin with $: the fields of a DBRef, and
-// those in which servers tell each other metadata.
+// isDollarName reports whether the field name may begin with a dollar sign. That holds for the
+// fields of a DBRef and for metadata fields that MongoDB servers exchange.
 func isDollarName(name string) bool {
 	switch name {
 	case "$id", "$ref", "$db", "$recordId", "$sortKey", "$searchScore", "$searchSortValues":

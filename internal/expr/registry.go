@@ -7,15 +7,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// Table has the operators that expressions may use. It is immutable.
+// Table contains the operators that expressions may use. It is immutable.
 type Table struct {
 	byName map[string]*Definition
 	scope  *Vars
 
-	unrepeatable []string // names
+	unrepeatable []string // names of operators that are not repeatable
 }
 
-// NewTable joins the operators of several families. It panics if a name stands twice.
+// NewTable returns a table of the operators of several families. It panics if two operators have
+// the same name.
 func NewTable(families ...[]Definition) *Table {
 	t := &Table{byName: map[string]*Definition{}}
 	t.scope = &Vars{slot: constSlot, operators: t}
@@ -33,7 +34,8 @@ func NewTable(families ...[]Definition) *Table {
 	return t
 }
 
-// Scope returns the outermost scope: of the system variables and these operators.
+// Scope returns the outermost scope, with these operators and the system variables. It returns nil
+// for a nil Table.
 func (t *Table) Scope() *Vars {
 	if t == nil {
 		return nil
@@ -41,10 +43,11 @@ func (t *Table) Scope() *Vars {
 	return t.scope
 }
 
-// Has reports whether name, with its dollar, is an operator, supported or not.
+// Has reports whether name, which includes the dollar sign, is an operator, even if it is not
+// implemented.
 func (t *Table) Has(name string) bool { return t.find(name) != nil }
 
-// Depends says what an operator depends on beyond its operands, and nothing of a name without one.
+// Depends returns the Dependence of an operator, or 0 if name is not an operator.
 func (t *Table) Depends(name []byte) Dependence {
 	if t == nil {
 		return 0
@@ -55,7 +58,7 @@ func (t *Table) Depends(name []byte) Dependence {
 	return 0
 }
 
-// Unrepeatable returns the names of the operators that give another result the next time.
+// Unrepeatable returns the names of the operators whose result may differ when they run again.
 func (t *Table) Unrepeatable() []string {
 	if t == nil {
 		return nil
@@ -63,7 +66,8 @@ func (t *Table) Unrepeatable() []string {
 	return t.unrepeatable
 }
 
-// find returns the definition of an operator, or nil if there is none.
+// find returns the definition of an operator, or nil if the name is unknown. It panics for a nil
+// Table.
 func (t *Table) find(name string) *Definition {
 	if t == nil {
 		panic("expr: " + name + " in a scope that was made without operators")
@@ -71,7 +75,7 @@ func (t *Table) find(name string) *Definition {
 	return t.byName[name]
 }
 
-// List describes the operators in the order of their names.
+// List returns the operators, sorted by name, with their status.
 func (t *Table) List() []feature.Info {
 	var out []feature.Info
 	for _, def := range t.byName {
@@ -85,7 +89,7 @@ func (t *Table) List() []feature.Info {
 	return out
 }
 
-// Operators returns the definitions of the language itself.
+// Operators returns the definitions of the operators in this package.
 func Operators() []Definition {
 	return []Definition{
 		andDefinition(), orDefinition(), notDefinition(),

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// letDefinition defines $let. What is constant in it is folded already.
+// letDefinition defines $let. It is not folded, because parseLet folds its constant parts.
 func letDefinition() Definition {
 	return Definition{
 		Name: "$let", Family: "variable", Parse: parseLet, Form: letForm,
@@ -22,8 +22,8 @@ type letExpr struct {
 	running *interrupt.Running
 }
 
-// Bound returns the expression as one that is no constant, because MongoDB binds its variables for
-// each document.
+// Bound returns an expression with the value of e that does not count as a constant. It stands for
+// an expression whose variables MongoDB binds for each document.
 func Bound(e Expr) Expr { return &letExpr{in: e} }
 
 func (l *letExpr) Eval(ctx *Context) (bsonx.Value, error) {
@@ -50,7 +50,7 @@ func (l *letExpr) eval(ctx *Context) (bsonx.Value, error) {
 
 func (l *letExpr) Children() []Expr { return append(append([]Expr(nil), l.values...), l.in) }
 
-// Total returns true.
+// Total returns true: the node has a value for all values of its operands.
 func (l *letExpr) Total() bool { return true }
 
 func parseLet(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
@@ -77,8 +77,8 @@ func parseLet(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, er
 		if err := CheckVariableName(name); err != nil {
 			return nil, err
 		}
-		// The values see the outer scope, but may bind slots of their own: these lie above the
-		// slots of let.
+		// The values are evaluated in the outer scope, but may bind slots of their own. Those slots
+		// must lie above the slots of this $let.
 		outer := vars.above(inner)
 		e, err := p.Operand(it.Value(), outer)
 		if err != nil {
@@ -97,7 +97,8 @@ func parseLet(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, er
 	if let.in, err = p.Operand(in, inner); err != nil {
 		return nil, err
 	}
-	if vars.Failures() != nil { // else MongoDB does not optimise, and computes them all
+	// Without Failures, MongoDB does not optimise and evaluates all variables.
+	if vars.Failures() != nil {
 		let.dropUnread()
 	}
 	if len(let.slots) == 0 {
@@ -106,7 +107,7 @@ func parseLet(p *Parser, def *Definition, arg bsonx.Value, vars *Vars) (Expr, er
 	return let, nil
 }
 
-// dropUnread leaves out the variables that nobody reads.
+// dropUnread removes the variables that the in expression does not read.
 func (l *letExpr) dropUnread() {
 	read := map[int]bool{}
 	Walk(l.in, func(e Expr) bool {
@@ -125,7 +126,7 @@ func (l *letExpr) dropUnread() {
 	l.slots, l.values = slots, values
 }
 
-// above returns the scope v with its free slots beginning where those of other do.
+// above returns the scope v with its free slots starting where the free slots of other start.
 func (v *Vars) above(other *Vars) *Vars {
 	if other.nextSlot() == v.nextSlot() {
 		return v
@@ -135,7 +136,7 @@ func (v *Vars) above(other *Vars) *Vars {
 	return scope
 }
 
-// letForm puts variables that are constant into the expression.
+// letForm returns the form for explain. It replaces constant variables by their values.
 func letForm(s SerialScope, _ *Definition, arg bsonx.Value) Serial {
 	inner := s
 	b := bsonx.NewBuilder(nil)

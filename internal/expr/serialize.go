@@ -8,28 +8,29 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Serializer writes expressions as MongoDB's explain shows them: operands in arrays or under their
-// names, constants folded and wrapped in $const, paths in their short form. It works on expressions
-// as they were written, which have been parsed without an error before.
+// Serializer writes expressions in the form of MongoDB's explain. Operands are in arrays or under
+// their names, constants are folded and wrapped in $const, and paths have their short form. Its
+// input is the expression as the client wrote it, which was parsed without an error before.
 type Serializer struct {
-	// Vars is the scope that the expression was parsed in.
+	// Vars is the scope in which the expression was parsed.
 	Vars *Vars
 	// Now is the value of $$NOW.
 	Now time.Time
-	// Stopped counts work and reports whether the operation has ended. The caller discards the form
-	// then. nil means that the operation cannot end.
+	// Stopped counts work and reports whether the operation was interrupted. The caller must
+	// discard the result then. nil means that the operation cannot be interrupted.
 	Stopped func(work int) bool
 }
 
-// expressionWork is the work of serialising an expression apart from those within it.
+// expressionWork is the amount of work of serialising an expression, without its sub-expressions.
 const expressionWork = 8 * interrupt.Step
 
-// Expression returns the serialised form of an expression.
+// Expression returns the serialised form of the expression v.
 func (s Serializer) Expression(v bsonx.Value) bsonx.Value {
 	return SerialScope{Serializer: s}.Operand(v).Value()
 }
 
-// Serial is a serialised expression: the form of explain, or the value of a constant.
+// Serial is a serialised expression: its form in explain or, if Constant is true, the value of a
+// constant.
 type Serial struct {
 	Form     bsonx.Value
 	Constant bool
@@ -39,10 +40,10 @@ func constant(v bsonx.Value) Serial { return Serial{v, true} }
 
 func shown(v bsonx.Value) Serial { return Serial{v, false} }
 
-// Use returns the form of the use of an operator.
+// Use returns the form {name: arg} of an operator.
 func Use(name string, arg bsonx.Value) Serial { return shown(operation(name, arg)) }
 
-// Value returns the form, with a constant wrapped.
+// Value returns the form for explain. A constant is wrapped in $const.
 func (s Serial) Value() bsonx.Value {
 	switch {
 	case !s.Constant:
@@ -58,26 +59,26 @@ func operation(name string, arg bsonx.Value) bsonx.Value {
 	return bsonx.Document(bsonx.NewDoc(name, arg))
 }
 
-// SerialScope is a Serializer inside operators that bind variables.
+// SerialScope is a Serializer with the variables that enclosing operators bind.
 type SerialScope struct {
 	Serializer
 	bound *boundName
 }
 
-// boundName is a variable that an operator binds; value is its value if that is a constant.
+// boundName is a variable that an operator binds. value is its value if it is constant.
 type boundName struct {
 	outer *boundName
 	name  string
 	value Serial
 }
 
-// Bind returns the scope with a variable. value is its value if that is a constant.
+// Bind returns the scope with another variable. value is its value if it is constant.
 func (s SerialScope) Bind(name string, value Serial) SerialScope {
 	s.bound = &boundName{s.bound, name, value}
 	return s
 }
 
-// Operand serialises an expression within another one.
+// Operand serialises a sub-expression.
 func (s SerialScope) Operand(v bsonx.Value) Serial {
 	if s.Stopped != nil && s.Stopped(expressionWork) {
 		return constant(v)
@@ -99,7 +100,7 @@ func (s SerialScope) Operand(v bsonx.Value) Serial {
 	return constant(v)
 }
 
-// Operands serialises several expressions within another one.
+// Operands serialises several sub-expressions.
 func (s SerialScope) Operands(list []bsonx.Value) []Serial {
 	out := make([]Serial, len(list))
 	for i, v := range list {
@@ -118,7 +119,7 @@ func AllConstant(list []Serial) bool {
 	return true
 }
 
-// Forms returns the forms of several expressions as an array.
+// Forms returns an array with the forms of several expressions.
 func Forms(list []Serial) bsonx.Value {
 	out := make([]bsonx.Value, len(list))
 	for i, v := range list {
@@ -127,7 +128,7 @@ func Forms(list []Serial) bsonx.Value {
 	return bsonx.ValueOf(out)
 }
 
-// listed is an array of expressions.
+// listed returns the serialised form of an array expression.
 func listed(list []Serial) Serial {
 	if !AllConstant(list) {
 		return shown(Forms(list))
@@ -160,7 +161,7 @@ func (s SerialScope) object(d bsonx.Doc) Serial {
 	return Serial{bsonx.Document(b.Bytes()), constants}
 }
 
-// path serialises a field path or variable.
+// path serialises a field path or a variable.
 func (s SerialScope) path(text string) Serial {
 	if !strings.HasPrefix(text, "$$") {
 		return shown(bsonx.String(text))
@@ -192,8 +193,8 @@ func (s SerialScope) path(text string) Serial {
 	return shown(bsonx.String(text))
 }
 
-// Folded returns the form of an operator whose operands are serialised, or its value if all of
-// them are constants.
+// Folded returns the form {name: arg}, or its value as a constant if constants is true. The
+// operands in arg are serialised.
 func (s SerialScope) Folded(name string, arg bsonx.Value, constants bool) Serial {
 	if !constants {
 		return Use(name, arg)

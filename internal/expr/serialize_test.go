@@ -15,9 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
-// TestSerialize runs testdata/serialize/forms: one expression per line, in extended JSON, gives the
-// form of explain. The command accumulator takes uses of accumulators. The variable $$c is the
-// constant 7.
+// TestSerialize runs testdata/serialize/forms. Each line is an expression in Extended JSON; the
+// output is its form in explain. The command accumulator takes accumulators instead. The variable
+// $$c is the constant 7.
 func TestSerialize(t *testing.T) {
 	t.Parallel()
 	vars := expressions.Scope().WithConst("c", bsonx.Int32(7))
@@ -45,7 +45,8 @@ func TestSerialize(t *testing.T) {
 	})
 }
 
-// TestSerializeComparesByCollation pins that constants are computed by the collation of the scope.
+// TestSerializeComparesByCollation requires that constants are folded with the collation of the
+// scope.
 func TestSerializeComparesByCollation(t *testing.T) {
 	t.Parallel()
 	fold, err := collation.Parse(bsonx.NewDoc("locale", "en", "strength", 2))

@@ -25,7 +25,7 @@ func IsNamed(arg bsonx.Value) bool {
 	return arg.Type == bsonx.TypeDocument && !strings.HasPrefix(string(arg.Doc().First().Key), "$")
 }
 
-// Sole takes the only operand out of an array.
+// Sole returns the only element of an array, or arg itself.
 func Sole(arg bsonx.Value) bsonx.Value {
 	if arg.Type == bsonx.TypeArray && arg.Doc().Len() == 1 {
 		return arg.Doc().First().Value
@@ -33,17 +33,17 @@ func Sole(arg bsonx.Value) bsonx.Value {
 	return arg
 }
 
-// writtenForm shows a use as it was written.
+// writtenForm returns the use as the client wrote it.
 func writtenForm(_ SerialScope, def *Definition, arg bsonx.Value) Serial { return Use(def.Name, arg) }
 
-// Named serialises an operator with named arguments.
+// Named serialises an operator with named arguments, in the order of names.
 func (s SerialScope) Named(op string, args bsonx.Doc, names []string) Serial {
 	form, constants := s.Arguments(args, names)
 	return s.Folded(op, bsonx.Document(form), constants)
 }
 
-// Arguments serialises named arguments, and reports whether all are constant. Those whose names
-// begin with = are shown as they were written.
+// Arguments serialises named arguments in the order of names, and reports whether all are constant.
+// A name that begins with = marks an argument that is shown as the client wrote it.
 func (s SerialScope) Arguments(args bsonx.Doc, names []string) (form bsonx.Doc, constants bool) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -65,7 +65,7 @@ func (s SerialScope) Arguments(args bsonx.Doc, names []string) (form bsonx.Doc, 
 	return b.Bytes(), constants
 }
 
-// positional serialises an operator whose operands are an array.
+// positional serialises an operator whose operands are in an array.
 func (s SerialScope) positional(def *Definition, arg bsonx.Value) Serial {
 	args := s.Operands(operandsOf(arg))
 	if !AllConstant(args) {
@@ -74,7 +74,7 @@ func (s SerialScope) positional(def *Definition, arg bsonx.Value) Serial {
 	return s.Folded(def.Name, Forms(args), AllConstant(args))
 }
 
-// operandsOf returns the operands of an operator: the elements of an array, or one value.
+// operandsOf returns the operands of an operator. arg is an array of operands or a single operand.
 func operandsOf(arg bsonx.Value) []bsonx.Value {
 	if arg.Type == bsonx.TypeArray {
 		return arg.Doc().Values()
@@ -82,8 +82,8 @@ func operandsOf(arg bsonx.Value) []bsonx.Value {
 	return []bsonx.Value{arg}
 }
 
-// joinConstants computes what constant operands of an associative operator give together, of which
-// not all are constant.
+// joinConstants combines constant operands of an associative operator, if not all operands are
+// constant.
 func (s SerialScope) joinConstants(def *Definition, args []Serial) []Serial {
 	switch def.Association {
 	case AssocLeft:
@@ -121,7 +121,7 @@ func (s SerialScope) joinConstants(def *Definition, args []Serial) []Serial {
 	}
 }
 
-// joined returns one constant for several, or these if they cannot be computed.
+// joined returns the constants combined into one, or unchanged if they cannot be computed.
 func (s SerialScope) joined(op string, constants []Serial) []Serial {
 	if len(constants) < 2 {
 		return append([]Serial(nil), constants...)

@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// Show prints a computed value for an error message as MongoDB does: {a: 1, b: [2, "x"]}. The
-// notation is cut at bsonx.MaxShown. bsonx.FormatShell prints the values of commands instead.
+// Show formats a computed value for an error message in MongoDB's style: {a: 1, b: [2, "x"]}. The
+// text is cut at bsonx.MaxShown. Values from commands are formatted with bsonx.FormatShell instead.
 func Show(v bsonx.Value) string { return string(appendShown(nil, v)) }
 
 func appendShown(dst []byte, v bsonx.Value) []byte {
@@ -62,7 +62,7 @@ func appendShown(dst []byte, v bsonx.Value) []byte {
 	}
 }
 
-// appendText appends a string or a name, or the beginning of a very long one.
+// appendText appends a string or name. It appends only the beginning of a very long text.
 func appendText(dst, text []byte) []byte {
 	if len(text) <= bsonx.MaxShown {
 		return append(dst, text...)
@@ -92,25 +92,26 @@ func appendShownRare(dst []byte, v bsonx.Value) []byte {
 	}
 }
 
-// ShowNumber prints a number as the double that it is near to.
+// ShowNumber formats a number after converting it to a double.
 func ShowNumber(v bsonx.Value) string {
 	f, _ := v.AsFloat64()
 	return numeric.FormatDouble(f)
 }
 
-// ShowElement prints a field of a command, as MongoDB shows an argument that it refuses: $firstN: [
-// "$a" ].
+// ShowElement formats a field of a command for an error message about an invalid argument: $firstN:
+// [ "$a" ].
 func ShowElement(name string, v bsonx.Value) string { return name + ": " + bsonx.FormatShell(v) }
 
-// ShowBinary prints binary data for an error message, which is cut at mongoerr.MaxMessage.
+// ShowBinary formats binary data for an error message. It formats only the bytes that fit into
+// mongoerr.MaxMessage.
 func ShowBinary(v bsonx.Value) string {
 	subtype, data := v.Binary()
 	data = data[:min(len(data), mongoerr.MaxMessage/2+1)]
 	return fmt.Sprintf(`BinData(%d, "%X")`, subtype, data)
 }
 
-// CoerceText converts a value to text as the old string operators do: null is empty, numbers and
-// dates are printed.
+// CoerceText converts v to text for string operators that accept other types: null becomes empty,
+// and numbers and dates are formatted.
 func CoerceText(v bsonx.Value) (string, error) {
 	switch v.Type {
 	case bsonx.TypeMissing, bsonx.TypeNull, bsonx.TypeUndefined:

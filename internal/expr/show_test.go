@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestShownIsBounded shows values of several megabytes. Only the beginning of each is shown.
+// TestShownIsBounded formats values of several megabytes, and requires that only the beginning of
+// each is shown.
 func TestShownIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 4<<20)

@@ -5,8 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// CheckInValidator refuses an expression in which an operator may give another result for the same
-// document, or runs code of the client: a collection's validator may not have it.
+// CheckInValidator returns an error if an expression contains an operator that is not repeatable or
+// runs JavaScript. A collection's validator may not use such operators.
 func (t *Table) CheckInValidator(v bsonx.Value) error {
 	if t == nil || v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return nil

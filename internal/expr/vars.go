@@ -12,31 +12,34 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Vars is the scope in which expressions are parsed. It is immutable: binding a variable makes a
-// new scope. A nil *Vars has the system variables only, and no operators.
+// Vars is the scope for parsing expressions. It is immutable: binding a variable creates a new
+// scope. A nil *Vars has only the system variables, and no operators.
 type Vars struct {
-	parent  *Vars
-	name    string
-	value   bsonx.Value // where slot is constSlot
-	slot    int
-	inlined bool        // value is that of a variable of $let, which is known although MongoDB binds it for each document
-	scripts *js.Options // limits of JavaScript, in the scope that sets them
-	next    int         // the first slot that is free below this scope
-	// clusterTime tells the time of the replica set, in the scope that sets it.
+	parent *Vars
+	name   string
+	value  bsonx.Value // the value of the variable if slot is constSlot
+	slot   int
+	// inlined is the variable belongs to a $let with a constant value, which MongoDB nevertheless
+	// binds for each document.
+	inlined bool
+	scripts *js.Options // limits of JavaScript, if this scope sets them
+	next    int         // the first free slot for nested scopes
+	// clusterTime returns the value of $$CLUSTER_TIME; nil unless this scope sets it.
 	clusterTime func() bsonx.Value
-	// collation is nil where strings are compared as bytes.
+	// collation compares strings; nil means binary comparison.
 	collation *collation.Collator
 
-	// operators are those of the language; nil where only paths and literals are parsed.
+	// operators is the table of operators; nil if only paths and literals can be parsed.
 	operators *Table
 
-	stable   bool      // this scope and those below it are limited to the stable API
-	failures *Failures // of this scope and those below it; nil notes none
+	stable bool // this scope and nested scopes are limited to the Stable API
+	// Records errors of constants in this scope and nested scopes; nil records nothing.
+	failures *Failures
 }
 
 const constSlot = -3
 
-// child returns a scope within v that changes nothing yet.
+// child returns a nested scope without changes.
 func (v *Vars) child() *Vars {
 	if v == nil {
 		return &Vars{slot: constSlot}
@@ -47,7 +50,7 @@ func (v *Vars) child() *Vars {
 	}
 }
 
-// Operators returns the operators of the scope, which may be nil.
+// Operators returns the operators of the scope, or nil.
 func (v *Vars) Operators() *Table {
 	if v == nil {
 		return nil
@@ -55,8 +58,8 @@ func (v *Vars) Operators() *Table {
 	return v.operators
 }
 
-// WithLet returns the scope with the variables of a command's `let`. The values are expressions
-// without field paths, computed here once; they see no other variables than the scope's. The scope
+// WithLet returns the scope with the variables of a command's `let`. Their values are expressions
+// without field paths. They are evaluated here, once, and see only the variables of v. The scope v
 // may be nil.
 func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
 	if let.IsEmpty() {
@@ -93,10 +96,10 @@ func (v *Vars) WithLet(let bsonx.Doc, now time.Time) (*Vars, error) {
 	return vars, nil
 }
 
-// variableBytes is about what a variable of let takes.
+// variableBytes estimates the memory of a let variable in bytes.
 const variableBytes = int64(unsafe.Sizeof(Vars{})) + 16
 
-// WithConstants returns the scope with the constants of an update. Their values are not
+// WithConstants returns the scope with the constants ("c") of an update. Their values are not
 // expressions, and their names may start with an upper-case letter.
 func (v *Vars) WithConstants(constants bsonx.Doc) (*Vars, error) {
 	vars := v
@@ -113,8 +116,8 @@ func (v *Vars) WithConstants(constants bsonx.Doc) (*Vars, error) {
 	return vars, nil
 }
 
-// isInternalConstant reports whether a router passes a variable on to the shards in `let`, where no
-// client may set it.
+// isInternalConstant reports whether name is a variable that a router passes to shards in `let`,
+// and that clients must not set.
 func isInternalConstant(name string) bool {
 	switch name {
 	case "NOW", "CLUSTER_TIME", "JS_SCOPE", "IS_MR", "USER_ROLES":
@@ -124,7 +127,8 @@ func isInternalConstant(name string) bool {
 	}
 }
 
-// isSystemVariable reports whether a variable is MongoDB's own. CURRENT may be rebound.
+// isSystemVariable reports whether name is a system variable of MongoDB. CURRENT does not count,
+// because it may be rebound.
 func isSystemVariable(name string) bool {
 	switch name {
 	case "ROOT", "REMOVE", "SEARCH_META":
@@ -140,14 +144,14 @@ func readsDocument(e Expr) bool {
 	return deps.WholeDocument || deps.Meta || len(deps.Paths) > 0
 }
 
-// WithConst returns the scope with one more variable, whose value is known.
+// WithConst returns the scope with another variable, which has a constant value.
 func (v *Vars) WithConst(name string, value bsonx.Value) *Vars {
 	scope := v.child()
 	scope.name, scope.value = name, value
 	return scope
 }
 
-// WithCollation returns the scope in which strings are compared by a collation, nil for bytes.
+// WithCollation returns the scope with the collation c; nil means binary comparison.
 func (v *Vars) WithCollation(c *collation.Collator) *Vars {
 	if c = c.Serving(v.Scripts().Running); v.Collation() == c {
 		return v
@@ -157,22 +161,24 @@ func (v *Vars) WithCollation(c *collation.Collator) *Vars {
 	return scope
 }
 
-// WithClusterTime returns the scope in which $$CLUSTER_TIME is what now tells when an expression is
-// compiled.
+// WithClusterTime returns the scope in which $$CLUSTER_TIME is the result of now, called when an
+// expression is compiled.
 func (v *Vars) WithClusterTime(now func() bsonx.Value) *Vars {
 	scope := v.child()
 	scope.clusterTime = now
 	return scope
 }
 
-// WithStableAPI returns the scope in which what the stable API does not have is refused.
+// WithStableAPI returns the scope limited to the Stable API: other operators and metadata are
+// errors.
 func (v *Vars) WithStableAPI() *Vars {
 	scope := v.child()
 	scope.stable = true
 	return scope
 }
 
-// CheckMeta refuses metadata that the stable API does not have, where the scope is limited to it.
+// CheckMeta returns an error for a kind of metadata outside of the Stable API, if the scope is
+// limited to it.
 func (v *Vars) CheckMeta(kind string) error {
 	if unstableMeta[kind] && v.isStable() {
 		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict is true with an unstable meta field \"%s\"", kind)
@@ -180,8 +186,8 @@ func (v *Vars) CheckMeta(kind string) error {
 	return nil
 }
 
-// CheckStable refuses an operator that the stable API does not have, where the scope is limited to
-// it.
+// CheckStable returns an error for the operator name, which is outside of the Stable API, if the
+// scope is limited to it.
 func (v *Vars) CheckStable(name string) error {
 	if v.isStable() {
 		return mongoerr.New(mongoerr.APIStrictError, "%s is not allowed with 'apiStrict: true' in API Version 1", name)
@@ -189,7 +195,7 @@ func (v *Vars) CheckStable(name string) error {
 	return nil
 }
 
-// isStable reports whether the scope is limited to the stable API.
+// isStable reports whether the scope is limited to the Stable API.
 func (v *Vars) isStable() bool {
 	for s := v; s != nil; s = s.parent {
 		if s.stable {
@@ -199,7 +205,8 @@ func (v *Vars) isStable() bool {
 	return false
 }
 
-// clusterTimeNow returns the time of the replica set; missing outside of one.
+// clusterTimeNow returns the cluster time of the replica set, or bsonx.Missing without a replica
+// set.
 func (v *Vars) clusterTimeNow() bsonx.Value {
 	for s := v; s != nil; s = s.parent {
 		if s.clusterTime != nil {
@@ -209,7 +216,7 @@ func (v *Vars) clusterTimeNow() bsonx.Value {
 	return bsonx.Missing
 }
 
-// Collation returns the collation of the scope; nil compares bytes.
+// Collation returns the collation of the scope; nil means binary comparison.
 func (v *Vars) Collation() *collation.Collator {
 	if v == nil {
 		return nil
@@ -217,8 +224,8 @@ func (v *Vars) Collation() *collation.Collator {
 	return v.collation
 }
 
-// WithSlot returns the scope with one more variable and the slot that Context.Bind gives its value
-// in.
+// WithSlot returns the scope with another variable, and the slot into which Context.Bind stores its
+// value.
 func (v *Vars) WithSlot(name string) (*Vars, int) {
 	slot := v.nextSlot()
 	scope := v.child()
@@ -233,7 +240,7 @@ func (v *Vars) nextSlot() int {
 	return v.next
 }
 
-// Reference compiles the use of a variable followed by a path.
+// Reference compiles a reference to the variable name, followed by the path parts.
 func (v *Vars) Reference(name string, parts []string, dotted string) (Expr, error) {
 	for s := v; s != nil; s = s.parent {
 		if s.name != name {
@@ -252,7 +259,8 @@ func (v *Vars) Reference(name string, parts []string, dotted string) (Expr, erro
 	case "REMOVE":
 		return &Const{bsonx.Missing}, nil
 	case "USER_ROLES":
-		return &Const{walkPath(bsonx.NewArray(), parts)}, nil // nobody has roles without authentication
+		// Without authentication, nobody has roles.
+		return &Const{walkPath(bsonx.NewArray(), parts)}, nil
 	case "SEARCH_META":
 		return nil, mongoerr.New(6347902, "Can't access $$SEARCH_META without a $search stage earlier in the pipeline")
 	case "CLUSTER_TIME", "JS_SCOPE", "IS_MR":
@@ -266,7 +274,7 @@ func (v *Vars) Reference(name string, parts []string, dotted string) (Expr, erro
 	return nil, mongoerr.New(17276, "Use of undefined variable: %s", name)
 }
 
-// Inlines reports whether a value refers to a variable of $let that is inlined.
+// Inlines reports whether value refers to an inlined variable of $let.
 func (v *Vars) Inlines(value bsonx.Value) bool {
 	switch value.Type {
 	case bsonx.TypeString:
@@ -288,9 +296,9 @@ func (v *Vars) Inlines(value bsonx.Value) bool {
 	return false
 }
 
-// CheckVariableName checks a name that a user binds: it starts with a lower-case letter or a
-// non-ASCII character and has only letters, digits, underscores and non-ASCII characters. CURRENT
-// may be rebound.
+// CheckVariableName checks the name of a variable that the client binds. It must start with a
+// lower-case letter or a non-ASCII character, and may contain letters, digits, underscores and
+// non-ASCII characters. CURRENT is allowed too.
 func CheckVariableName(name string) error {
 	if name == "CURRENT" {
 		return nil

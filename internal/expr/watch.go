@@ -6,19 +6,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// The functions here take long for large operands. They check whether the operation of their
-// expression has ended.
+// Functions of operators that take long for large operands. They check for interrupts with running.
 
 type (
-	// Watching1 computes an operator of one operand, and looks at its operation.
+	// Watching1 computes an operator of one operand and checks for interrupts.
 	Watching1 func(v bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
-	// Watching2 computes an operator of two operands, and looks at its operation.
+	// Watching2 computes an operator of two operands and checks for interrupts.
 	Watching2 func(a, b bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
-	// WatchingN computes an operator of several operands, and looks at its operation.
+	// WatchingN computes an operator of several operands and checks for interrupts.
 	WatchingN func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error)
 )
 
-// Watch1 is Op1 for a function that looks at its operation.
+// Watch1 is Op1 for a function that checks for interrupts.
 func Watch1(fn Watching1) ParseFunc {
 	return make1(func(vars *Vars) Func1 {
 		running := vars.Scripts().Running
@@ -26,12 +25,12 @@ func Watch1(fn Watching1) ParseFunc {
 	})
 }
 
-// Watch2 is Op2 for a function that looks at its operation.
+// Watch2 is Op2 for a function that checks for interrupts.
 func Watch2(fn Watching2) ParseFunc {
 	return Collate2(func(*collation.Collator) Watching2 { return fn })
 }
 
-// Collate2 is Watch2 for a function that compares by the collation of the scope.
+// Collate2 is Watch2 for a function that compares with the collation of the scope.
 func Collate2(collated func(c *collation.Collator) Watching2) ParseFunc {
 	return make2(func(vars *Vars) Func2 {
 		fn, running := collated(vars.Collation()), vars.Scripts().Running
@@ -39,12 +38,12 @@ func Collate2(collated func(c *collation.Collator) Watching2) ParseFunc {
 	})
 }
 
-// WatchN is OpN for a function that looks at its operation.
+// WatchN is OpN for a function that checks for interrupts.
 func WatchN(fn WatchingN) ParseFunc {
 	return CollateN(func(*collation.Collator) WatchingN { return fn })
 }
 
-// CollateN is WatchN for a function that compares by the collation of the scope.
+// CollateN is WatchN for a function that compares with the collation of the scope.
 func CollateN(collated func(c *collation.Collator) WatchingN) ParseFunc {
 	return makeN(func(vars *Vars, running *interrupt.Running) FuncN {
 		fn := collated(vars.Collation())
@@ -52,7 +51,7 @@ func CollateN(collated func(c *collation.Collator) WatchingN) ParseFunc {
 	})
 }
 
-// WatchNamed is OpNamed for a function that looks at its operation.
+// WatchNamed is OpNamed for a function that checks for interrupts.
 func WatchNamed(named Named, fn WatchingN) ParseFunc {
 	return makeNamed(named, func(vars *Vars) FuncN {
 		running := vars.Scripts().Running
@@ -60,7 +59,8 @@ func WatchNamed(named Named, fn WatchingN) ParseFunc {
 	})
 }
 
-// AppendElements appends the elements of an array.
+// AppendElements appends the elements of an array to dst. It fails if the operation was
+// interrupted.
 func AppendElements(dst []bsonx.Value, array bsonx.Doc, running *interrupt.Running) ([]bsonx.Value, error) {
 	var meter interrupt.Meter
 	for it := array.Iter(); it.Next(); {
@@ -72,12 +72,12 @@ func AppendElements(dst []bsonx.Value, array bsonx.Doc, running *interrupt.Runni
 	return dst, nil
 }
 
-// Elements returns the elements of an array.
+// Elements returns the elements of an array. It fails if the operation was interrupted.
 func Elements(array bsonx.Doc, running *interrupt.Running) ([]bsonx.Value, error) {
 	return AppendElements(make([]bsonx.Value, 0, array.Len()), array, running)
 }
 
-// ListOf makes an array of values.
+// ListOf returns an array of the values. It fails if the operation was interrupted.
 func ListOf(values []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 	var meter interrupt.Meter
 	b := bsonx.NewBuilder(nil)
@@ -92,22 +92,22 @@ func ListOf(values []bsonx.Value, running *interrupt.Running) (bsonx.Value, erro
 	return bsonx.Array(b.Bytes()), nil
 }
 
-// Task is the work of one evaluation. It counts what lies below the function that evaluates, and
-// remembers why its operation ended. A nil task never ends.
+// Task counts the work of one evaluation, for functions that cannot return an error themselves. It
+// keeps the error after an interrupt. A nil Task never ends.
 type Task struct {
 	ctx     *Context
-	running *interrupt.Running // the operation; nil never ends
+	running *interrupt.Running // signals interrupts of the operation; nil never does
 	ended   error
 }
 
-// Converting returns the task of a conversion, in which nothing else is evaluated: it needs no
-// memory of its own.
+// Converting returns the Task of a type conversion. It reuses memory of c, because nothing else is
+// evaluated during a conversion.
 func (c *Context) Converting(running *interrupt.Running) *Task {
 	c.task = Task{ctx: c, running: running}
 	return &c.task
 }
 
-// Stopped counts work and reports whether the operation has ended: loops end early then.
+// Stopped counts work and reports whether the operation was interrupted. Loops must end then.
 func (t *Task) Stopped(work int) bool {
 	if t == nil {
 		return false
@@ -118,7 +118,7 @@ func (t *Task) Stopped(work int) bool {
 	return t.ended != nil
 }
 
-// Err returns why the operation ended, nil while it may go on.
+// Err returns the error of the interrupt, or nil.
 func (t *Task) Err() error {
 	if t == nil {
 		return nil
@@ -126,7 +126,7 @@ func (t *Task) Err() error {
 	return t.ended
 }
 
-// SubArray returns the elements of an array from a position on, up to another one.
+// SubArray returns the array elements from position from up to, but not including, position to.
 func SubArray(array bsonx.Doc, from, to int, running *interrupt.Running) (bsonx.Value, error) {
 	var meter interrupt.Meter
 	b := bsonx.NewBuilder(nil)

@@ -17,7 +17,7 @@ type Text struct {
 	// Language is empty if the search uses the language of the index.
 	Language string
 
-	running *interrupt.Running // the operation; nil never ends
+	running *interrupt.Running // signals interrupts of the operation; nil never does
 	bound   atomic.Pointer[boundText]
 }
 

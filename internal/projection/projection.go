@@ -90,7 +90,7 @@ type Projection struct {
 	identity bool
 	size     int // how many fields the specification names
 	now      time.Time
-	running  *interrupt.Running // the operation; nil never ends
+	running  *interrupt.Running // signals interrupts of the operation; nil never does
 	contexts sync.Pool
 }
 

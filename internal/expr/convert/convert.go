@@ -31,7 +31,7 @@ func convertDefinition() expr.Definition {
 type convertExpr struct {
 	input, to, onError, onNull, format, byteOrder, base expr.Expr
 
-	running *interrupt.Running // the operation; nil never ends
+	running *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
 func (c *convertExpr) Children() []expr.Expr {

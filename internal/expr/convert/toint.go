@@ -90,7 +90,7 @@ func conversionForm(how converter) expr.FormFunc {
 type convertTo struct {
 	input   expr.Expr
 	how     converter
-	running *interrupt.Running // the operation; nil never ends
+	running *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
 func (c *convertTo) Children() []expr.Expr { return []expr.Expr{c.input} }

@@ -41,7 +41,10 @@ func parseDateDiff(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *
 }
 
 func (d *dateDiffExpr) Children() []expr.Expr {
-	return expr.Present([]expr.Expr{d.start, d.end, d.boundaries.unit.expr, d.boundaries.zone.expr, d.boundaries.week.expr})
+	return expr.Present([]expr.Expr{
+		d.start, d.end, d.boundaries.unit.expr,
+		d.boundaries.zone.expr, d.boundaries.week.expr,
+	})
 }
 
 func (d *dateDiffExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {

@@ -15,7 +15,7 @@ type dateFromStringExpr struct {
 	text, onError, onNull expr.Expr
 	format                formatArg
 	zone                  zoneArg
-	running               *interrupt.Running // the operation; nil never ends
+	running               *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
 func dateFromStringDefinition() expr.Definition {

@@ -17,7 +17,7 @@ type dateToStringExpr struct {
 	date, onNull expr.Expr
 	format       formatArg
 	zone         zoneArg
-	running      *interrupt.Running // the operation; nil never ends
+	running      *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
 func dateToStringDefinition() expr.Definition {

@@ -66,7 +66,10 @@ func binSizeOf(v bsonx.Value) (int64, error) {
 }
 
 func (d *dateTruncExpr) Children() []expr.Expr {
-	return expr.Present([]expr.Expr{d.date, d.boundaries.unit.expr, d.bin, d.boundaries.zone.expr, d.boundaries.week.expr})
+	return expr.Present([]expr.Expr{
+		d.date, d.boundaries.unit.expr, d.bin,
+		d.boundaries.zone.expr, d.boundaries.week.expr,
+	})
 }
 
 func (d *dateTruncExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {

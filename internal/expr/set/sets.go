@@ -12,7 +12,7 @@ import (
 // sets computes with arrays as sets, whose elements are compared by a collation.
 type sets struct {
 	collation *collation.Collator
-	running   *interrupt.Running // the operation; nil never ends
+	running   *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
 // sorted returns the distinct elements of an array in order.
