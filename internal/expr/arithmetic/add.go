@@ -16,8 +16,8 @@ func addDefinition() expr.Definition {
 	}
 }
 
-// add sums numbers from left to right. One operand may be a date, to which each number behind it is
-// added as a whole one; null anywhere makes the result null.
+// add adds numbers from left to right. One operand may be a date; each later number is rounded to
+// an integer and added as milliseconds. The result is null if an operand is null.
 func add(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	var sum numeric.Total
 	date := bsonx.Missing
@@ -48,7 +48,7 @@ func add(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	return date, nil
 }
 
-// shiftDate moves a date by milliseconds, in the direction of sign.
+// shiftDate adds the number by to a date in milliseconds, or subtracts it if sign is -1.
 func shiftDate(out *bsonx.Arena, millis int64, by bsonx.Value, sign int64) (bsonx.Value, error) {
 	delta, ok := expr.RoundedInt64(by)
 	moved := millis + sign*delta

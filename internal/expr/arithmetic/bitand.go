@@ -20,7 +20,8 @@ func bitwise(name string, op numeric.BitOp, neutral int32) expr.Definition {
 	}
 }
 
-// combined combines int32 and int64 values, beginning with the neutral element of the operation.
+// combined returns a function that combines int and long values with op. neutral is the result
+// without operands.
 func combined(name string, op numeric.BitOp, neutral int32) func(args []bsonx.Value) (bsonx.Value, error) {
 	return func(args []bsonx.Value) (bsonx.Value, error) {
 		result := bsonx.Int32(neutral)

@@ -18,12 +18,12 @@ func radiansToDegreesDefinition() expr.Definition {
 	return scaled("$radiansToDegrees", 180/math.Pi, "57.29577951308232087679815481410517")
 }
 
-// scaled defines an operator that multiplies by a constant, which is given as a double and as a
+// scaled defines an operator that multiplies by a constant, given as a double and as the text of a
 // decimal.
 func scaled(name string, factor float64, decimal string) expr.Definition {
 	exact, err := bsonx.ParseDecimal(decimal)
 	if err != nil {
-		panic(err) // the text is ours
+		panic(err) // cannot happen, because the text is a constant of this package
 	}
 	fn := func(v bsonx.Value) (bsonx.Value, error) {
 		switch {

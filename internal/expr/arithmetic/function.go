@@ -18,7 +18,7 @@ func expDefinition() expr.Definition   { return function("$exp", expr.Plain1(num
 func lnDefinition() expr.Definition    { return function("$ln", expr.Plain1(numeric.Ln)) }
 func log10Definition() expr.Definition { return function("$log10", expr.Plain1(numeric.Log10)) }
 
-// function defines an operator of one number: null stays null, other types are an error.
+// function defines an operator of one number. Null gives null, and other types are an error.
 func function(name string, fn expr.Func1) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Parse: expr.Make1(ofNumber(name, fn)),

@@ -22,7 +22,8 @@ func atPlace(name string, fn placeFunc) expr.Definition {
 	}
 }
 
-// placed calls fn with a number and a decimal place, the second operand, from -20 to 100.
+// placed returns a function that calls fn with a number and the decimal place. The place is the
+// second operand, from -20 to 100.
 func placed(name string, fn placeFunc) expr.FuncN {
 	return func(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 		v, place := args[0], 0

@@ -32,8 +32,8 @@ func acoshDefinition() expr.Definition { return bounded("$acosh", math.Acosh, nu
 
 func atanhDefinition() expr.Definition { return bounded("$atanh", math.Atanh, numeric.Atanh, -1, 1) }
 
-// bounded defines an operator that is defined between two bounds. It computes doubles and decimals
-// each in their precision.
+// bounded defines an operator whose domain is the interval from low to high. double computes it for
+// doubles, decimal for decimals.
 func bounded(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value,
 	low, high float64,
 ) expr.Definition {
@@ -44,7 +44,7 @@ func bounded(name string, double func(float64) float64, decimal func(bsonx.Value
 	})
 }
 
-// finite defines an operator that is not defined for infinities.
+// finite defines an operator whose domain is all finite numbers.
 func finite(name string, double func(float64) float64, decimal func(bsonx.Value) bsonx.Value) expr.Definition {
 	return trigonometric(name, "(-inf,inf)", double, decimal,
 		func(v bsonx.Value) bool { return !numeric.IsInfinite(v) })
@@ -77,7 +77,7 @@ func trigonometric(
 	}
 }
 
-// showDomain prints a number: whole ones are shown as doubles.
+// showDomain formats a number for the error about the domain. Integers are shown as doubles.
 func showDomain(v bsonx.Value) string {
 	if v.Type == bsonx.TypeDecimal128 {
 		return numeric.Format(v)

@@ -23,7 +23,7 @@ func subtract(out *bsonx.Arena, a, b bsonx.Value) (bsonx.Value, error) {
 	case a.Type.IsNumber() && b.Type.IsNumber():
 		return numeric.SubtractIn(out, a, b)
 	case a.Type == bsonx.TypeDate && b.Type == bsonx.TypeDate:
-		return out.Int64(a.Int64() - b.Int64()), nil // as within MongoDB, it wraps around
+		return out.Int64(a.Int64() - b.Int64()), nil // wraps around on overflow, as in MongoDB
 	case a.Type == bsonx.TypeDate && b.Type.IsNumber():
 		return shiftDate(out, a.Int64(), b, -1)
 	case a.Type == bsonx.TypeDate:

@@ -34,7 +34,8 @@ func arrayElemAt(args []bsonx.Value) (bsonx.Value, error) {
 	return elementAt(array.Doc(), i), nil
 }
 
-// elementAt returns an element, from the end where i is negative, or a missing value.
+// elementAt returns element i of the array, counted from the end if i is negative. It returns
+// bsonx.Missing if there is no such element.
 func elementAt(array bsonx.Doc, i int) bsonx.Value {
 	if i < 0 {
 		i += array.Len()
@@ -59,7 +60,7 @@ func lastDefinition() expr.Definition {
 	}
 }
 
-// end returns $first or $last.
+// end returns the function of $first (i is 0) or $last (i is -1).
 func end(name string, i int) func(v bsonx.Value) (bsonx.Value, error) {
 	return func(v bsonx.Value) (bsonx.Value, error) { return elementOf(name, v, i) }
 }

@@ -1,18 +1,18 @@
-// Package array computes the operators over arrays: $map, $filter, $slice, $sortArray and the
-// like.
+// Package array implements the expression operators on arrays, such as $map, $filter, $slice and
+// $sortArray.
 //
 // Each operator or family has a file named for it: $slice is in slice.go. table.go lists the
 // definitions.
 //
 // Invariants:
 //
-//  1. Of an array that is constant, $indexOfArray looks at the type when it is compiled, as
-//     MongoDB does.
-//  2. An operator that makes an array counts what it makes while it grows, and looks at its
-//     operation.
+//  1. $indexOfArray checks the type of a constant array at parse time, as MongoDB does.
+//  2. An operator that builds an array checks its size while it grows, and checks for interrupts of
+//     the operation.
 //
-// The forms of accumulators over arrays ($firstN, $minN) are in internal/accumulator.
+// The expressions that share code with accumulators, such as $firstN and $minN, are in
+// internal/accumulator.
 //
-// To add an operator: write its file, name its definition in table.go, and add its testdata in
+// To add an operator: write its file, list its definition in table.go, and add its testdata in
 // internal/expr.
 package array

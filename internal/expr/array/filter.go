@@ -17,7 +17,7 @@ func filterDefinition() expr.Definition {
 
 type filterExpr struct {
 	iterate
-	limit expr.Expr // nil if there is none
+	limit expr.Expr // nil without a limit
 }
 
 func (f *filterExpr) Children() []expr.Expr {
@@ -45,7 +45,8 @@ func (f *filterExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return v, err
 }
 
-// each makes the result. kept is what is kept beside it.
+// each evaluates the condition for each element and returns the selected elements. kept is the
+// memory in bytes that the caller keeps meanwhile.
 func (f *filterExpr) each(ctx *expr.Context, array bsonx.Doc, limit, kept int) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()
@@ -73,7 +74,7 @@ func (f *filterExpr) each(ctx *expr.Context, array bsonx.Doc, limit, kept int) (
 	return bsonx.Array(b.Bytes()), nil
 }
 
-// limitOf returns how many elements are wanted; a negative number is no limit.
+// limitOf returns the largest number of elements to select; a negative number means no limit.
 func (f *filterExpr) limitOf(ctx *expr.Context) (int, error) {
 	if f.limit == nil {
 		return -1, nil

@@ -25,8 +25,9 @@ func indexOfArrayDefinition() expr.Definition {
 
 var parseSearch = expr.CollateN(indexOfArray)
 
-// parseIndexOfArray looks at an array that is constant. What is sought is evaluated after the
-// bounds, as within MongoDB: if both fail, the error is that of the bounds.
+// parseIndexOfArray compiles $indexOfArray and checks the type of a constant array. As in MongoDB,
+// the sought value is evaluated after the bounds: if both fail, the error is the error of the
+// bounds.
 func parseIndexOfArray(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 	e, err := parseSearch(p, def, arg, vars)
 	if err != nil {
@@ -49,8 +50,8 @@ func parseIndexOfArray(p *expr.Parser, def *expr.Definition, arg bsonx.Value, va
 	return e, nil
 }
 
-// indexOfArray searches an array, the first operand, between bounds that may follow it for the last
-// operand.
+// indexOfArray returns the function for the operands: the array, optional bounds, and last the
+// sought value.
 func indexOfArray(c *collation.Collator) expr.WatchingN {
 	return func(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error) {
 		if expr.Nullish(args[0]) {

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// iterate is what $map, $filter and $reduce have in common: an input and a body that sees its
-// elements.
+// iterate is the common part of $map, $filter and $reduce: an input array and a body that is
+// evaluated for each element.
 type iterate struct {
 	input, body expr.Expr
 	slot        int
@@ -17,7 +17,8 @@ type iterate struct {
 
 func (m *iterate) Children() []expr.Expr { return []expr.Expr{m.input, m.body} }
 
-// array evaluates the input. done is true where it is null.
+// array evaluates the input. done is true if the result of the operator is null. name and code are
+// for the error about an input that is not an array.
 func (m *iterate) array(ctx *expr.Context, name string, code mongoerr.Code) (array bsonx.Doc, done bool, err error) {
 	v, err := m.input.Eval(ctx)
 	if err != nil {
@@ -35,11 +36,12 @@ func (m *iterate) array(ctx *expr.Context, name string, code mongoerr.Code) (arr
 	return v.Doc(), false, nil
 }
 
-// iteration compiles an input, a body that sees its elements, and perhaps a limit.
+// iteration compiles the input, the body and an optional limit. The variable named as is bound to
+// the element in the body and limit.
 func iteration(p *expr.Parser, input, body, limit, as bsonx.Value, vars *expr.Vars) (iterate, expr.Expr, error) {
 	name := "this"
 	if !as.IsMissing() {
-		name = "" // MongoDB's reading of what is no string
+		name = "" // MongoDB treats a value that is not a string as an empty name
 		if as.Type == bsonx.TypeString {
 			name = as.Str()
 		}
@@ -55,8 +57,8 @@ func iteration(p *expr.Parser, input, body, limit, as bsonx.Value, vars *expr.Va
 	return iterate{args[0], args[1], slot, vars.Scripts().Running}, args[2], nil
 }
 
-// iterationForm writes $map or $filter as explain shows it. body is the name of the expression that
-// is evaluated for each element.
+// iterationForm returns the form function of $map or $filter for explain. body is the name of the
+// argument that is evaluated for each element.
 func iterationForm(body string) expr.FormFunc {
 	return func(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
 		args, name := arg.Doc(), "this"

@@ -28,7 +28,8 @@ func (m *mapExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return v, err
 }
 
-// each makes the result. kept is what is kept beside it.
+// each evaluates the body for each element and returns the results. kept is the memory in bytes
+// that the caller keeps meanwhile.
 func (m *mapExpr) each(ctx *expr.Context, array bsonx.Doc, kept int) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()

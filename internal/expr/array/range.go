@@ -56,13 +56,13 @@ func rangeOf(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, error
 	return bsonx.Array(b.Bytes()), nil
 }
 
-// rangeBytes is what MongoDB counts for the array of a $range.
+// rangeBytes returns the memory that MongoDB counts for the array of a $range, in bytes.
 func rangeBytes(start, end, step int) int {
 	const header, element = 40, 16
 	return header + rangeLen(start, end, step)*element
 }
 
-// rangeLen is how many elements the array of a $range has.
+// rangeLen returns the number of elements of a $range.
 func rangeLen(start, end, step int) int {
 	if (end-start > 0) != (step > 0) || start == end {
 		return 0
@@ -71,12 +71,12 @@ func rangeLen(start, end, step int) int {
 	return (distance + length - 1) / length
 }
 
-// int32sBytes is the size of an array of n 32-bit integers.
+// int32sBytes returns the size in bytes of a BSON array of n 32-bit integers.
 func int32sBytes(n int) int {
-	const header, element = 5, 7 // of an element with a key of one digit
+	const header, element = 5, 7 // an element whose key has one digit
 	size := header + n*element
 	for shorter := 10; shorter < n; shorter *= 10 {
-		size += n - shorter // the keys from this number on have one more digit
+		size += n - shorter // the keys from this number on have another digit
 	}
 	return size
 }

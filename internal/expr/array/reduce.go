@@ -38,7 +38,8 @@ func (r *reduceExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return value, err
 }
 
-// each makes the result of value and the elements. kept is what is kept beside it.
+// each evaluates the body for each element, beginning with the initial value. kept is the memory in
+// bytes that the caller keeps meanwhile.
 func (r *reduceExpr) each(ctx *expr.Context, array bsonx.Doc, value bsonx.Value, kept int) (_ bsonx.Value, err error) {
 	n := 0
 	for it := array.Iter(); it.Next(); {

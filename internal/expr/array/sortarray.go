@@ -19,11 +19,12 @@ func sortArrayDefinition() expr.Definition {
 	}
 }
 
-// sortArray sorts elements as a whole, or by fields of the documents among them.
+// sortArray is $sortArray. It sorts the elements as a whole, or by fields of the elements that are
+// documents.
 type sortArray struct {
 	input   expr.Expr
 	by      []sortField
-	descend bool // where by is empty
+	descend bool // the order if by is empty
 	compare func(a, b bsonx.Value) int
 	running *interrupt.Running
 }
@@ -93,7 +94,7 @@ func (s *sortArray) parsePattern(v bsonx.Value) error {
 	return nil
 }
 
-// sortOrder reads 1 or -1.
+// sortOrder parses 1 or -1. ok is false for other values.
 func sortOrder(v bsonx.Value) (descend, ok bool) {
 	i, exact := v.AsExactInt64()
 	return i == -1, exact && v.Type.IsNumber() && (i == 1 || i == -1)
@@ -137,7 +138,7 @@ func directed(cmp func(a, b bsonx.Value) int, descend bool) func(a, b bsonx.Valu
 	return func(a, b bsonx.Value) int { return cmp(b, a) }
 }
 
-// byFields looks the keys up once per element.
+// byFields sorts values by the fields of s.by. It looks up the sort keys of each element only once.
 func (s *sortArray) byFields(values []bsonx.Value) (bsonx.Value, error) {
 	n := len(s.by)
 	keys := make([]bsonx.Value, 0, n*len(values))
@@ -170,8 +171,8 @@ func (s *sortArray) byFields(values []bsonx.Value) (bsonx.Value, error) {
 	return expr.ListOf(out, s.running)
 }
 
-// elementAtPath follows a path through documents, and through arrays by position only. What is
-// absent is null, and so is everything in a value that is no document.
+// elementAtPath returns the value at a path. It descends into documents, and into arrays only by
+// index. The result is null if the path does not exist or v is not a document.
 func elementAtPath(v bsonx.Value, path []string) bsonx.Value {
 	if v.Type != bsonx.TypeDocument {
 		return bsonx.Null

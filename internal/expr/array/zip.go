@@ -16,7 +16,7 @@ func zipDefinition() expr.Definition {
 	}
 }
 
-// zip transposes arrays.
+// zip is $zip: it transposes arrays.
 type zip struct {
 	inputs, defaults []expr.Expr
 	longest          bool
@@ -53,11 +53,11 @@ func parseZip(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.
 	return z, nil
 }
 
-// argument compiles inputs, defaults or useLongestLength.
+// argument compiles argument i of $zip: inputs, defaults or useLongestLength.
 func (z *zip) argument(p *expr.Parser, i int, v bsonx.Value, vars *expr.Vars) (err error) {
 	switch {
 	case i == 2 && v.Type != bsonx.TypeBool:
-		// MongoDB names the type of the whole argument
+		// MongoDB reports the type of the whole argument of $zip.
 		return mongoerr.New(34463, "useLongestLength must be a bool, found object")
 	case i == 2:
 		z.longest = v.Bool()
@@ -110,7 +110,7 @@ func (z *zip) eval(ctx *expr.Context) (bsonx.Value, error) {
 	defaults := make([]bsonx.Value, len(z.inputs))
 	for i, e := range z.defaults {
 		if rows == shortest {
-			break // none is needed
+			break // the array is long enough
 		}
 		var err error
 		if defaults[i], err = e.Eval(ctx); err != nil {
@@ -120,7 +120,8 @@ func (z *zip) eval(ctx *expr.Context) (bsonx.Value, error) {
 	return z.rows(ctx, arrays, defaults, rows)
 }
 
-// rows takes one element of each array per row; an array that is at its end gives its default.
+// rows builds the result: row i contains element i of each array, or its default after the end of
+// the array.
 func (z *zip) rows(ctx *expr.Context, arrays []*bsonx.Iter, defaults []bsonx.Value, rows int) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartArray()

@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// The formats of $convert between strings and binary data.
+// The formats in which $convert converts between strings and binary data.
 const (
 	formatAuto      = "auto"
 	formatBase64    = "base64"
@@ -27,16 +27,16 @@ const (
 
 const uuidSubtype = 4
 
-// converter says how a value is converted.
+// converter contains the target type and the options of a conversion.
 type converter struct {
 	to        bsonx.Type
 	subtype   byte
-	format    string // empty where none is given
+	format    string // empty if absent
 	bigEndian bool
-	base      int // of whole numbers as text; 0 where none is given
+	base      int // the base of an integer as text; 0 if absent
 }
 
-// readFormat reads the argument format; null is none.
+// readFormat parses the argument format; null counts as absent.
 func readFormat(v bsonx.Value) (string, error) {
 	if expr.Nullish(v) {
 		return "", nil
@@ -52,7 +52,7 @@ func readFormat(v bsonx.Value) (string, error) {
 	}
 }
 
-// readByteOrder reads the argument byteOrder; null is little-endian.
+// readByteOrder parses the argument byteOrder; null means little-endian.
 func readByteOrder(v bsonx.Value) (bigEndian bool, err error) {
 	if expr.Nullish(v) {
 		return false, nil
@@ -68,7 +68,7 @@ func readByteOrder(v bsonx.Value) (bigEndian bool, err error) {
 	}
 }
 
-// readBase reads the argument base; null is none.
+// readBase parses the argument base; null counts as absent.
 func readBase(v bsonx.Value) (int, error) {
 	if expr.Nullish(v) {
 		return 0, nil
@@ -84,7 +84,7 @@ func readBase(v bsonx.Value) (int, error) {
 	return 0, mongoerr.New(3501301, "In $convert, 'base' argument is not a valid base")
 }
 
-// readSubtype reads the subtype of binary data; a missing one is 0.
+// readSubtype parses the subtype of binary data; a missing value means 0.
 func readSubtype(v bsonx.Value) (byte, error) {
 	if v.IsMissing() {
 		return 0, nil
@@ -96,7 +96,7 @@ func readSubtype(v bsonx.Value) (byte, error) {
 	if !ok {
 		return 0, mongoerr.New(4341106, "In $convert, numeric 'subtype' argument is not an integer")
 	}
-	// 2 has a length of its own in its bytes, and 7 is the server's.
+	// Subtype 2 stores a second length in its data, and subtype 7 is internal to the server.
 	if known := n >= 0 && n <= 9 && n != 2 && n != 7; !known && (n < 128 || n > 255) {
 		return 0, mongoerr.New(4341107, "In $convert, numeric value for 'subtype' does not correspond to a BinData type: %d", n)
 	}
@@ -107,7 +107,8 @@ func noFormat(from, to bsonx.Type) error {
 	return mongoerr.New(4341115, "Format must be speficied when converting from '%s' to '%s'", from, to)
 }
 
-// toBinary converts to binary data: text by its format, numbers by their bytes.
+// toBinary converts a value to binary data. Text is decoded with the format, and numbers become
+// their bytes.
 func (c *converter) toBinary(v bsonx.Value) (bsonx.Value, error) {
 	order := binary.AppendByteOrder(binary.LittleEndian)
 	if c.bigEndian {
@@ -141,7 +142,8 @@ func (c *converter) toBinary(v bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
-// decode reads text in the format, which is uuid for that subtype and for no other.
+// decode decodes text with the format. The UUID subtype requires the format uuid, and this format
+// is invalid for other subtypes.
 func (c *converter) decode(text string) ([]byte, error) {
 	if (c.format == formatUUID) != (c.subtype == uuidSubtype) {
 		return nil, fmt.Errorf("Only the 'uuid' format is allowed with the UUID subtype") //nolint:staticcheck // MongoDB's words
@@ -172,7 +174,7 @@ func (c *converter) decode(text string) ([]byte, error) {
 	}
 }
 
-// because puts MongoDB's words in the place of an error's own.
+// because replaces an error by one with MongoDB's text. It returns nil if err is nil.
 func because(err error, words string) error {
 	if err == nil {
 		return nil
@@ -180,7 +182,7 @@ func because(err error, words string) error {
 	return errors.New(words)
 }
 
-// oneLine makes base64 with line breaks invalid, which the decoder would pass over.
+// oneLine returns invalid base64 if text contains line breaks, which the decoder would ignore.
 func oneLine(text string) string {
 	if strings.ContainsAny(text, "\r\n") {
 		return "!"
@@ -188,11 +190,12 @@ func oneLine(text string) string {
 	return text
 }
 
-// parseUUID reads 8-4-4-4-12 hexadecimal digits.
+// parseUUID parses a UUID of 8-4-4-4-12 hexadecimal digits.
 func parseUUID(text string) ([]byte, error) {
 	var data []byte
 	if len(text) == len("00000000-0000-0000-0000-000000000000") {
-		data, _ = hex.DecodeString(strings.ReplaceAll(text, "-", "")) // what cannot be read is too short
+		// data is too short after an error.
+		data, _ = hex.DecodeString(strings.ReplaceAll(text, "-", ""))
 	}
 	if len(data) != 16 || formatUUIDText(data) != strings.ToLower(text) {
 		return nil, fmt.Errorf("Invalid UUID string: %s", text) //nolint:staticcheck // MongoDB's words
@@ -204,7 +207,7 @@ func formatUUIDText(data []byte) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", data[:4], data[4:6], data[6:8], data[8:10], data[10:])
 }
 
-// binaryText converts binary data to text.
+// binaryText converts binary data to text with the format.
 func (c *converter) binaryText(v bsonx.Value) (bsonx.Value, error) {
 	subtype, data := v.Binary()
 	if err := expr.CheckText(len(data)); err != nil {
@@ -244,8 +247,8 @@ func (c *converter) binaryText(v bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
-// binaryNumber reads the bytes of a number: 1, 2, 4 or, for a long, 8 of a whole one, 4 or 8 of a
-// double.
+// binaryNumber decodes a number from its bytes: 1, 2, 4 or (for a long) 8 bytes of an integer, and
+// 4 or 8 bytes of a double.
 func (c *converter) binaryNumber(v bsonx.Value) (bsonx.Value, error) {
 	_, data := v.Binary()
 	order := binary.ByteOrder(binary.LittleEndian)

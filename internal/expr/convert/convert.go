@@ -71,7 +71,7 @@ func (c *convertExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return out, err
 }
 
-// details reads the arguments that say more about a conversion than the type.
+// details evaluates the arguments besides the target type, such as format, into how.
 func (c *convertExpr) details(ctx *expr.Context, how *converter, target bsonx.Value) (err error) {
 	if target.Type == bsonx.TypeDocument && how.to == bsonx.TypeBinary {
 		if how.subtype, err = readSubtype(target.Doc().Lookup("subtype")); err != nil {
@@ -97,7 +97,8 @@ func (c *convertExpr) details(ctx *expr.Context, how *converter, target bsonx.Va
 	return err
 }
 
-// targetType reads the argument to: a type's name or number.
+// targetType parses the argument "to", which is the name or number of a type, or a document {type,
+// …}.
 func targetType(v bsonx.Value) (t bsonx.Type, null bool, err error) {
 	inner := v.Type == bsonx.TypeDocument
 	if inner {
@@ -151,7 +152,7 @@ func parseConvert(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *e
 	return &convertExpr{args[0], args[1], args[2], args[3], args[4], args[5], args[6], vars.Scripts().Running}, nil
 }
 
-// convert converts a value, and counts it as read.
+// convert converts v to the target type. It counts the size of v as work.
 func (c *converter) convert(v bsonx.Value, t *expr.Task) (bsonx.Value, error) {
 	if t.Stopped(len(v.Data)) {
 		return bsonx.Missing, t.Err()
@@ -216,13 +217,15 @@ func toObjectID(v bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
-// beginning returns so much of a long text that an error message with it is the same as with all.
+// beginning returns the beginning of a long text. An error message with it is the same as with the
+// whole text, because messages are truncated.
 func beginning(v bsonx.Value) string {
 	text := v.StrBytes()
 	return string(text[:min(len(text), mongoerr.MaxMessage+utf8.UTFMax)])
 }
 
-// parseObjectID reads a text of n bytes. Of one that is too long the beginning is enough.
+// parseObjectID parses an ObjectId. The original text has n bytes; if it is too long, text may
+// contain only its beginning.
 func parseObjectID(text string, n int) (bsonx.Value, error) {
 	reason := fmt.Sprintf("Invalid string length for parsing to OID, expected 24 but found %d", n)
 	if n == 24 {
@@ -235,7 +238,7 @@ func parseObjectID(text string, n int) (bsonx.Value, error) {
 	return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure, "Failed to parse objectId '%s' in $convert with no onError value: %s", text, reason)
 }
 
-// notHex returns the position of the first byte that is no hexadecimal digit, or -1.
+// notHex returns the position of the first byte that is not a hexadecimal digit, or -1.
 func notHex(text string) int {
 	for i := range len(text) {
 		if c := text[i]; !date.IsDigit(c) && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
@@ -297,7 +300,7 @@ func (c *converter) toNumber(v bsonx.Value) (bsonx.Value, error) {
 	case bsonx.TypeDouble:
 		return numeric.ToDouble(v)
 	case bsonx.TypeInt32:
-		// The range is checked before the fraction is cut off.
+		// Like MongoDB, check the range before truncating the fraction.
 		if f, _ := v.AsFloat64(); v.Type == bsonx.TypeDouble && !numeric.IsInfinite(v) &&
 			(f > math.MaxInt32 || f < math.MinInt32) {
 			return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure,
@@ -311,7 +314,7 @@ func (c *converter) toNumber(v bsonx.Value) (bsonx.Value, error) {
 	}
 }
 
-// parseNumber reads a whole string as a number in decimal notation.
+// parseNumber parses a string as a number in decimal notation. The whole string must be a number.
 func parseNumber(text string, to bsonx.Type) (bsonx.Value, error) {
 	if strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X") {
 		return bsonx.Missing, mongoerr.New(mongoerr.ConversionFailure, "Illegal hexadecimal input in $convert with no onError value: %s", text)
@@ -330,8 +333,8 @@ func parseNumber(text string, to bsonx.Type) (bsonx.Value, error) {
 	}
 }
 
-// notDouble says why a text is no double. nearest is the double that was read nevertheless, 0 if
-// none was: a long text is not read twice if it is out of range.
+// notDouble returns the reason why text is not a double. nearest is the result of parsing despite
+// the error, or 0: it tells whether the number is out of range without parsing again.
 func notDouble(text string, nearest float64) string {
 	digits := strings.TrimPrefix(strings.TrimLeft(text, "+-"), ".")
 	switch {
@@ -363,7 +366,7 @@ func parseDecimal(text string) (bsonx.Value, error) {
 	return v, nil
 }
 
-// parseWhole reads an int or a long.
+// parseWhole parses an int or a long.
 func parseWhole(text string, to bsonx.Type) (bsonx.Value, error) {
 	bits := 64
 	if to == bsonx.TypeInt32 {
@@ -388,7 +391,7 @@ func notNumber(text, reason string) error {
 	return mongoerr.New(mongoerr.ConversionFailure, "Failed to parse number '%s' in $convert with no onError value: %s", text, reason)
 }
 
-// parseInBase reads a whole number in another base than ten, without a prefix.
+// parseInBase parses an integer in the base c.base, without a prefix.
 func (c *converter) parseInBase(text string) (bsonx.Value, error) {
 	i, err := strconv.ParseInt(text, c.base, 64)
 	switch {
@@ -401,7 +404,7 @@ func (c *converter) parseInBase(text string) (bsonx.Value, error) {
 	return whole.toNumber(bsonx.Int64(i))
 }
 
-// textInBase prints a whole number in a base.
+// textInBase formats an integer in the given base.
 func textInBase(v bsonx.Value, base int) (bsonx.Value, error) {
 	i, ok := v.AsExactInt64()
 	if !ok {

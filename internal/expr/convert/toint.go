@@ -42,7 +42,7 @@ func toUUIDDefinition() expr.Definition {
 	return conversionTo("$toUUID", converter{to: bsonx.TypeBinary, subtype: uuidSubtype, format: formatUUID})
 }
 
-// conversionTo defines $toX.
+// conversionTo defines a short form of $convert, such as $toInt.
 func conversionTo(name string, how converter) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Parse: parseTo(how), Form: conversionForm(how),
@@ -63,7 +63,7 @@ func parseTo(how converter) expr.ParseFunc {
 	}
 }
 
-// conversionForm shows $toX as $convert.
+// conversionForm returns the form function for explain, which shows a short form as $convert.
 func conversionForm(how converter) expr.FormFunc {
 	return func(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
 		input := s.Operand(expr.Sole(arg))
@@ -86,7 +86,7 @@ func conversionForm(how converter) expr.FormFunc {
 	}
 }
 
-// convertTo is $toX.
+// convertTo is a short form of $convert, such as $toInt.
 type convertTo struct {
 	input   expr.Expr
 	how     converter

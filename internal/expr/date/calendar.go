@@ -14,11 +14,11 @@ func dayOfYear(days int64) int64 {
 	return days - daysOf(year, 1, 1) + 1
 }
 
-// sundayWeek returns the week of the year, 0 to 53: weeks start on Sundays, and the days before the
-// first are in week 0.
+// sundayWeek returns the week of the year, from 0 to 53. Weeks begin on Sunday, and the days before
+// the first Sunday are in week 0.
 func sundayWeek(days int64) int64 { return (dayOfYear(days) + 6 - weekday(days)%7) / 7 }
 
-// DateOf converts a date, timestamp or ObjectId to a time in UTC.
+// DateOf converts a date, timestamp or ObjectId to a time in UTC. It fails for other types.
 func DateOf(v bsonx.Value) (time.Time, error) {
 	switch v.Type {
 	case bsonx.TypeDate:
@@ -33,7 +33,7 @@ func DateOf(v bsonx.Value) (time.Time, error) {
 	}
 }
 
-// wallOf returns what the clocks of a zone show at a date, timestamp or ObjectId.
+// wallOf converts a date, timestamp or ObjectId to the local date and time in a time zone.
 func wallOf(v bsonx.Value, zone *time.Location) (wall, error) {
 	if v.Type == bsonx.TypeDate {
 		return wallAt(v.Int64(), zone), nil
@@ -42,15 +42,15 @@ func wallOf(v bsonx.Value, zone *time.Location) (wall, error) {
 	return wallAt(t.UnixMilli(), zone), err
 }
 
-// wall is a date and time of day as the clocks of a zone show it.
+// wall is a local date and time in a time zone.
 type wall struct {
-	days   int64 // since 1970-01-01
-	millis int64 // since midnight
-	offset int64 // of the zone at that moment, in seconds
-	dst    bool  // whether that is daylight saving time
+	days   int64 // days since 1970-01-01
+	millis int64 // milliseconds since midnight
+	offset int64 // the offset of the zone from UTC at that moment, in seconds
+	dst    bool  // daylight saving time is in effect
 }
 
-// wallAt returns what the clocks of a zone show at a time in milliseconds since 1970.
+// wallAt converts a time in milliseconds since 1970 to the local date and time in zone.
 func wallAt(millis int64, zone *time.Location) wall {
 	seconds := floorDiv(millis, secondMillis)
 	w := wall{}
@@ -65,9 +65,10 @@ func wallAt(millis int64, zone *time.Location) wall {
 	return w
 }
 
-// instant converts a wall clock's time to milliseconds since 1970. A time that the clocks skip is
-// moved forward by as much as they are. A time that they show twice is the later one, but the first
-// if dst asks for daylight saving time. ok is false where the result is out of range.
+// instant converts a local date and time to milliseconds since 1970. A local time that does not
+// exist, because clocks skip it, is moved forward by the length of the gap. A local time that
+// occurs twice means the later one, or the earlier one if dst asks for daylight saving time. ok is
+// false if the result is out of range.
 func instant(days, millis int64, zone *time.Location, dst bool) (int64, bool) {
 	days += floorDiv(millis, dayMillis)
 	millis = floorMod(millis, dayMillis)
@@ -103,8 +104,8 @@ func offsetAt(seconds int64, zone *time.Location) int64 {
 	return int64(offset)
 }
 
-// daysOf returns the days from 1970-01-01 to a day of the Gregorian calendar. Months and days out
-// of range count on.
+// daysOf returns the number of days from 1970-01-01 to a day of the Gregorian calendar. A month or
+// day out of range continues into the neighbouring years or months.
 func daysOf(year, month, day int64) int64 {
 	year += floorDiv(month-1, 12)
 	month = floorMod(month-1, 12) + 1
@@ -117,7 +118,7 @@ func daysOf(year, month, day int64) int64 {
 	return era*146097 + yearOfEra*365 + yearOfEra/4 - yearOfEra/100 + dayOfYear + day - 1 - 719468
 }
 
-// dateOfDays is the inverse of daysOf.
+// dateOfDays returns the calendar date for a number of days since 1970-01-01.
 func dateOfDays(days int64) (year, month, day int64) {
 	days += 719468
 	era := floorDiv(days, 146097)
@@ -133,18 +134,18 @@ func dateOfDays(days int64) (year, month, day int64) {
 	return year, month, day
 }
 
-// weekday returns the day of the week, 1 for Monday to 7 for Sunday.
+// weekday returns the day of the week, from 1 for Monday to 7 for Sunday.
 func weekday(days int64) int64 { return floorMod(days+3, 7) + 1 }
 
-// isoWeek returns the year and the week of ISO 8601: weeks start on Mondays, and the first has the
-// year's first Thursday.
+// isoWeek returns the year and week according to ISO 8601. Weeks begin on Monday, and the first
+// week contains the first Thursday of the year.
 func isoWeek(days int64) (year, week int64) {
 	thursday := days - weekday(days) + 4
 	year, _, _ = dateOfDays(thursday)
 	return year, (thursday-daysOf(year, 1, 1))/7 + 1
 }
 
-// daysOfISOWeek returns the days from 1970-01-01 to a day of an ISO week.
+// daysOfISOWeek returns the number of days from 1970-01-01 to a day of an ISO 8601 week.
 func daysOfISOWeek(year, week, day int64) int64 {
 	jan4 := daysOf(year, 1, 4)
 	return jan4 - weekday(jan4) + (week-1)*7 + day
@@ -160,13 +161,13 @@ func floorDiv(a, b int64) int64 {
 
 func floorMod(a, b int64) int64 { return a - floorDiv(a, b)*b }
 
-// mulOverflows returns the product, and whether it does not fit.
+// mulOverflows returns a*b, and whether the product overflows.
 func mulOverflows(a, b int64) (int64, bool) {
 	p := a * b
 	return p, a != 0 && (p/a != b || a == -1 && b == math.MinInt64)
 }
 
-// addOverflows returns the sum, and whether it does not fit.
+// addOverflows returns a+b, and whether the sum overflows.
 func addOverflows(a, b int64) (int64, bool) {
 	s := a + b
 	return s, (s > a) != (b > 0) && b != 0

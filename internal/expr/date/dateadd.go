@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// dateAddExpr is $dateAdd and $dateSubtract; sign is -1 for the latter.
+// dateAddExpr is $dateAdd (sign 1) or $dateSubtract (sign -1).
 type dateAddExpr struct {
 	name   string
 	sign   int64
@@ -83,7 +83,8 @@ func (d *dateAddExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return ctx.Arena.Date(out), err
 }
 
-// integral64 returns a number that is a whole int64.
+// integral64 returns a number as an int64. ok is false unless it is an integer in the range of
+// int64.
 func integral64(v bsonx.Value) (int64, bool) {
 	i, ok := v.AsInt64()
 	if !ok || v.Type == bsonx.TypeInt32 || v.Type == bsonx.TypeInt64 {
@@ -95,7 +96,8 @@ func integral64(v bsonx.Value) (int64, bool) {
 	return i, bsonx.CompareValues(v, bsonx.Int64(i)) == 0
 }
 
-// maxAmount bounds what can be added, by unit: more leaves the range of dates from anywhere.
+// maxAmount returns the limit for the amount of each unit. Adding this amount to any date leaves
+// the range of dates.
 func maxAmount(unit timeUnit) int64 {
 	const days = math.MaxUint64/dayMillis + 1
 	return [...]int64{
@@ -105,8 +107,9 @@ func maxAmount(unit timeUnit) int64 {
 	}[unit]
 }
 
-// dateAdd moves a date by an amount of units. Days and longer units keep the time of day of the
-// zone; a day that a month does not have becomes its last.
+// dateAdd adds an amount of units to a date in milliseconds since 1970. Units of days or longer
+// keep the local time of day in the zone. If the resulting month does not have the day, the result
+// is the last day of that month.
 func dateAdd(millis int64, unit timeUnit, amount int64, zone *time.Location) (int64, error) {
 	if unit != unitMillisecond && (amount >= maxAmount(unit) || amount <= -maxAmount(unit)) {
 		return 0, mongoerr.New(5976500, "invalid dateAdd 'amount' parameter value: %d %s", amount, unitNames[unit])
@@ -114,7 +117,7 @@ func dateAdd(millis int64, unit timeUnit, amount int64, zone *time.Location) (in
 	if unit == unitMillisecond {
 		sum, over := addOverflows(millis, amount)
 		if over {
-			// MongoDB shows what it got
+			// MongoDB shows the overflowed sum
 			return 0, mongoerr.New(mongoerr.DurationOverflow,
 				"Overflow while adding %dms to %dms", amount, millis+amount)
 		}

@@ -72,7 +72,7 @@ func (d *dateDiffExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return ctx.Arena.Int64(n), err
 }
 
-// dateDiff counts the boundaries of units between two dates.
+// dateDiff returns the number of unit boundaries between two dates in milliseconds since 1970.
 func dateDiff(from, to int64, unit timeUnit, zone *time.Location, startOfWeek int64) (int64, error) {
 	if unit == unitMillisecond {
 		n := to - from
@@ -99,5 +99,5 @@ func dateDiff(from, to int64, unit timeUnit, zone *time.Location, startOfWeek in
 	}
 }
 
-// weekOf numbers the weeks that begin on a day of the week.
+// weekOf numbers weeks that begin on startOfWeek.
 func weekOf(days, startOfWeek int64) int64 { return floorDiv(days+3-(startOfWeek-1), 7) }

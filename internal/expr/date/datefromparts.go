@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// The operands of $dateFromParts, in the order of datePartNames.
+// The positions of the arguments of $dateFromParts in datePartNames.
 const (
 	partYear = iota
 	partMonth
@@ -30,7 +30,7 @@ var datePartNames = []string{
 	"isoWeek", "isoDayOfWeek", "timezone",
 }
 
-// dateFromPartsExpr is $dateFromParts. Absent operands are nil.
+// dateFromPartsExpr is $dateFromParts. Absent arguments are nil.
 type dateFromPartsExpr struct {
 	parts []expr.Expr
 	zone  zoneArg
@@ -94,7 +94,8 @@ func (d *dateFromPartsExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	seconds, over1 := mulOverflows(parts[partSecond], secondMillis)
 	millis, over2 := addOverflows(seconds, parts[partMillisecond])
 	millis, over3 := addOverflows(millis, parts[partHour]*hourMillis+parts[partMinute]*minuteMillis)
-	_, over4 := mulOverflows(parts[partMillisecond], 1000) // MongoDB counts in microseconds
+	// Overflows already in microseconds, in which MongoDB computes.
+	_, over4 := mulOverflows(parts[partMillisecond], 1000)
 	out, ok := instant(days, millis, zone, false)
 	if over1 || over2 || over3 || over4 || !ok {
 		return bsonx.Missing, mongoerr.New(mongoerr.DurationOverflow,
@@ -103,7 +104,8 @@ func (d *dateFromPartsExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return ctx.Arena.Date(out), nil
 }
 
-// day returns the day that the parts name, in days since 1970.
+// day evaluates the arguments for the day, either year, month and day or the ISO 8601 week date. It
+// returns days since 1970. null is true if one of them is null or fails.
 func (d *dateFromPartsExpr) day(ctx *expr.Context, parts *[partZone]int64) (days int64, null bool, err error) {
 	year, month, day, code := partYear, partMonth, partDay, mongoerr.Code(40523)
 	if d.parts[partYear] == nil {
@@ -121,7 +123,8 @@ func (d *dateFromPartsExpr) day(ctx *expr.Context, parts *[partZone]int64) (days
 	return daysOf(parts[year], parts[month], parts[day]), false, nil
 }
 
-// evalParts evaluates operands in their order. ok is false if one is null or fails.
+// evalParts evaluates the arguments at the given positions, in this order. ok is false if one of
+// them is null or fails.
 func (d *dateFromPartsExpr) evalParts(ctx *expr.Context, parts *[partZone]int64, which ...int) (ok bool, err error) {
 	for _, i := range which {
 		if d.parts[i] == nil {

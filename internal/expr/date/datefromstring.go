@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// dateFromStringExpr is $dateFromString. onError and onNull may be nil.
+// dateFromStringExpr is $dateFromString. onError and onNull are nil if absent.
 type dateFromStringExpr struct {
 	text, onError, onNull expr.Expr
 	format                formatArg

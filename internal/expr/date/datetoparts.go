@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// dateToPartsExpr is $dateToParts. iso may be nil.
+// dateToPartsExpr is $dateToParts. iso is nil if absent.
 type dateToPartsExpr struct {
 	date, iso expr.Expr
 	zone      zoneArg

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// dateToStringExpr is $dateToString. onNull may be nil.
+// dateToStringExpr is $dateToString. onNull is nil if absent.
 type dateToStringExpr struct {
 	date, onNull expr.Expr
 	format       formatArg
@@ -91,7 +91,8 @@ func defaultFormat(zone *time.Location) []byte {
 	return []byte(isoFormat)
 }
 
-// formatDate prints a date into a new string value.
+// formatDate formats a date as a new BSON string. It fails if the operation was interrupted, or if
+// the year is not from 0 to 9999.
 func formatDate(w wall, format []byte, t *expr.Task) (bsonx.Value, error) {
 	out := make([]byte, 4, 2*len(format)+8)
 	year, month, day := dateOfDays(w.days)
@@ -132,7 +133,7 @@ func formatDate(w wall, format []byte, t *expr.Task) (bsonx.Value, error) {
 	return bsonx.Value{Type: bsonx.TypeString, Data: append(out, 0)}, nil
 }
 
-// appendDatePart prints what needs no year, month or day.
+// appendDatePart appends the value of a specifier that does not depend on year, month or day.
 func appendDatePart(out []byte, w wall, specifier byte) []byte {
 	switch specifier {
 	case 'H':

@@ -9,16 +9,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// maxBinSize bounds the bins of days and longer units.
+// maxBinSize is the limit for the bin size of days and longer units.
 const maxBinSize = 100_000_000_000
 
-// referenceDays is 2000-01-01, from where bins are counted.
+// referenceDays is 2000-01-01, the start of the first bin, in days since 1970.
 const referenceDays = 10957
 
 // dateTruncExpr is $dateTrunc.
 type dateTruncExpr struct {
 	date       expr.Expr
-	bin        expr.Expr // nil for 1
+	bin        expr.Expr // the argument binSize; nil means 1
 	size       int64
 	boundaries boundaryArgs
 }
@@ -99,8 +99,8 @@ func (d *dateTruncExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return ctx.Arena.Date(out), err
 }
 
-// dateTrunc returns the start of the bin that a date is in. Bins follow each other from the first
-// of January 2000 in the zone; bins of weeks from the first day of that year that is startOfWeek.
+// dateTrunc returns the start of the bin that contains a date. Bins begin at 2000-01-01 in the
+// zone. Bins of weeks begin at the first startOfWeek of that year.
 func dateTrunc(millis int64, unit timeUnit, size int64, zone *time.Location, startOfWeek int64) (int64, error) {
 	if length := unit.millis(); length > 0 {
 		bin, over := mulOverflows(size, length)
@@ -138,8 +138,8 @@ func dateTrunc(millis int64, unit timeUnit, size int64, zone *time.Location, sta
 	return out, nil
 }
 
-// referenceDST reports whether a zone has daylight saving time at the start of 2000. A midnight
-// that its clocks show twice is resolved by that.
+// referenceDST reports whether the zone has daylight saving time at the start of 2000. It selects
+// one of the two midnights if that local time occurs twice.
 func referenceDST(zone *time.Location) bool {
 	return zone != time.UTC && time.Date(2000, 1, 1, 0, 0, 0, 0, zone).IsDST()
 }

@@ -1,16 +1,17 @@
-// Package date computes the operators over dates: parts, arithmetic, reading and writing.
+// Package date implements the expression operators on dates: parts of dates, arithmetic, formatting
+// and parsing.
 //
 // Each operator or family has a file named for it: $dateAdd is in dateadd.go. table.go lists the
 // definitions.
 //
 // Invariants:
 //
-//  1. Days are counted from 1970-01-01, and calculated without time.Time: the years of a date
-//     exceed those of the library.
-//  2. A time zone is looked up once per context.
+//  1. Calendar arithmetic uses days since 1970-01-01 and not time.Time, because BSON dates have a
+//     larger range of years.
+//  2. A time zone is looked up once per expr.Context.
 //
-// Conversions to a date by $toDate are in internal/expr/convert, which reads texts with ReadDate.
+// The conversion operator $toDate is in internal/expr/convert. It parses strings with ReadDate.
 //
-// To add an operator: write its file, name its definition in table.go, and add its testdata in
+// To add an operator: write its file, list its definition in table.go, and add its testdata in
 // internal/expr.
 package date

@@ -7,13 +7,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// The formats of $dateToString without one.
+// The default formats of $dateToString.
 const (
 	isoFormat    = "%Y-%m-%dT%H:%M:%S.%L"
 	isoFormatUTC = isoFormat + "Z"
 )
 
-// The specifiers that $dateToString and $dateFromString know, besides %%.
+// The specifiers of $dateToString and $dateFromString, in addition to %%.
 const (
 	printSpecifiers = "bBdGHjLmMSuUVwYzZ"
 	parseSpecifiers = "bBdGHjLmMSuVYzZ"
@@ -24,7 +24,7 @@ var monthNames = [...]string{
 	"October", "November", "December",
 }
 
-// checkFormat refuses a format with specifiers that are not among those allowed.
+// checkFormat returns an error if a format contains a specifier that is not in allowed.
 func checkFormat(format []byte, allowed string, t *expr.Task) error {
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {
@@ -52,7 +52,8 @@ func hasByte(set string, c byte) bool {
 	return false
 }
 
-// formatArg is the operand format: none, known at parse time, or an expression.
+// formatArg is the argument "format". It is absent (fixed and expr are nil), constant (fixed is
+// set) or an expression. The field allowed lists its specifiers.
 type formatArg struct {
 	op      string
 	code    mongoerr.Code
@@ -61,8 +62,8 @@ type formatArg struct {
 	expr    expr.Expr
 }
 
-// compileFormat prepares a constant. MongoDB looks at a format only where it uses it: a bad one is
-// no error until then.
+// compileFormat evaluates a constant format. It ignores an invalid format, because MongoDB reports
+// it only when it uses the format.
 func compileFormat(arg formatArg, running *interrupt.Running) formatArg {
 	if v, ok := arg.expr.(*expr.Const); ok && !expr.Nullish(v.Value) {
 		if format, err := arg.check(v.Value, new(expr.Context).Converting(running)); err == nil {
@@ -79,7 +80,8 @@ func (f *formatArg) check(v bsonx.Value, t *expr.Task) ([]byte, error) {
 	return v.StrBytes(), checkFormat(v.StrBytes(), f.allowed, t)
 }
 
-// eval returns the format; null where it is null or missing. Without the operand the format is nil.
+// eval returns the format, or nil if the argument is absent. null is true if the format is null or
+// missing.
 func (f *formatArg) eval(ctx *expr.Context, running *interrupt.Running) (format []byte, null bool, err error) {
 	if f.fixed != nil || f.expr == nil {
 		return f.fixed, false, nil

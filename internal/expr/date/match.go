@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// match reads the text by a format. Errors are noted and reading goes on.
+// match parses the text with a format. It records errors and continues.
 func (d *dateText) match(format []byte) {
 	at := 0
 	i := 0
@@ -31,13 +31,14 @@ func (d *dateText) match(format []byte) {
 	}
 }
 
-// numberSpecifiers says how many digits each specifier of a number reads at most.
+// numberSpecifiers is the largest number of digits for each numeric specifier.
 var numberSpecifiers = map[byte]int{
 	'd': 2, 'm': 2, 'Y': 4, 'G': 4, 'V': 2, 'u': 1, 'j': 3,
 	'H': 2, 'M': 2, 'S': 2, 'L': 3,
 }
 
-// matchSpecifier reads one specifier and returns the position after it.
+// matchSpecifier parses the value of one specifier at position at, and returns the position after
+// it.
 func (d *dateText) matchSpecifier(specifier byte, at int) int {
 	switch specifier {
 	case 'b', 'B':
@@ -73,7 +74,7 @@ func (d *dateText) matchSpecifier(specifier byte, at int) int {
 	return end
 }
 
-// setNumber sets the part that a specifier of a number stands for.
+// setNumber sets the part of the date for a numeric specifier.
 func (d *dateText) setNumber(specifier byte, n int64, width, at int) {
 	switch specifier {
 	case 'd':
@@ -116,8 +117,8 @@ func (d *dateText) setNumber(specifier byte, n int64, width, at int) {
 	}
 }
 
-// setDayOfYear sets month and day from a day of the year. MongoDB counts it from zero when it reads
-// it, although it prints it from one.
+// setDayOfYear sets month and day from a day of the year. MongoDB counts this day from 0 when it
+// parses, although it counts from 1 when it formats.
 func (d *dateText) setDayOfYear(n int64, at int) {
 	if !d.year.set {
 		d.fail(at, "A 'day of year' can only come after a year has been found")
@@ -127,7 +128,7 @@ func (d *dateText) setDayOfYear(n int64, at int) {
 	d.year, d.month, d.day = some(year), some(month), some(day)
 }
 
-// matchMinutes reads an offset in minutes with its sign.
+// matchMinutes parses a time zone offset in minutes with a sign.
 func (d *dateText) matchMinutes(at int) int {
 	sign := int64(1)
 	switch d.text[at] {
@@ -147,7 +148,7 @@ func (d *dateText) matchMinutes(at int) int {
 	return end
 }
 
-// readZone reads an offset or the abbreviation of a zone, perhaps in parentheses, and returns the
+// readZone parses a time zone offset or abbreviation, which may be in parentheses, and returns the
 // position after it.
 func (d *dateText) readZone(at int) int {
 	for at < len(d.text) && strings.IndexByte(" \t(", d.text[at]) >= 0 {
@@ -181,7 +182,7 @@ func (d *dateText) readZone(at int) int {
 	return end
 }
 
-// readOffset reads +1, +01, +130, +0130, +1:30, +01:30 or one with seconds.
+// readOffset parses an offset such as +1, +01, +130, +0130, +1:30 or +01:30, also with seconds.
 func (d *dateText) readOffset(at int) int {
 	end := at + 1
 	for end < len(d.text) && (IsDigit(d.text[end]) || d.text[end] == ':') {
@@ -219,7 +220,7 @@ func IsDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// monthByName has the names of months that a text may have, in lower case.
+// monthByName maps the lower-case names of months in texts to their numbers.
 var monthByName = map[string]int64{
 	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8, "sep": 9, "sept": 9,
 	"oct": 10, "nov": 11, "dec": 12,
@@ -229,8 +230,8 @@ var monthByName = map[string]int64{
 	"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10, "xi": 11, "xii": 12,
 }
 
-// zoneAbbreviations has the abbreviations of zones that a text may have, in lower case, with their
-// offsets in minutes.
+// zoneAbbreviations maps the lower-case abbreviations of time zones in texts to their offsets in
+// minutes.
 var zoneAbbreviations = map[string]int64{
 	"utc": 0, "gmt": 0, "wet": 0, "west": 60, "bst": 60, "ist": 120, "cet": 60, "cest": 120, "met": 60, "mest": 120,
 	"eet": 120, "eest": 180, "sast": 120, "cat": 120, "eat": 180, "wat": 60, "msk": 180, "msd": 240, "idt": 180,

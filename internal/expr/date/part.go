@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// datePartExpr is a part of a date in a time zone.
+// datePartExpr is an operator that returns one part of a date in a time zone, such as $year.
 type datePartExpr struct {
 	date expr.Expr
 	zone zoneArg
@@ -95,8 +95,8 @@ func isoWeekYearDefinition() expr.Definition {
 	return datePart("$isoWeekYear", func(w wall) int64 { year, _ := isoWeek(w.days); return year }, true)
 }
 
-// datePart defines an operator of a date, given alone or as {date, timezone}. Its result is an int,
-// or a long where long is.
+// datePart defines an operator that returns a part of a date. Its argument is a date or {date,
+// timezone}. The result is a long if long is true, and otherwise an int.
 func datePart(name string, part func(wall) int64, long bool) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Form: datePartForm,
@@ -111,7 +111,7 @@ func datePart(name string, part func(wall) int64, long bool) expr.Definition {
 	}
 }
 
-// datePartForm shows the date under its name, also if it was given alone.
+// datePartForm returns the form for explain, in which the date always has its name.
 func datePartForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
 	if expr.IsNamed(arg) && !arg.Doc().IsEmpty() {
 		return s.Named(def.Name, arg.Doc(), []string{"date", "timezone"})
@@ -119,7 +119,8 @@ func datePartForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) exp
 	return s.Named(def.Name, bsonx.NewDoc("date", expr.Sole(arg)), []string{"date"})
 }
 
-// dateArguments compiles the operands of a date part: the date and the time zone, which may be nil.
+// dateArguments compiles the arguments of a date part: the date, and the time zone or nil if it is
+// absent.
 func dateArguments(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) ([]expr.Expr, error) {
 	if arg.Type == bsonx.TypeDocument && !strings.HasPrefix(string(arg.Doc().First().Key), "$") {
 		args, err := p.NamedArgs(arg, vars,

@@ -7,22 +7,23 @@ import (
 	"sync"
 )
 
-// relativeText is what a text says relative to its date.
+// relativeText contains the relative parts of a text, such as "3 days ago".
 type relativeText struct {
 	months, days, seconds int64
-	weekday               int64 // 1 to 7: that day, or the next after the date
-	firstDay, lastDay     bool  // of the month
+	// 1 for Monday to 7 for Sunday: the first such day on or after the date; 0 if absent.
+	weekday           int64
+	firstDay, lastDay bool // the first or last day of the month
 }
 
-// maxDateText bounds the text of a date. Each of its tokens is looked for in all that follows: a
-// longer text would take minutes.
+// maxDateText is the length limit for a date without a format. The scanner tries each token at each
+// position against the rest of the text, so a longer text would take minutes.
 const maxDateText = 4 << 10
 
-// tokenWork is the work of looking for the tokens at one position.
+// tokenWork is the amount of work of trying all tokens at one position.
 const tokenWork = 1 << 14
 
-// scan reads a date without a format: it takes the longest token at each position, the first of
-// those of a length.
+// scan parses a date without a format. At each position it takes the longest matching token, and
+// among equally long tokens the first in the table.
 func (d *dateText) scan() {
 	if d.whole == "" {
 		d.fail(0, "Empty string")
@@ -49,7 +50,7 @@ func (d *dateText) scan() {
 	}
 }
 
-// dateToken is one form of a date, a time, or a part of these.
+// dateToken is one syntax of a date, a time or a part of them. apply stores the matched groups m.
 type dateToken struct {
 	pattern *regexp.Regexp
 	apply   func(d *dateText, at int, m []string)
@@ -70,7 +71,7 @@ func longestToken(text string) (*dateToken, []string) {
 	return best, best.pattern.FindStringSubmatch(text)
 }
 
-// The pieces of tokens.
+// Regular expressions for the components of tokens.
 const (
 	sp        = `[ \t]`
 	hour24    = `(2[0-4]|[01]?[0-9])`
@@ -99,7 +100,7 @@ const (
 	gap         = `[ \t.-]*`
 )
 
-// dateTokens is the table of tokens, compiled on first use.
+// dateTokens returns the table of tokens, which is compiled at the first use.
 var dateTokens = sync.OnceValue(func() []dateToken {
 	var tokens []dateToken
 	for _, rules := range [][]tokenRule{wordRules(), timeRules(), dateRules(), combinedRules(), otherRules()} {
@@ -294,7 +295,7 @@ func otherRules() []tokenRule {
 	}
 }
 
-// addUnits moves the date by units.
+// addUnits adds n units to the relative part, or subtracts them if n is negative.
 func (d *dateText) addUnits(n int64, unit string) {
 	r := &d.relative
 	switch strings.ToLower(unit) {
@@ -330,7 +331,8 @@ func (d *dateText) setMonthDay(at int, month, day int64) {
 	}
 }
 
-// startDate notes that the text has a date, and reports whether it is the first.
+// startDate records that the text contains a date. It returns false, with an error, if the text
+// contains another one before.
 func (d *dateText) startDate(at int) bool {
 	if d.haveDate {
 		d.fail(at, "Double date specification")
@@ -373,7 +375,7 @@ func number(text string) int64 {
 	return n
 }
 
-// fraction reads .5 as microseconds.
+// fraction parses a fraction of a second such as .5, and returns microseconds.
 func fraction(text string) int64 {
 	if len(text) < 2 {
 		return 0
@@ -381,7 +383,7 @@ func fraction(text string) int64 {
 	return number((text[1:] + "000000")[:6])
 }
 
-// yearOf reads a year: one of less than four digits is in 1970 to 2069.
+// yearOf parses a year. A year with fewer than four digits and below 100 is between 1970 and 2069.
 func yearOf(text string) int64 {
 	n := number(text)
 	if len(text) < 4 && n < 70 {

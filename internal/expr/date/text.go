@@ -9,16 +9,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// dateText is a date as it is read from text. Parts that the text does not have are absent.
+// dateText is the state of parsing a date from text. Parts that the text does not contain are not
+// set.
 type dateText struct {
-	text  string // what is read; positions in errors are in it
-	whole string // the text with the blanks around it
+	text  string // the text to parse; positions in errors refer to it
+	whole string // the text with leading and trailing spaces
 	errs  strings.Builder
-	// warnings are errors that are named after the others.
+	// warnings are errors that the message lists after errs.
 	warnings strings.Builder
-	// end is the position of what is wrong with the text as a whole.
+	// end is the position that errors about the text as a whole report.
 	end int
-	// task is what reads the text: once its operation has ended, reading stops.
+	// task counts the work; parsing stops after an interrupt of its operation.
 	task *expr.Task
 
 	year, month, day     datePartText
@@ -28,24 +29,24 @@ type dateText struct {
 	isoDay               datePartText
 
 	haveDate, haveTime bool
-	zones              int    // how many the text names
-	zone               string // how the text names its zone: an abbreviation, or offsetZoneText
-	offset             int64  // of that zone, in seconds
+	zones              int    // the number of time zones in the text
+	zone               string // the abbreviation of the time zone in the text, or offsetZoneText
+	offset             int64  // the offset of that zone in seconds
 	relative           relativeText
 }
 
-// datePartText is a number that may be absent.
+// datePartText is a number that may be absent: set reports whether it is present.
 type datePartText struct {
 	n   int64
 	set bool
 }
 
-// offsetZoneText marks a zone that is given as an offset.
+// offsetZoneText is the value of dateText.zone for a zone given as an offset.
 const offsetZoneText = "+"
 
 func some(n int64) datePartText { return datePartText{n, true} }
 
-// or returns the number, or what stands for one that is absent.
+// or returns the number, or n if it is absent.
 func (d datePartText) or(n int64) int64 {
 	if d.set {
 		return d.n
@@ -53,24 +54,25 @@ func (d datePartText) or(n int64) int64 {
 	return n
 }
 
-// fail notes an error at a position of the text.
+// fail records an error at a position of the text.
 func (d *dateText) fail(at int, text string) { d.note(&d.errs, at, text) }
 
-// warn notes an error that is named after those of fail.
+// warn records an error that the message lists after the errors of fail.
 func (d *dateText) warn(at int, text string) { d.note(&d.warnings, at, text) }
 
 func (d *dateText) note(to *strings.Builder, at int, text string) {
 	if to.Len() > mongoerr.MaxMessage {
-		return // the message is cut before this
+		return // the message is truncated before this error
 	}
-	c := byte(0) // as MongoDB shows the end
+	c := byte(0) // MongoDB shows the end of the text as a zero byte
 	if at < len(d.text) {
 		c = d.text[at]
 	}
 	fmt.Fprintf(to, "; %d: %s '%s'", at, text, []byte{c})
 }
 
-// resolve converts what was read to milliseconds since 1970.
+// resolve converts the parsed parts to milliseconds since 1970. zone is the time zone if the text
+// contains none.
 func (d *dateText) resolve(zone *time.Location) (int64, error) {
 	if err := d.task.Err(); err != nil {
 		return 0, err
@@ -102,7 +104,8 @@ func (d *dateText) twoZones() error {
 		"you cannot pass in a date/time string with time zone information ('%s') together with a timezone argument", strings.ToUpper(d.zone))
 }
 
-// check notes dates and times that do not exist, and fills in the date that an ISO week names.
+// check records errors for dates and times that do not exist. If the text contains an ISO 8601 week
+// date, it sets year, month and day.
 func (d *dateText) check() {
 	if d.hour.or(0) > 23 || d.minute.or(0) > 59 || d.second.or(0) > 59 {
 		d.warn(d.end, "The parsed time was invalid")
@@ -123,8 +126,8 @@ func (d *dateText) check() {
 	}
 }
 
-// exists reports whether the month of the date has its day. A date that is still incomplete has an
-// error of its own.
+// exists reports whether the month of the date has its day. It returns true for an incomplete date,
+// which has its own error.
 func (d *dateText) exists() bool {
 	if !d.haveDate && !(d.year.set && d.month.set && d.day.set) {
 		return true
@@ -135,7 +138,8 @@ func (d *dateText) exists() bool {
 	return d.day.n <= daysOf(d.year.n, d.month.n+1, 1)-daysOf(d.year.n, d.month.n, 1)
 }
 
-// shifted applies what is relative, and converts the result from the time of the zone.
+// shifted applies the relative parts and converts the result from local time to milliseconds since
+// 1970.
 func (d *dateText) shifted(zone *time.Location) (int64, error) {
 	r := &d.relative
 	month := d.month.n + r.months
@@ -162,7 +166,8 @@ func (d *dateText) shifted(zone *time.Location) (int64, error) {
 	return out + r.seconds*secondMillis, nil
 }
 
-// ReadDate reads a date without a format, as $dateFromString and $toDate do.
+// ReadDate parses a date without a format, as $dateFromString and $toDate do. It returns
+// milliseconds since 1970.
 func ReadDate(text string, zone *time.Location, t *expr.Task) (int64, error) {
 	if millis, ok := readISODate(text); ok && (zone == time.UTC || text[len(text)-1] != 'Z') {
 		if zone == time.UTC {
@@ -178,8 +183,8 @@ func ReadDate(text string, zone *time.Location, t *expr.Task) (int64, error) {
 	return d.resolve(zone)
 }
 
-// readISODate reads the usual form, 2006-01-02T15:04:05 with or without milliseconds and Z. It
-// leaves all others, and those in doubt, to the scanner.
+// readISODate parses the usual format 2006-01-02T15:04:05, with or without milliseconds and Z. It
+// returns false for all other texts, which the scanner must parse.
 func readISODate(text string) (int64, bool) {
 	n := len(text)
 	if n < 10 || text[4] != '-' || text[7] != '-' {
@@ -222,7 +227,7 @@ func readISODate(text string) (int64, bool) {
 	return millis, true
 }
 
-// digits reads a text that is nothing but decimal digits.
+// digits parses a text of decimal digits. It returns false if the text contains anything else.
 func digits(text string) (int64, bool) {
 	n := int64(0)
 	for i := range len(text) {

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// timeUnit is a unit of the date arithmetic.
+// timeUnit is a unit of date arithmetic.
 type timeUnit int
 
 const (
@@ -26,18 +26,18 @@ const (
 
 var unitNames = [...]string{"", "year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond"}
 
-// millis returns the length of a unit that always has the same, and 0 for those that depend on the
+// millis returns the length of the unit in milliseconds, or 0 if the length depends on the
 // calendar.
 func (u timeUnit) millis() int64 {
 	return [...]int64{unitHour: hourMillis, unitMinute: minuteMillis, unitSecond: secondMillis, unitMillisecond: 1}[u]
 }
 
-// months returns how many months a unit has, 0 for the smaller ones.
+// months returns the length of the unit in months, or 0 for a unit shorter than a month.
 func (u timeUnit) months() int64 {
 	return [...]int64{unitYear: 12, unitQuarter: 3, unitMonth: 1, unitMillisecond: 0}[u]
 }
 
-// unitArg is an operand that names a unit: known at parse time, or an expression.
+// unitArg is the argument "unit": constant (fixed is set) or an expression.
 type unitArg struct {
 	op    string
 	fixed timeUnit
@@ -54,7 +54,7 @@ func compileUnit(op string, e expr.Expr, failures *expr.Failures) unitArg {
 	return arg
 }
 
-// eval returns the unit, or unitNone where it is null.
+// eval returns the unit, or unitNone if it is null.
 func (u unitArg) eval(ctx *expr.Context) (timeUnit, error) {
 	if u.fixed != unitNone {
 		return u.fixed, nil
@@ -79,8 +79,8 @@ func unitOf(op string, v bsonx.Value) (timeUnit, error) {
 		"%s parameter 'unit' value parsing failed :: caused by :: unknown time unit value: %s", op, v.Str())
 }
 
-// weekArg is the operand startOfWeek: 1 for Monday to 7 for Sunday, known at parse time, or an
-// expression.
+// weekArg is the argument "startOfWeek", from 1 for Monday to 7 for Sunday: constant (fixed is set)
+// or an expression.
 type weekArg struct {
 	op    string
 	fixed int64
@@ -103,9 +103,9 @@ func compileStartOfWeek(op string, e expr.Expr, failures *expr.Failures) weekArg
 	return arg
 }
 
-// operandFailures is what notes the constant operands that are wrong. Where all are constant
-// nothing does: such an operator is computed whole, in the order of its evaluation, in which a null
-// date hides a bad unit.
+// operandFailures returns the Failures for errors in constant arguments. It returns nil if all
+// arguments are constant: MongoDB then evaluates the whole operator in evaluation order, in which a
+// null date hides an invalid unit.
 func operandFailures(args []expr.Expr, vars *expr.Vars) *expr.Failures {
 	if expr.AllConst(args) {
 		return nil
@@ -113,7 +113,7 @@ func operandFailures(args []expr.Expr, vars *expr.Vars) *expr.Failures {
 	return vars.Failures()
 }
 
-// eval returns the day, or 0 where it is null.
+// eval returns the day, or 0 if it is null.
 func (w weekArg) eval(ctx *expr.Context) (int64, error) {
 	if w.fixed != 0 {
 		return w.fixed, nil
@@ -138,7 +138,8 @@ func startOfWeekOf(op string, v bsonx.Value) (int64, error) {
 	return 0, mongoerr.New(5439016, "%s parameter 'startOfWeek' value cannot be recognized as a day of a week: %s", op, v.Str())
 }
 
-// millisOf returns a date, timestamp or ObjectId in milliseconds since 1970.
+// millisOf converts a date, timestamp or ObjectId to milliseconds since 1970. ok is false for other
+// types.
 func millisOf(v bsonx.Value) (int64, bool) {
 	if v.Type == bsonx.TypeDate {
 		return v.Int64(), true

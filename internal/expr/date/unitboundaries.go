@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// boundaryArgs are the arguments of $dateDiff and $dateTrunc that name a unit and its boundaries.
+// boundaryArgs contains the arguments of $dateDiff and $dateTrunc that define the boundaries of
+// units.
 type boundaryArgs struct {
 	unit unitArg
 	zone zoneArg
@@ -23,14 +24,14 @@ func compileBoundaries(op string, unit, zone, startOfWeek expr.Expr, failures *e
 	return a
 }
 
-// boundaries has the values of boundaryArgs.
+// boundaries contains the values of boundaryArgs.
 type boundaries struct {
 	unit        timeUnit
 	zone        *time.Location
 	startOfWeek int64
 }
 
-// eval evaluates the arguments. If ok is false, one of them is null.
+// eval evaluates the arguments. ok is false if one of them is null.
 func (a *boundaryArgs) eval(ctx *expr.Context) (b boundaries, ok bool, err error) {
 	b.startOfWeek = sunday
 	if b.unit, err = a.unit.eval(ctx); err != nil || b.unit == unitNone {
@@ -45,7 +46,7 @@ func (a *boundaryArgs) eval(ctx *expr.Context) (b boundaries, ok bool, err error
 	return b, err == nil && b.zone != nil, err
 }
 
-// notDate returns the error about an argument that is not a date.
+// notDate returns the error for the argument name of op, whose value v is not a date.
 func notDate(op, name string, v bsonx.Value) error {
 	return mongoerr.New(5166307, "%s requires '%s' to be a date, but got %s", op, name, v.Type)
 }

@@ -3,7 +3,7 @@ package date
 import (
 	"strings"
 	"time"
-	_ "time/tzdata" // A server without zone files must know the Olson time zones too.
+	_ "time/tzdata" // for servers without time zone files
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -18,12 +18,13 @@ const (
 	daySeconds   = 24 * 60 * 60
 )
 
-// maxCachedZones bounds the time zones that a Context keeps; there are some 600 names.
+// maxCachedZones is the largest number of time zones in the cache of a Context. There are about 600
+// names.
 const maxCachedZones = 1024
 
-// zoneOf reads a time zone: an Olson name, UTC, GMT, or an offset such as +01, -0530 or +05:30.
-// time.UTC stands for UTC and the offset zero only, because $dateToString prints a Z for these and
-// not for other names of the zone.
+// zoneOf parses a time zone: an Olson name, UTC, GMT, or an offset such as +01, -0530 or +05:30. It
+// returns time.UTC only for UTC and the offset zero: $dateToString formats these as Z, but not
+// other names for the same zone.
 func zoneOf(v bsonx.Value) (*time.Location, *mongoerr.Error) {
 	if v.Type != bsonx.TypeString {
 		return nil, mongoerr.New(40517, "timezone must evaluate to a string, found %s", v.Type)
@@ -45,7 +46,8 @@ func zoneOf(v bsonx.Value) (*time.Location, *mongoerr.Error) {
 	return zone, nil
 }
 
-// isZoneName refuses what time.LoadLocation accepts although it is no Olson name.
+// isZoneName returns false for names that time.LoadLocation accepts although they are not Olson
+// names.
 func isZoneName(name string) bool {
 	switch name {
 	case "", "Local", "localtime", "posixrules":
@@ -86,15 +88,15 @@ func offsetZone(name string) (*time.Location, *mongoerr.Error) {
 	return time.FixedZone(name, minutes*60), nil
 }
 
-// zoneArg is an operator's time zone: known at parse time, or an expression.
+// zoneArg is the argument "timezone": constant (fixed is set) or an expression.
 type zoneArg struct {
-	op    string // for errors, where they name it
+	op    string // the operator, for error messages that contain it; empty otherwise
 	fixed *time.Location
 	expr  expr.Expr
 }
 
-// compileZone prepares the operand timezone of op, which may be nil for UTC. A constant that is
-// none is noted.
+// compileZone prepares the argument timezone of op. A nil e means UTC. An invalid constant is
+// recorded in failures.
 func compileZone(op string, e expr.Expr, failures *expr.Failures) zoneArg {
 	if e == nil {
 		return zoneArg{fixed: time.UTC}
@@ -119,7 +121,7 @@ func (z *zoneArg) zoneOf(v bsonx.Value) (*time.Location, error) {
 	return nil, err.Prefix("%s parameter 'timezone' value parsing failed :: caused by :: ", z.op)
 }
 
-// eval returns the time zone, or nil where it is null.
+// eval returns the time zone, or nil if it is null.
 func (z zoneArg) eval(ctx *expr.Context) (*time.Location, error) {
 	if z.fixed != nil {
 		return z.fixed, nil

@@ -47,8 +47,8 @@ func arrayToObject(v bsonx.Value, running *interrupt.Running) (bsonx.Value, erro
 	return out.Document(&meter, running)
 }
 
-// keyAndValue reads an element of $arrayToObject, which has the form of the first: a pair or {k,
-// v}.
+// keyAndValue returns the key and value in an element of $arrayToObject: a pair, or a document {k,
+// v}. kind is the type of the first element, which all elements must have.
 func keyAndValue(elem bsonx.Value, kind bsonx.Type) (key, value bsonx.Value, err error) {
 	switch {
 	case kind == bsonx.TypeArray && elem.Type != bsonx.TypeArray:

@@ -5,13 +5,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// ObjectBuilder is a document whose fields are replaced where they stand.
+// ObjectBuilder builds a document. Setting an existing field replaces its value and keeps its
+// position.
 type ObjectBuilder struct {
 	fields []bsonx.Elem
 	index  map[string]int
 }
 
-// Set sets a field. One that is there keeps its place.
+// Set sets a field. An existing field keeps its position.
 func (o *ObjectBuilder) Set(key []byte, v bsonx.Value) {
 	if o.index == nil {
 		o.index = map[string]int{}
@@ -24,9 +25,9 @@ func (o *ObjectBuilder) Set(key []byte, v bsonx.Value) {
 	o.fields = append(o.fields, bsonx.Elem{Key: key, Value: v})
 }
 
-// Document returns the document of the fields.
+// Document returns the document with all fields. It fails if the operation was interrupted.
 func (o *ObjectBuilder) Document(meter *interrupt.Meter, running *interrupt.Running) (bsonx.Value, error) {
-	size := 5 // the length and the end
+	size := 5 // the length and the terminator
 	for _, f := range o.fields {
 		size += len(f.Key) + len(f.Value.Data) + 2
 	}

@@ -1,16 +1,15 @@
-// Package object computes the operators over documents: $getField, $setField, $mergeObjects,
-// $objectToArray and the like.
+// Package object implements the expression operators on documents, such as $getField, $setField,
+// $mergeObjects and $objectToArray.
 //
-// Each operator or family has a file named for it: $getField is in getfield.go. table.go lists
-// the definitions.
+// Each operator or family has a file named for it: $getField is in getfield.go. table.go lists the
+// definitions.
 //
 // Invariants:
 //
-//  1. A Builder keeps the first place of a field and its last value.
+//  1. ObjectBuilder keeps the first position of a field and its last value.
 //
-// Documents that an expression spells out, {a: "$b"}, are part of the language: see
-// internal/expr.
+// Object expressions such as {a: "$b"} are part of the language: see internal/expr.
 //
-// To add an operator: write its file, name its definition in table.go, and add its testdata in
+// To add an operator: write its file, list its definition in table.go, and add its testdata in
 // internal/expr.
 package object

@@ -18,7 +18,8 @@ func getFieldDefinition() expr.Definition {
 	}
 }
 
-// getField reads a field by its exact name, in which dots and dollars mean nothing.
+// getField is $getField. It reads a field by its exact name, in which dots and dollar signs have no
+// special meaning.
 type getField struct {
 	field, input expr.Expr
 	running      *interrupt.Running
@@ -76,9 +77,9 @@ func parseGetField(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *
 	return &getField{args[0], args[1], vars.Scripts().Running}, nil
 }
 
-// constantName reads the name of the field that $setField or $unsetField sets: a string, or one in
-// $literal. It is read as it stands, since no other expression is constant before a pipeline is
-// optimised.
+// constantName returns the field name in the argument of $setField or $unsetField, which must be a
+// string or a $literal. The argument is not evaluated, because other expressions are not constant
+// before MongoDB optimises the pipeline.
 func constantName(op string, v bsonx.Value) (string, error) {
 	if v.Type == bsonx.TypeString && strings.HasPrefix(v.Str(), "$") {
 		path := strings.TrimPrefix(v.Str(), "$")
@@ -103,7 +104,7 @@ func constantName(op string, v bsonx.Value) (string, error) {
 	return v.Str(), nil
 }
 
-// getFieldForm shows the short form with its input, the document.
+// getFieldForm returns the form for explain. It shows the short form with the input $$CURRENT.
 func getFieldForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
 	args := arg.Doc()
 	if !expr.IsNamed(arg) {

@@ -38,10 +38,10 @@ func mergeObjects(args []bsonx.Value, running *interrupt.Running) (bsonx.Value, 
 	return merged.Document(&meter, running)
 }
 
-// mergeWork is the work of merging a field.
+// mergeWork is the amount of work of merging one field.
 const mergeWork = 2 * interrupt.Step
 
-// merge sets the fields of an operand of $mergeObjects.
+// merge sets the fields of one operand of $mergeObjects.
 func (o *ObjectBuilder) merge(v bsonx.Value, meter *interrupt.Meter, running *interrupt.Running) error {
 	if expr.Nullish(v) {
 		return nil

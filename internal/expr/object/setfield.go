@@ -24,7 +24,8 @@ func unsetFieldDefinition() expr.Definition {
 	}
 }
 
-// setField returns the input with one field replaced, added or removed.
+// setField is $setField or $unsetField. It returns the input with one field replaced, added or
+// removed.
 type setField struct {
 	name         string
 	op           string
@@ -102,7 +103,7 @@ func compileSetField(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars
 		return nil, err
 	}
 	codes := []mongoerr.Code{4161102, 4161109, 4161103}
-	for _, i := range []int{0, 2, 1} { // the order in which MongoDB misses them
+	for _, i := range []int{0, 2, 1} { // the order in which MongoDB checks for missing arguments
 		if i < len(raw) && raw[i].IsMissing() {
 			return nil, mongoerr.New(codes[i], "%s requires '%s' to be specified", def.Name, names[i])
 		}
@@ -121,7 +122,7 @@ func compileSetField(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars
 	return set, nil
 }
 
-// unsetFieldForm shows $setField with no value.
+// unsetFieldForm returns the form for explain: $setField with the value $$REMOVE.
 func unsetFieldForm(s expr.SerialScope, def *expr.Definition, arg bsonx.Value) expr.Serial {
 	args := arg.Doc()
 	input := s.Operand(args.Lookup("input"))

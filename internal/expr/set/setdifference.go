@@ -24,7 +24,7 @@ func difference(c *collation.Collator) expr.Watching2 {
 	}
 }
 
-// difference keeps the order of the first operand.
+// difference returns the distinct elements of a that are not in b, in the order of a.
 func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 	if expr.Nullish(a) || expr.Nullish(b) {
 		return bsonx.Null, nil
@@ -53,7 +53,7 @@ func (s sets) difference(a, b bsonx.Value) (bsonx.Value, error) {
 	if err := interrupt.Sort(order, interrupt.Step, byValue, &meter, s.running); err != nil {
 		return bsonx.Missing, err
 	}
-	// Of equal values the first in the array remains, in its place.
+	// Among equal values, the first in the array stays at its position.
 	same := func(i, j int) bool { return byValue(i, j) == 0 }
 	if order, err = interrupt.Compact(order, interrupt.Step, same, &meter, s.running); err != nil {
 		return bsonx.Missing, err

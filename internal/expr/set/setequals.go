@@ -32,7 +32,7 @@ func parseEquals(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *ex
 		}
 	}
 	moved := 0
-	// else MongoDB does not optimise, or forgets the set that it made of the constant
+	// Otherwise MongoDB does not optimise, or loses the set that it has built from the constant.
 	if f := vars.Failures(); f != nil && !f.Copied {
 		moved = constantFirst(args)
 	}
@@ -42,8 +42,8 @@ func parseEquals(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *ex
 	}, nil
 }
 
-// constantFirst moves the first operand that is constant, unless all are, before the others, and
-// returns which it was.
+// constantFirst moves the first constant operand to the beginning, unless all operands are
+// constant. It returns the position at which the operand was.
 func constantFirst(args []expr.Expr) int {
 	at := slices.IndexFunc(args, func(e expr.Expr) bool { _, ok := e.(*expr.Const); return ok })
 	if at <= 0 {
@@ -55,7 +55,8 @@ func constantFirst(args []expr.Expr) int {
 	return at
 }
 
-// equals compares the other operands with the first, of which it is told which one it was.
+// equals returns a function that compares the other operands with the first. moved is the original
+// position of the first operand, for error messages.
 func (s sets) equals(moved int) func(args []bsonx.Value) (bsonx.Value, error) {
 	return func(args []bsonx.Value) (bsonx.Value, error) { return s.allEqual(args, moved) }
 }
@@ -84,7 +85,7 @@ func (s sets) allEqual(args []bsonx.Value, moved int) (bsonx.Value, error) {
 	return bsonx.True, nil
 }
 
-// same reports whether two sets have the same elements.
+// same reports whether two sorted sets have the same elements.
 func (s sets) same(a, b []bsonx.Value) (bool, error) {
 	if len(a) != len(b) {
 		return false, nil
@@ -102,7 +103,8 @@ func (s sets) same(a, b []bsonx.Value) (bool, error) {
 	return true, by.Ended()
 }
 
-// placeBefore returns the place that the i-th operand had before one was moved to the beginning.
+// placeBefore returns the original position of operand i, if the operand at position moved was
+// moved to the beginning.
 func placeBefore(i, moved int) int {
 	switch {
 	case i == 0:

@@ -40,7 +40,7 @@ func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 			common = set
 			continue
 		}
-		// which of two equal values is kept shows: that of the smaller set, as within MongoDB
+		// Of two equal values, the result contains the one from the smaller set, as in MongoDB.
 		if len(common) > len(set) {
 			common, set = set, common
 		}
@@ -51,7 +51,7 @@ func (s sets) intersection(args []bsonx.Value) (bsonx.Value, error) {
 	return expr.ListOf(common, s.running)
 }
 
-// both returns the elements of a, which it changes, that b has too.
+// both returns the elements of a that are also in b. It modifies a.
 func (s sets) both(a, b []bsonx.Value) ([]bsonx.Value, error) {
 	var meter interrupt.Meter
 	out, by := a[:0], s.collation.Comparer(s.running)

@@ -19,7 +19,7 @@ func setIsSubsetDefinition() expr.Definition {
 
 var parseOperands = expr.CollateN(isSubset)
 
-// parseIsSubset looks at a second operand that is constant.
+// parseIsSubset compiles $setIsSubset. It checks the type of a constant second operand.
 func parseIsSubset(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
 	e, err := parseOperands(p, def, arg, vars)
 	if err != nil || expr.AllConst(e.Children()) {

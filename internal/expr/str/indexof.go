@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// stringRoom is what an element that is a string takes in an array beside its bytes and its index:
-// type, end of the index, length, end of the string.
+// stringRoom is the number of bytes of a string element in a BSON array, without its characters and
+// its key: type, end of the key, length, and end of the string.
 const stringRoom = 7
 
 func indexOfBytesDefinition() expr.Definition {
@@ -43,7 +43,8 @@ func indexOfCP(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	return indexOf(out, "$indexOfCP", 40093, args, countCodePoints, indexOfCodePoints)
 }
 
-// indexWithin searches bytes between two places: what is found ends before the second.
+// indexWithin returns the position of sought in text[from:to], or -1. The position counts from the
+// start of text.
 func indexWithin(text, sought []byte, from, to int) int {
 	if i := bytes.Index(text[from:to], sought); i >= 0 {
 		return from + i
@@ -51,9 +52,9 @@ func indexWithin(text, sought []byte, from, to int) int {
 	return -1
 }
 
-// indexOfCodePoints searches between two code points: what is found begins before the second, as
-// within MongoDB, and may end behind it. So the empty string is found in front of a code point, and
-// in the empty string, but not at an end.
+// indexOfCodePoints returns the position of sought, in code points, or -1. As in MongoDB, the
+// occurrence must begin between the code points from and to, but may end after to. So an empty
+// string is found before a code point and in an empty text, but not at the end of a text.
 func indexOfCodePoints(text, sought []byte, from, to int) int {
 	if len(text) == 0 && len(sought) == 0 {
 		return 0
@@ -72,8 +73,8 @@ func indexOfCodePoints(text, sought []byte, from, to int) int {
 	return -1
 }
 
-// indexOf searches a string in units (bytes or code points): length counts them, and search looks
-// between two of them.
+// indexOf implements the $indexOf operators on strings for a unit, which is bytes or code points.
+// length returns the length of a text in units. search finds a text between two positions.
 func indexOf(out *bsonx.Arena, name string, code mongoerr.Code, args []bsonx.Value,
 	length func([]byte) int, search func(text, sought []byte, from, to int) int,
 ) (bsonx.Value, error) {

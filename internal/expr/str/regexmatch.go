@@ -14,10 +14,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
 
-// maxRegexOutput is how much $regexFindAll may return.
+// maxRegexOutput is the largest size of a result of $regexFindAll, in bytes.
 const maxRegexOutput = 64 << 20
 
-// The codes of a pattern that does not compile: from the package pcre, and of these operators.
+// Error codes for a pattern that does not compile or whose match fails.
 const (
 	codeInvalidFlag    = mongoerr.Code(51108)
 	codePatternInvalid = mongoerr.Code(51091)
@@ -28,12 +28,12 @@ const (
 // regexExpr is $regexFind, $regexFindAll or $regexMatch.
 type regexExpr struct {
 	name                  string
-	input, regex, options expr.Expr // options is nil where it is absent
+	input, regex, options expr.Expr // options is nil if absent
 	run                   func(e *regexExpr, re *pcre.Regexp, text []byte) (bsonx.Value, error)
-	none                  bsonx.Value // without input or pattern
+	none                  bsonx.Value // the result if input or regex is null
 
 	running *interrupt.Running
-	// last is the pattern of the last document, which mostly is that of the next.
+	// last caches the compiled pattern of the last document. Most documents use the same pattern.
 	last *atomic.Pointer[compiledRegex]
 }
 
@@ -88,7 +88,7 @@ func parseRegex(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *exp
 	return e, nil
 }
 
-// precompile compiles a pattern that is constant together with its options.
+// precompile compiles a constant pattern with constant options. It records an error in failures.
 func (e *regexExpr) precompile(failures *expr.Failures) {
 	regex, ok := expr.ConstValue(e.regex)
 	options := bsonx.Missing
@@ -133,7 +133,7 @@ func (e *regexExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	return e.run(e, re, input.StrBytes())
 }
 
-// compile returns nil where the pattern is null.
+// compile returns the compiled pattern, or nil if the pattern is null.
 func (e *regexExpr) compile(regex, options bsonx.Value) (*pcre.Regexp, error) {
 	if !expr.Nullish(regex) && regex.Type != bsonx.TypeString && regex.Type != bsonx.TypeRegex {
 		return nil, mongoerr.New(51105, "%s needs 'regex' to be of type string or regex", e.name)
@@ -223,7 +223,7 @@ func (e *regexExpr) findAll(re *pcre.Regexp, text []byte) (bsonx.Value, error) {
 	return bsonx.Array(b.Bytes()), nil
 }
 
-// appendMatch appends the fields of a match; at is its position in code points.
+// appendMatch appends the fields of a match to b. at is the position of the match in code points.
 func appendMatch(b *bsonx.Builder, text []byte, m pcre.Match, at int) {
 	b.String("match", string(text[m[0].Start:m[0].End]))
 	b.Int32("idx", int32(at))

@@ -15,7 +15,8 @@ import (
 func replaceOneDefinition() expr.Definition { return replace("$replaceOne", 1) }
 func replaceAllDefinition() expr.Definition { return replace("$replaceAll", -1) }
 
-// replace defines $replaceOne or $replaceAll; n is how many occurrences, -1 for all.
+// replace defines $replaceOne or $replaceAll. n is the number of occurrences to replace, or -1 for
+// all.
 func replace(name string, n int) expr.Definition {
 	return expr.Definition{
 		Name: name, Family: family, Parse: parseReplace(name, n), Arguments: []string{"input", "find", "replacement"},
@@ -58,14 +59,14 @@ func parseReplace(name string, n int) expr.ParseFunc {
 	})
 }
 
-// replacement says what is replaced in a text.
+// replacement contains the arguments of $replaceOne or $replaceAll.
 type replacement struct {
 	input, find, by []byte
-	most            int // occurrences; -1 for all
+	most            int // the number of occurrences to replace; -1 for all
 }
 
-// occurrences yields the ends of what is replaced. The empty text is found before each character
-// and at the end.
+// occurrences calls yield with the start and end of each occurrence to replace. An empty find
+// occurs before each character and at the end.
 func (r *replacement) occurrences(watch *interrupt.Watch, yield func(from, to int)) {
 	at := 0
 	for n := 0; n != r.most; n++ {
@@ -91,14 +92,14 @@ func (r *replacement) occurrences(watch *interrupt.Watch, yield func(from, to in
 	}
 }
 
-// size is the length of the new text.
+// size returns the length of the new text in bytes.
 func (r *replacement) size(watch *interrupt.Watch) int {
 	size := len(r.input)
 	r.occurrences(watch, func(from, to int) { size += len(r.by) - (to - from) })
 	return size
 }
 
-// text makes the new text, which has that size.
+// text returns the new text, whose length is size.
 func (r *replacement) text(size int, watch *interrupt.Watch) string {
 	var out strings.Builder
 	out.Grow(size)

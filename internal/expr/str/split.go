@@ -53,7 +53,7 @@ func split(text, separator bsonx.Value, running *interrupt.Running) (bsonx.Value
 	return bsonx.Array(b.Bytes()), nil
 }
 
-// splitBytes returns how large the parts of a text are as an array, at most.
+// splitBytes returns an upper bound for the size of the result array of $split, in bytes.
 func splitBytes(text, separator []byte) int {
 	parts := 1 + bytes.Count(text, separator)
 	index := len(strconv.Itoa(parts))

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// compareFolded compares as if all letters were upper case.
+// compareFolded compares two texts as if ASCII letters were upper case.
 func compareFolded(a, b []byte) int {
 	upper := func(c byte) byte {
 		if c >= 'a' && c <= 'z' {

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// substrDefinition defines $substr, an old name of $substrBytes, by which messages call it.
+// substrDefinition defines $substr, the old name of $substrBytes. Error messages use the new name.
 func substrDefinition() expr.Definition {
 	def := substrBytesDefinition()
 	def.Name, def.Called = "$substr", def.Name
@@ -60,8 +60,8 @@ func substrBytes(out *bsonx.Arena, args []bsonx.Value) (bsonx.Value, error) {
 	return textIn(out, text[from:end]), nil
 }
 
-// evenInt64 converts a number to an int64: a double is cut off, a decimal rounded with halves to
-// even.
+// evenInt64 converts a number to an int64. It truncates a double, and rounds a decimal with halves
+// to the even neighbour.
 func evenInt64(v bsonx.Value) (int64, bool) {
 	if v.Type == bsonx.TypeDecimal128 {
 		return expr.RoundedInt64(v)
@@ -118,8 +118,9 @@ func codePoints(v bsonx.Value, what string, code mongoerr.Code) (int, error) {
 	return n, nil
 }
 
-// skipCodePoints returns the byte position after n code points, or the end; false if a byte on the
-// way begins none. As in MongoDB, the bytes behind the first of a code point are not looked at.
+// skipCodePoints returns the byte position after n code points, or the length of text if it is
+// shorter. It returns false if a byte cannot begin a code point. Like MongoDB, it does not check
+// the continuation bytes.
 func skipCodePoints(text []byte, n int) (int, bool) {
 	i := 0
 	for ; n > 0 && i < len(text); n-- {

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 )
 
-// textOf is coerceText without a copy of strings.
+// textOf is expr.CoerceText without copying strings.
 func textOf(v bsonx.Value) ([]byte, error) {
 	if v.Type == bsonx.TypeString {
 		return v.StrBytes(), nil
@@ -16,14 +16,14 @@ func textOf(v bsonx.Value) ([]byte, error) {
 	return []byte(text), err
 }
 
-// textIn makes a string of a copy of text.
+// textIn copies text to a new string in the arena.
 func textIn(out *bsonx.Arena, text []byte) bsonx.Value {
 	v, to := out.Text(len(text))
 	copy(to, text)
 	return v
 }
 
-// countCodePoints counts the bytes that do not continue a code point.
+// countCodePoints returns the number of code points: the bytes that are not continuation bytes.
 func countCodePoints(text []byte) int {
 	n := 0
 	for _, c := range text {

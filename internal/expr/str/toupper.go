@@ -20,7 +20,8 @@ func toUpperDefinition() expr.Definition {
 	}
 }
 
-// mapASCII changes the case of the letters from low to high; other characters stay.
+// mapASCII returns a function that changes the case of the ASCII letters from low to high. It keeps
+// other characters.
 func mapASCII(low, high byte) expr.Func1 {
 	return func(out *bsonx.Arena, v bsonx.Value) (bsonx.Value, error) {
 		text, err := textOf(v)

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// whitespace is what the trim operators remove without chars.
+// whitespace returns the characters that the trim operators remove if the argument chars is absent.
 var whitespace = sync.OnceValue(func() *charSet {
 	set, _ := newCharSet(
 		"\x00 \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a", &interrupt.Watch{})
@@ -54,7 +54,8 @@ func parseTrim(left, right bool) expr.ParseFunc {
 	}
 }
 
-// trimArguments reads the text and what is removed from it, which is nil if the result is null.
+// trimArguments returns the text and the set of characters to remove. The set is nil if the result
+// is null.
 func trimArguments(name string, args []bsonx.Value, given bool,
 	running *interrupt.Running,
 ) (text []byte, set *charSet, err error) {
@@ -78,17 +79,19 @@ func trimArguments(name string, args []bsonx.Value, given bool,
 	return input.StrBytes(), set, err
 }
 
-// charSet is a set of characters. It has 64 of them in each word, so that a long list of
-// characters is searched no slower than a short one.
+// charSet is a set of characters, stored as bit sets of 64 characters each. A search does not take
+// longer in a large set than in a small one.
 type charSet struct {
-	low  [4]uint64
-	high map[rune]uint64 // from the character 256 on, by the number of the word; nil if there are none
+	low [4]uint64
+	// high is the words for characters from 256 on, by word number; nil if there are no such
+	// characters.
+	high map[rune]uint64
 }
 
-// charWork is the work of adding a character to a set, or of searching it there.
+// charWork is the amount of work of adding a character to a set or searching for it.
 const charWork = interrupt.Step / 4
 
-// newCharSet returns the set of the characters of a text. It fails where the operation ends.
+// newCharSet returns the set of characters in chars. It fails if the operation was interrupted.
 func newCharSet(chars string, watch *interrupt.Watch) (*charSet, error) {
 	s := &charSet{}
 	for _, r := range chars {
@@ -117,7 +120,7 @@ func (s *charSet) has(r rune) bool {
 	return s.high[word]&(1<<(r&63)) != 0
 }
 
-// trim removes the characters of the set from the ends of a text.
+// trim removes characters of the set from the left and right ends of text, as requested.
 func (s *charSet) trim(text []byte, left, right bool, running *interrupt.Running) (bsonx.Value, error) {
 	watch := &interrupt.Watch{Running: running}
 	for left && len(text) > 0 {
