@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// ParseAddFields compiles the specification of $addFields. Numbers and bools are values here. A
-// nested document that is not an expression adds fields to the document at its path.
+// ParseAddFields compiles the specification of $addFields. Unlike in $project, numbers and bools
+// are values. A nested document that is not an expression adds fields to the document at its path.
 func ParseAddFields(spec bsonx.Doc, opts Options) (*Projection, error) {
 	// Errors in the paths are reported before errors in the expressions.
 	paths := adder{spec: spec, opts: &opts, root: &node{}, pathsOnly: true}
@@ -44,7 +44,8 @@ func (a *adder) all() error {
 
 func (a *adder) add(path string, v bsonx.Value, depth int) error {
 	if depth > limits.DocumentDepth {
-		return mongoerr.New(mongoerr.Overflow, "specification exceeds the maximum nesting depth of %d", limits.DocumentDepth)
+		return mongoerr.New(mongoerr.Overflow,
+			"specification exceeds the maximum nesting depth of %d", limits.DocumentDepth)
 	}
 	if strings.HasPrefix(path, "$") {
 		if _, err := expr.SplitFieldPath(path); err != nil {
@@ -70,7 +71,7 @@ func (a *adder) add(path string, v bsonx.Value, depth int) error {
 	}
 	counting := a.opts
 	if a.pathsOnly {
-		counting = nil // they are soon garbage
+		counting = nil // the paths of this pass are discarded, so their memory is not counted
 	}
 	err = a.root.add(path, parts, field{action: compute, value: e}, counting)
 	if mongoerr.CodeOf(err) == mongoerr.ExceededMemoryLimit {
@@ -104,7 +105,8 @@ func (a *adder) nested(path string, d bsonx.Doc, depth int) error {
 	return nil
 }
 
-// conflicting returns an earlier path that contains the path, or that the path contains.
+// conflicting returns an earlier path that equals path, contains it or is contained in it. It
+// returns "" if there is no such path.
 func (a *adder) conflicting(path string) string {
 	for _, earlier := range a.added {
 		if path == earlier || strings.HasPrefix(path, earlier+".") || strings.HasPrefix(earlier, path+".") {

@@ -60,9 +60,9 @@ func (p *Projection) MayFail() []string {
 	return names
 }
 
-// firstError returns the error that is first in the order of the specification, if several
-// expressions fail for a document. found is the error that is first in the order of the document.
-// After the end of the operation nothing is evaluated again.
+// firstError is called when expressions have failed for a document. It returns the error that comes
+// first in the order of the specification; found is the error that comes first in the order of the
+// document. After an interrupt it returns found without evaluating the expressions again.
 func (n *node) firstError(doc bsonx.Doc, ctx *expr.Context, found error) error {
 	if ctx.Running.Err() != nil {
 		return found
@@ -70,10 +70,11 @@ func (n *node) firstError(doc bsonx.Doc, ctx *expr.Context, found error) error {
 	if err := n.failure(bsonx.Document(doc), ctx); err != nil {
 		return err
 	}
-	return found // of chance
+	return found // the expression failed only once, for example because of $rand
 }
 
-// failure evaluates the expressions for a value, in the order of the specification.
+// failure evaluates the expressions for a value, in the order of the specification, and returns the
+// first error.
 func (n *node) failure(v bsonx.Value, ctx *expr.Context) error {
 	if v.Type == bsonx.TypeArray {
 		for it := v.Doc().Iter(); it.Next(); {
@@ -87,8 +88,8 @@ func (n *node) failure(v bsonx.Value, ctx *expr.Context) error {
 		var err error
 		switch f := &n.fields[i]; {
 		case f.action == compute:
-			// Nothing is built here, but the operation may have ended, or the output may already be
-			// too large.
+			// No output is built here, but Built checks for an interrupt, and whether the output is
+			// already too large.
 			if err = ctx.Built(0); err == nil {
 				_, err = f.value.Eval(ctx)
 				ctx.Rewind()

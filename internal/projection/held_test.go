@@ -17,9 +17,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// TestCompiledFormIsCounted compiles specifications with many fields. The operation must count the
-// heap memory that they take, and compiling must fail if there is no memory. It is not parallel,
-// because the heap belongs to the whole process.
+// TestCompiledFormIsCounted compiles specifications with many fields. Their heap memory must count
+// in the operation's memory budget, and compiling must fail if the budget is exhausted. The test is
+// not parallel, because it measures the heap of the whole process.
 func TestCompiledFormIsCounted(t *testing.T) { //nolint:paralleltest // see above
 	const fields = 20_000
 	spec := func(name string, value any) bsonx.Doc {
@@ -75,7 +75,7 @@ func TestCompiledFormIsCounted(t *testing.T) { //nolint:paralleltest // see abov
 	}
 }
 
-// heapBytes returns how many bytes are reachable.
+// heapBytes returns the size of the reachable heap in bytes.
 func heapBytes() int64 {
 	runtime.GC()
 	runtime.GC() // data in pools is freed by the second collection

@@ -15,9 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 )
 
-// TestProductOfFieldsAndElements has specifications in which each element of an array becomes a
-// document with all fields. That would take more memory than a machine has. It must end with an
-// error, and with its operation.
+// TestProductOfFieldsAndElements projects arrays with specifications that turn each element into a
+// document with all fields. The result would take more memory than a machine has. The projection
+// must fail with an error, and must notice an interrupt.
 func TestProductOfFieldsAndElements(t *testing.T) {
 	t.Parallel()
 	spec := bsonx.NewBuilder(nil)

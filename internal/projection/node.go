@@ -12,7 +12,7 @@ import (
 type action uint8
 
 const (
-	descend action = iota // not a leaf
+	descend action = iota // not a leaf: the field is a branch
 	keep
 	drop
 	compute
@@ -22,8 +22,8 @@ const (
 type field struct {
 	name   string
 	action action
-	value  expr.Expr // of compute
-	branch *node     // of descend
+	value  expr.Expr // the expression, if action is compute
+	branch *node     // the nested names, if action is descend
 }
 
 // manyFields is the number of names from which a map is faster than a loop.
@@ -33,38 +33,38 @@ const manyFields = 8
 // are small, because a specification may have millions of nodes with one field each.
 type node struct {
 	fields   []field
-	names    *names // nil if there are few fields and all are searched
-	kept     int32  // how many fields are kept
-	branches bool   // a field is a branch
-	computes bool   // a field here or below is computed
+	names    *names // nil if there are few fields, and documents are searched for all of them
+	kept     int32  // the number of fields whose action is keep
+	branches bool   // at least one field is a branch
+	computes bool   // a field in this node or below is computed
 }
 
 // names finds the fields of a node by name.
 type names struct {
-	// index has the fields by name if there are many: all fields while they are added, and
-	// afterwards the fields that are searched in documents.
+	// index maps names to positions in fields, if there are many fields. It contains all fields
+	// while they are added, and afterwards only the fields that documents are searched for.
 	index map[string]int32
-	// sought are the fields that are searched in a document, if not all of them are.
+	// sought lists the positions of the fields that documents are searched for, if some is true.
 	sought []int32
 	some   bool
 }
 
-// finisher walks a tree. It ends early if the operation ends.
+// finisher is the state of a walk over the tree. The walk ends early after an interrupt.
 type finisher struct {
 	kind    kind
 	running *interrupt.Running
 	meter   interrupt.Meter
-	fields  int // number of fields so far
+	fields  int // the number of fields so far
 	err     error
 }
 
-// stopped counts a field, and reports whether the operation has ended.
+// stopped counts a field and its work, and reports whether the operation was interrupted.
 func (f *finisher) stopped() bool {
 	f.fields++
 	return f.worked()
 }
 
-// worked counts work on a field, and reports whether the operation has ended.
+// worked counts the work on a field, and reports whether the operation was interrupted.
 func (f *finisher) worked() bool {
 	if f.err == nil {
 		f.err = f.meter.Did(4*interrupt.Step, f.running)
@@ -101,13 +101,15 @@ func (n *node) finish(z *finisher) {
 	n.findable(z, unsought)
 }
 
-// sought reports whether a document is searched for the field. An inclusion omits fields that it
-// does not find, and appends computed fields after the kept ones.
+// sought reports whether a document must be searched for the field. An inclusion does not search
+// for computed and dropped fields: it appends computed fields after the kept fields, and omits all
+// others.
 func (f *field) sought(k kind) bool {
 	return k != inclusion || f.action == keep || f.action == descend
 }
 
-// findable prepares find. unsought is the number of fields that are not searched.
+// findable builds n.names, which find uses. unsought is the number of fields that documents are not
+// searched for.
 func (n *node) findable(z *finisher, unsought int) {
 	have := n.names
 	n.names = nil
@@ -118,7 +120,7 @@ func (n *node) findable(z *finisher, unsought int) {
 	switch {
 	case len(n.fields)-unsought <= manyFields:
 	case !made.some && have != nil && have.index != nil:
-		made.index = have.index // the last added field is missing
+		made.index = have.index // the index lacks only the field that was added last
 	default:
 		made.index = make(map[string]int32, len(n.fields)-unsought)
 	}
@@ -145,7 +147,7 @@ func (n *node) clip() {
 	}
 }
 
-// soughtFields returns how many fields are searched in a document.
+// soughtFields returns the number of fields that a document is searched for.
 func (n *node) soughtFields() int {
 	switch {
 	case n.names == nil || !n.names.some:
@@ -179,7 +181,7 @@ func (n *node) find(key []byte) int {
 	return -1
 }
 
-// plain is document for a tree without computed fields.
+// plain appends the projection of doc for a tree without computed fields.
 func (n *node) plain(dst []byte, doc bsonx.Doc, k kind) []byte {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
@@ -247,7 +249,7 @@ func (n *node) plainArray(dst []byte, array bsonx.Doc, k kind) []byte {
 	return endDoc(dst, start)
 }
 
-// document appends the projected document, with computed fields.
+// document appends the projection of doc, with computed fields.
 func (n *node) document(dst []byte, doc bsonx.Doc, k kind, ctx *expr.Context) ([]byte, error) {
 	if !n.computes {
 		return n.plain(dst, doc, k), nil
@@ -281,7 +283,7 @@ func (n *node) document(dst []byte, doc bsonx.Doc, k kind, ctx *expr.Context) ([
 	return endDoc(dst, start), nil
 }
 
-// existing appends the field e, which is the i-th field of the specification.
+// existing appends the field e of the document, which is field i of the specification.
 func (n *node) existing(dst []byte, i int, e bsonx.Elem, k kind, ctx *expr.Context, done *doneSet) ([]byte, error) {
 	f := &n.fields[i]
 	switch f.action {
@@ -322,7 +324,7 @@ func (f *field) absent(dst []byte, ctx *expr.Context) ([]byte, error) {
 	return dst, nil
 }
 
-// onlyComputed appends a document of the computed fields.
+// onlyComputed appends a document that consists of the computed fields.
 func (n *node) onlyComputed(dst []byte, ctx *expr.Context) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
@@ -433,7 +435,7 @@ func endDoc(dst []byte, start int) []byte {
 	return dst
 }
 
-// doneSet marks fields of a node. The first 64 fields need no allocation.
+// doneSet is a set of field positions of a node. The first 64 positions need no allocation.
 type doneSet struct {
 	low  uint64
 	high map[int]bool

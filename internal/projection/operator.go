@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Operators lists the forms of a find projection.
+// Operators lists the operators of a find projection.
 func Operators() []feature.Info {
 	return []feature.Info{
 		{Name: "$", Family: "projection", Note: "positional"},
@@ -29,7 +29,7 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 	notSlice := ""
 	if p.find && name == "$slice" {
 		// An argument that is not valid for find's $slice is parsed as the expression $slice. If
-		// that fails, too, the error reports both reasons.
+		// that fails too, the error contains both reasons.
 		reason, err := p.trySlice(path, arg)
 		if err != nil || reason == "" {
 			return err
@@ -64,7 +64,8 @@ func (p *parser) operator(path, name string, arg bsonx.Value, whole bsonx.Doc) e
 	return nil
 }
 
-// position compiles "path.$": 1. name is the part of the path that the specification names.
+// position compiles the positional operator "path.$": 1. name is the part of the path that the
+// enclosing specification names.
 func (p *parser) position(path, name string) error {
 	path = path[:len(path)-2]
 	switch {
@@ -91,7 +92,8 @@ func (p *parser) position(path, name string) error {
 	return nil
 }
 
-// elemMatch computes an array with the first matching element, or nothing.
+// elemMatch is the projection operator $elemMatch. Its value is an array with the first matching
+// element, or missing.
 type elemMatch struct {
 	name  string
 	query *filter.Filter
@@ -138,7 +140,8 @@ func (m *elemMatch) eval(ctx *expr.Context) (bsonx.Value, error) {
 	return bsonx.NewArray(array.Doc().Index(details.ArrayIndex)), nil
 }
 
-// trySlice compiles find's $slice. It returns the reason if it cannot, and "" if it can.
+// trySlice compiles find's $slice. It returns "" after success, and otherwise the reason why arg is
+// not valid for find's $slice.
 func (p *parser) trySlice(path string, arg bsonx.Value) (reason string, err error) {
 	if _, err := expr.SplitFieldPath(path); err != nil {
 		return "", err
@@ -155,7 +158,8 @@ func (p *parser) trySlice(path string, arg bsonx.Value) (reason string, err erro
 	return "", err
 }
 
-// slice keeps the field, even in an exclusion, and cuts the array afterwards.
+// slice compiles a $slice: the tree keeps the field, even in an exclusion, and the array is cut
+// afterwards.
 func (p *parser) slice(path string, s *slice) error {
 	if err := p.add(path, field{action: keep}); err != nil {
 		return err
@@ -170,8 +174,9 @@ func (p *parser) slice(path string, s *slice) error {
 	return err
 }
 
-// findSlice reads the argument of find's $slice: a number of elements, or a number to skip and a
-// positive number of elements. With any other argument $slice is the expression of the same name.
+// findSlice parses the argument of find's $slice: a number of elements, or a pair of a number to
+// skip and a positive number of elements. It returns false for any other argument, for which $slice
+// is the expression of the same name.
 func findSlice(arg bsonx.Value) (*slice, bool) {
 	if arg.Type.IsNumber() {
 		n := clampInt(arg)
@@ -191,8 +196,8 @@ func findSlice(arg bsonx.Value) (*slice, bool) {
 	return &slice{skip: clampInt(skip), limit: n}, n > 0
 }
 
-// notFindSlice says why an argument is not valid for find's $slice, with the code in MongoDB's
-// text.
+// notFindSlice returns the reason why an argument is not valid for find's $slice, with the error
+// code in MongoDB's text.
 func notFindSlice(arg bsonx.Value) string {
 	if arg.Type == bsonx.TypeArray {
 		return "Location31272: $slice array argument should be of form [skip, limit]"
@@ -200,8 +205,8 @@ func notFindSlice(arg bsonx.Value) string {
 	return "Location31273: $slice only supports numbers and [skip, limit] arrays"
 }
 
-// clampInt converts a number like the arguments of commands, and limits it to the range of an
-// int32. NaN becomes 0.
+// clampInt rounds a number like the arguments of commands, and limits it to the range of an int32.
+// NaN becomes 0.
 func clampInt(v bsonx.Value) int {
 	if i, ok := v.RoundInt64(); ok {
 		return int(max(-math.MaxInt32, min(math.MaxInt32, i)))

@@ -2,15 +2,15 @@ package projection
 
 import "github.com/sheafdb/sheaf/internal/expr"
 
-// Origin is the origin of a top-level field of a projected document.
+// Origin tells from where a top-level field of a projected document comes.
 type Origin int
 
-// The origins of a field.
+// Values of Origin.
 const (
-	Mixed    Origin = iota // several origins, or unknown
-	Kept                   // unchanged from the document
-	Dropped                // absent
-	Computed               // computed by an expression
+	Mixed    Origin = iota // several sources, or unknown
+	Kept                   // from the original document, unchanged
+	Dropped                // the field is absent
+	Computed               // from an expression
 )
 
 // Origin returns the origin of a top-level field, and its expression if it is computed.

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// fieldWork is the work of compiling a field.
+// fieldWork is the amount of work that compiling one field counts for an interrupt.Meter.
 const fieldWork = 8 * interrupt.Step
 
 // Error codes for conflicting paths: the same path twice, and one path below another.
@@ -18,10 +18,10 @@ const (
 	codeCollisionWithin = mongoerr.Code(31249)
 )
 
-// parser is the state of one Parse. The kind of projection is determined on the way.
+// parser is the state of one Parse. It determines the kind of the projection from the fields.
 type parser struct {
 	opts Options
-	find bool // find's own operators are allowed
+	find bool // the operators of a find projection are allowed
 	kind kind
 	root *node
 
@@ -95,8 +95,8 @@ func (p *parser) parse(spec bsonx.Doc) (*Projection, error) {
 	return out, nil
 }
 
-// defaultKind returns the kind of a specification without plain inclusions or exclusions. It is the
-// kind that find has always had.
+// defaultKind returns the kind of a specification that neither includes nor excludes a plain field,
+// by the rules of MongoDB's find.
 func (p *parser) defaultKind() kind {
 	switch {
 	case p.idIncluded:
@@ -109,9 +109,10 @@ func (p *parser) defaultKind() kind {
 	return exclusion
 }
 
-// field compiles one entry. prefix is the path of the enclosing specification, with a final dot.
+// field compiles one field of a specification. prefix is the path of the enclosing specification,
+// with a final dot.
 func (p *parser) field(name string, v bsonx.Value, prefix string) error {
-	if name == "" { // also in a nested document, where the path would end with a dot
+	if name == "" { // checked also in a nested document, where the path would end with a dot
 		return expr.CheckFieldPath(name)
 	}
 	path := prefix + name
@@ -156,7 +157,7 @@ func positionInPipeline() error {
 	return mongoerr.New(31324, "Cannot use positional projection in aggregation projection")
 }
 
-// include keeps a path. name is the part of the path for messages.
+// include keeps a path. name is the part of the path that error messages show.
 func (p *parser) include(path, name string) error {
 	if err := p.add(path, field{action: keep}); err != nil {
 		return err
@@ -231,7 +232,7 @@ func IsReference(path string) bool {
 	return bsonx.IsReferenceField(name)
 }
 
-// add puts a leaf at a dotted path.
+// add adds a leaf at a dotted path.
 func (p *parser) add(path string, leaf field) error {
 	if err := p.meter.Did(fieldWork, p.opts.Vars.Scripts().Running); err != nil {
 		return err
@@ -243,7 +244,7 @@ func (p *parser) add(path string, leaf field) error {
 	return p.root.add(path, parts, leaf, &p.opts)
 }
 
-// add puts a leaf at a path, and counts its size in the memory of the operation.
+// add adds a leaf at a path below n, and counts its size in the memory of the operation.
 func (n *node) add(path string, parts []string, leaf field, opts *Options) error {
 	if err := opts.hold(pathBytes + int64(len(path))); err != nil {
 		return err

@@ -15,35 +15,35 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Options are the context of a projection.
+// Options contains the context in which a projection is compiled.
 type Options struct {
 	// Filter is the predicate of the command. Only the positional operator needs it. It may be nil.
 	Filter *filter.Filter
-	// Collation compares strings in $elemMatch. A nil Collation compares bytes.
+	// Collation compares strings in $elemMatch; nil means binary comparison.
 	Collation *collation.Collator
 	// Vars is the scope of expressions. A nil Vars has only the system variables.
 	Vars *expr.Vars
 	// Now is the value of $$NOW.
 	Now time.Time
 
-	held memory.Tally // of the specification
+	held memory.Tally // the memory of the compiled specification
 }
 
-// The bytes of the parts of a compiled specification: a node, a field, and a place in a map of many
-// fields. pathBytes is the most that the allocation of a path may take beyond its text.
+// Estimates of memory in bytes: of a node, of a field, and of an entry in the index of a node with
+// many fields. pathBytes is an upper bound for the overhead of allocating a path.
 const (
 	nodeBytes  = int64(unsafe.Sizeof(node{})) + 8
 	fieldBytes = int64(unsafe.Sizeof(field{}))
 	placeBytes = 48
 	pathBytes  = 8
 
-	// The approximate bytes of the operators of find, in addition to their fields.
+	// Estimates of memory in bytes for the operators of find, in addition to their fields.
 	elemMatchBytes = 448
 	sliceBytes     = 96
 )
 
 // hold counts n bytes of the compiled specification in the memory of the operation. A small
-// specification is never counted. Nil Options count nothing.
+// specification is not counted at all. Nil Options count nothing.
 func (o *Options) hold(n int64) error {
 	if o == nil {
 		return nil
@@ -51,7 +51,7 @@ func (o *Options) hold(n int64) error {
 	return o.held.Add(o.Vars.Scripts().Running.Context(), n)
 }
 
-// added returns the size of the last field of the node in bytes.
+// added returns the estimated memory of the last field of the node, in bytes.
 func (n *node) added() int64 {
 	if len(n.fields) > manyFields {
 		return fieldBytes + placeBytes
@@ -66,18 +66,18 @@ type Meta struct {
 	// operator. It is valid if HasArrayIndex is true. Otherwise the query is matched again.
 	ArrayIndex    int
 	HasArrayIndex bool
-	// Vals are the values for the slots of Options.Vars, if it has any.
+	// Vals contains the values of the variables in Options.Vars by slot.
 	Vals []bsonx.Value
 }
 
-// kind says what happens to the fields that a specification does not name.
+// kind determines the treatment of the fields that a specification does not name.
 type kind int
 
 const (
 	undecided kind = iota
-	inclusion      // dropped
-	exclusion      // kept
-	addition       // kept; scalars on the path of a computed field are replaced
+	inclusion      // other fields are dropped
+	exclusion      // other fields are kept
+	addition       // other fields are kept; scalars on the path of a computed field are replaced
 )
 
 // Projection is a compiled specification.
@@ -86,15 +86,15 @@ type Projection struct {
 	spec     bsonx.Doc // the original specification, for Serialize
 	root     *node
 	after    []rewrite
-	fields   *expr.Fields // of the expressions
+	fields   *expr.Fields // the top-level fields that the expressions read
 	identity bool
-	size     int // how many fields the specification names
+	size     int // the number of fields in the specification
 	now      time.Time
 	running  *interrupt.Running // signals interrupts of the operation; nil never does
 	contexts sync.Pool
 }
 
-// newProjection fails if the operation ends.
+// newProjection completes a projection. It fails if the operation was interrupted.
 func newProjection(k kind, spec bsonx.Doc, root *node, opts *Options) (*Projection, error) {
 	p := &Projection{kind: k, spec: spec, root: root, now: opts.Now, running: opts.Vars.Scripts().Running}
 	f := finisher{kind: k, running: p.running}
@@ -122,8 +122,8 @@ func (p *Projection) Apply(dst []byte, doc bsonx.Doc, meta *Meta) ([]byte, error
 	return p.evaluate(dst, doc, meta, ctx)
 }
 
-// Applier applies a projection for one goroutine, and keeps its context from one document to the
-// next.
+// Applier applies a projection for one goroutine, and reuses its expression context for the next
+// document.
 type Applier struct {
 	projection *Projection
 	ctx        expr.Context
@@ -132,7 +132,7 @@ type Applier struct {
 // Applier returns a new Applier of the projection.
 func (p *Projection) Applier() *Applier { return &Applier{projection: p} }
 
-// Rest releases the last document, and the values computed from it.
+// Rest releases the last document and the values computed from it.
 func (a *Applier) Rest() { a.ctx.Rest() }
 
 // SetMeta sets the metadata of the next document. m may be nil.
@@ -146,7 +146,7 @@ func (a *Applier) Apply(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	return a.projection.Apply(dst, doc, nil)
 }
 
-// evaluate is Apply for a projection that computes fields or rewrites its output.
+// evaluate implements Apply for a projection that computes fields or rewrites its output.
 func (p *Projection) evaluate(dst []byte, doc bsonx.Doc, meta *Meta, ctx *expr.Context) ([]byte, error) {
 	ctx.Now, ctx.Running = p.now, p.running
 	ctx.Load(p.fields, doc)
@@ -181,14 +181,14 @@ func (p *Projection) apply(dst []byte, doc bsonx.Doc, meta *Meta, ctx *expr.Cont
 	return out, nil
 }
 
-// release drops the data that the context borrowed.
+// release drops the references of the context to the document, and returns the context to the pool.
 func (p *Projection) release(ctx *expr.Context) {
 	ctx.Forget()
 	p.contexts.Put(ctx)
 }
 
 // Fields returns the dotted paths that the projection includes, with _id unless it is excluded.
-// simple is true only for a plain inclusion, which needs nothing else of a document.
+// simple is true only for a plain inclusion, which reads no other part of a document.
 func (p *Projection) Fields() (paths []string, simple bool) {
 	if p.kind != inclusion || p.root.computes || len(p.after) > 0 {
 		return nil, false
@@ -208,7 +208,7 @@ func (p *Projection) Reads() (paths []string, ok bool) {
 	deps := p.Dependencies()
 	paths = deps.Paths
 	for _, computed := range p.root.computed(nil, "") {
-		// A computed field inside another field is added to each document of an array there, so the
+		// A computed field inside another field is added to each document of an array in it, so the
 		// whole outer field is read.
 		if top, _, dotted := strings.Cut(computed, "."); dotted {
 			paths = append(paths, top)
@@ -217,7 +217,7 @@ func (p *Projection) Reads() (paths []string, ok bool) {
 	return paths, !deps.WholeDocument && !deps.Meta
 }
 
-// IsInclusion reports whether the fields that are not named are dropped.
+// IsInclusion reports whether the projection drops the fields that it does not name.
 func (p *Projection) IsInclusion() bool { return p.kind == inclusion }
 
 // IsSimple reports whether the projection only includes or excludes top-level fields: MongoDB's
@@ -240,7 +240,7 @@ func (p *Projection) NeedsDetails() bool {
 	return false
 }
 
-// MetaKinds returns the names of the metadata that the expressions read.
+// MetaKinds returns the kinds of metadata that the expressions read, by their names in $meta.
 func (p *Projection) MetaKinds() []string { return p.fields.MetaKinds() }
 
 // Positional reports whether the projection has the positional operator.
@@ -248,7 +248,7 @@ func (p *Projection) Positional() bool {
 	return slices.ContainsFunc(p.after, func(r rewrite) bool { _, ok := r.(*positional); return ok })
 }
 
-// Size returns how many fields the specification names.
+// Size returns the number of fields that the specification names.
 func (p *Projection) Size() int { return p.size }
 
 // Dependencies returns the data that the projection reads. An exclusion or addition needs the whole

@@ -199,7 +199,8 @@ func TestMetaAndDetails(t *testing.T) {
 	}
 }
 
-// TestPlainAllocatesNothing pins invariant 4.
+// TestPlainAllocatesNothing requires invariant 4 of the package: a projection of plain names
+// allocates nothing.
 func TestPlainAllocatesNothing(t *testing.T) {
 	doc := bsonxtest.Parse(t, `{"_id": 1, "a": 1, "b": "x", "c": [1, {"d": 1}], "e": {"f": 1, "g": 2}}`)
 	for _, spec := range []string{`{"a": 1}`, `{"b": 0}`, `{"e.f": 1, "c.d": 1}`, `{"_id": 0}`} {
@@ -214,7 +215,7 @@ func TestPlainAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that an accepted specification makes a well-formed document from any document.
+// FuzzParse states that an accepted specification gives a well-formed document for any document.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"a": 1}`, `{"a.b": 0, "_id": 1}`, `{"a": {"$slice": [1, 2]}}`,

@@ -14,10 +14,10 @@ type rewrite interface {
 	apply(dst []byte, before, projected bsonx.Doc, meta *Meta) ([]byte, error)
 }
 
-// slice is find's $slice: a part of the arrays at a path.
+// slice is find's $slice: it cuts the arrays at a path.
 type slice struct {
 	parts []string
-	skip  int // negative numbers count from the end
+	skip  int // a negative number counts from the end
 	limit int
 }
 
@@ -88,8 +88,8 @@ func (s *slice) cut(dst []byte, array bsonx.Doc) []byte {
 	return endDoc(dst, start)
 }
 
-// positional is "path.$": it reduces the first array on the path to the element that the query
-// matched.
+// positional is the positional operator "path.$": it reduces the first array on the path to the
+// element that the query matched.
 type positional struct {
 	parts []string
 	query *filter.Filter
@@ -152,7 +152,7 @@ func oneElement(dst []byte, array bsonx.Doc, index func() (int, error)) ([]byte,
 	return endDoc(append(dst, v.Data...), start), nil
 }
 
-// appendElemHead appends the type and the key of an array's element.
+// appendElemHead appends the type and the key of array element i.
 func appendElemHead(dst []byte, t bsonx.Type, i int) []byte {
 	dst = append(dst, byte(t))
 	return append(strconv.AppendInt(dst, int64(i), 10), 0)

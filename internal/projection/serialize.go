@@ -40,19 +40,19 @@ func (p *Projection) Serialize(s expr.Serializer) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// IsAddition reports whether it is an $addFields.
+// IsAddition reports whether the projection is an $addFields.
 func (p *Projection) IsAddition() bool { return p.kind == addition }
 
-// specNode is a name in a specification, with the names below it.
+// specNode is a name in a specification, with the nested names.
 type specNode struct {
 	name     string
 	action   action
-	value    bsonx.Value // of compute
+	value    bsonx.Value // the expression, if action is compute
 	children []*specNode
-	named    map[string]*specNode // of children
+	named    map[string]*specNode // the children by name
 }
 
-// read puts the fields of a specification into the tree.
+// read adds the fields of a specification to the tree.
 func (n *specNode) read(spec bsonx.Doc, prefix string, k kind) {
 	for it := spec.Iter(); it.Next(); {
 		name, v := prefix+string(it.Key()), it.Value()
@@ -88,8 +88,8 @@ func (n *specNode) at(path string) *specNode {
 	return n
 }
 
-// take removes a name that is kept or dropped, and returns its action. An _id that is not named is
-// kept.
+// take removes the child name if it is kept or dropped, and returns its action. It returns keep for
+// an _id that the specification does not name.
 func (n *specNode) take(name string) action {
 	for i, child := range n.children {
 		if child.name != name {
@@ -104,7 +104,7 @@ func (n *specNode) take(name string) action {
 	return keep
 }
 
-// write writes the names that are kept or dropped, then the others.
+// write writes first the names that are kept or dropped, and then the others.
 func (n *specNode) write(b *bsonx.Builder, s expr.Serializer) {
 	for _, child := range n.children {
 		if child.action == keep || child.action == drop {

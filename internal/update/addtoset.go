@@ -6,10 +6,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// addToSetOp is $addToSet: it appends the values that equal no element.
+// addToSetOp is $addToSet: it appends the values that are not equal to an element.
 type addToSetOp struct {
 	creates
-	values  []bsonx.Value // without duplicates
+	values  []bsonx.Value // the values to add, without duplicates
 	compare func(a, b bsonx.Value) int
 }
 
@@ -33,7 +33,8 @@ func parseAddToSet(p *parser, _ string, arg bsonx.Value) (operator, error) {
 	return op, err
 }
 
-// newValues returns the candidates that equal neither an element nor an earlier candidate.
+// newValues returns the candidates that are equal neither to an element nor to an earlier
+// candidate.
 func newValues(
 	elems, candidates []bsonx.Value, compare func(a, b bsonx.Value) int, m *interrupt.Meter, r *interrupt.Running,
 ) ([]bsonx.Value, error) {
@@ -49,7 +50,7 @@ func newValues(
 	return out, nil
 }
 
-// compareWork is the work of comparing two values.
+// compareWork is the amount of work that comparing two values counts for an interrupt.Meter.
 const compareWork = interrupt.Step / 4
 
 func contains(values []bsonx.Value, v bsonx.Value, compare func(a, b bsonx.Value) int) bool {

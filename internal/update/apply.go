@@ -17,17 +17,17 @@ type applier struct {
 	doc   bsonx.Doc
 	hasID bool
 	edits []edit
-	locs  []place  // a stack: positions of the children of the open objectNodes
-	path  []string // the names on the way to the current node
-	buf   []byte   // small new values
-	wrap  []byte   // the document that an array filter sees
+	locs  []place  // a stack of the positions of the children of the objectNodes being applied
+	path  []string // the names from the root to the current node
+	buf   []byte   // memory for small new values
+	wrap  []byte   // the document in which an array filter sees an element
 	meter interrupt.Meter
 }
 
-// did counts work. It fails if the operation has ended.
+// did counts work. It fails if the operation was interrupted.
 func (a *applier) did(work int) error { return a.meter.Did(work, a.env.Running) }
 
-// The memory that an idle applier may keep.
+// Limits for the memory that an unused applier keeps, in entries and in bytes.
 const (
 	maxKept      = 64
 	maxKeptBytes = 4096
@@ -41,14 +41,15 @@ type edit struct {
 
 // place is the position of an element in the document.
 type place struct {
-	elem    int // offset of its type byte
-	payload int // offset of its value
+	elem    int // the offset of its type byte
+	payload int // the offset of its value
 	value   bsonx.Value
 }
 
 func (p place) end() int { return p.payload + len(p.value.Data) }
 
-// bytesOf holds every byte, for edits of a type byte.
+// bytesOf contains every byte value at its own index. An edit of a type byte takes its data from
+// it.
 var bytesOf = func() (t [256]byte) {
 	for i := range t {
 		t[i] = byte(i)
@@ -62,7 +63,8 @@ func (a *applier) run(root *objectNode) error {
 	return err
 }
 
-// node applies a node to an existing element, and returns by how many bytes the element grows.
+// node applies a node to an existing element. It returns the number of bytes by which the element
+// grows.
 func (a *applier) node(n node, at place, inArray bool) (int, error) {
 	switch n := n.(type) {
 	case *leaf:
@@ -75,7 +77,8 @@ func (a *applier) node(n node, at place, inArray bool) (int, error) {
 	return 0, nil
 }
 
-// object applies the children of a node to the value at a place, in order.
+// object applies the children of a node to the value at a place, in order. It returns the number of
+// bytes by which the value grows.
 func (a *applier) object(n *objectNode, at place) (int, error) {
 	children, err := n.with(&a.env)
 	if err != nil {
@@ -119,8 +122,8 @@ func (a *applier) object(n *objectNode, at place) (int, error) {
 	return delta, nil
 }
 
-// locate finds the children that exist below a place in one walk. It also counts the elements of an
-// array.
+// locate finds the existing children of a place in one pass. It returns the number of elements if
+// the place is an array.
 func (a *applier) locate(children []child, base int, at place) (int, error) {
 	if at.value.Type == bsonx.TypeArray {
 		return a.locateElements(children, base, at)
@@ -158,7 +161,7 @@ func (a *applier) locate(children []child, base int, at place) (int, error) {
 // fewChildren is the number of children up to which each field is compared with all of them.
 const fewChildren = 16
 
-// locateMany is locate for many children, which are found by a map of their names.
+// locateMany is locate for many children. It finds them with a map of their names.
 func (a *applier) locateMany(children []child, base int, at place) error {
 	byName := make(map[string]int, len(children))
 	for i, c := range children {
@@ -179,7 +182,7 @@ func (a *applier) locateMany(children []child, base int, at place) error {
 	return nil
 }
 
-// locateOne finds one field, which is the common case.
+// locateOne is locate for a single child, the most frequent case.
 func (a *applier) locateOne(name string, loc *place, at place) {
 	off := at.payload + 4
 	for it := at.value.Doc().Iter(); it.Next(); {
@@ -206,7 +209,7 @@ func (a *applier) locateElements(children []child, base int, at place) (int, err
 			if children[i].index != count {
 				continue
 			}
-			if found { // "1" and "01"
+			if found { // two names of the same index, such as "1" and "01"
 				return 0, conflict(a.pathTo(children[i].name), a.pathTo(children[i].name))
 			}
 			found = true
@@ -217,11 +220,12 @@ func (a *applier) locateElements(children []child, base int, at place) (int, err
 	return count, nil
 }
 
-// locateManyElements is locateElements for many children, which are found by their indexes.
+// locateManyElements is locateElements for many children. It finds them with a map of their
+// indexes.
 func (a *applier) locateManyElements(children []child, base int, at place) (int, error) {
 	byIndex, twice := make(map[int]int, len(children)), map[int]int{}
 	for i, c := range children {
-		if _, ok := byIndex[c.index]; ok { // "1" and "01"
+		if _, ok := byIndex[c.index]; ok { // two names of the same index, such as "1" and "01"
 			twice[c.index] = i
 			continue
 		}
@@ -246,7 +250,7 @@ func (a *applier) locateManyElements(children []child, base int, at place) (int,
 	return count, nil
 }
 
-// resize records the new length of a document or array that grows.
+// resize adds an edit for the length of a document or array that grows by delta bytes.
 func (a *applier) resize(at place, delta int) {
 	if delta == 0 {
 		return
@@ -256,7 +260,7 @@ func (a *applier) resize(at place, delta int) {
 	a.edits = append(a.edits, edit{at.payload, at.payload + 4, a.buf[n:len(a.buf):len(a.buf)]})
 }
 
-// elementWork is the work of changing an element of an array.
+// elementWork is the amount of work that updating one array element counts.
 const elementWork = 4 * interrupt.Step
 
 // array applies the branches of a node to the elements that their filters select.
@@ -291,8 +295,8 @@ func (a *applier) array(n *arrayNode, at place) (int, error) {
 	return delta, nil
 }
 
-// choose returns the node for an element: the node of the branch that applies, or several such
-// nodes merged.
+// choose returns the node to apply to element v: the node of the branch whose filter matches, or
+// the merged nodes of several such branches.
 func (a *applier) choose(n *arrayNode, v bsonx.Value) (node, error) {
 	var chosen node
 	for _, b := range n.branches {
@@ -382,7 +386,8 @@ func (a *applier) appendTo(at place, c change) (int, error) {
 	return len(c.elems), nil
 }
 
-// checkAppended checks the nesting of encoded elements that are inside outside documents.
+// checkAppended checks the nesting depth of encoded elements, which are inside the given number of
+// enclosing documents.
 func checkAppended(elems []byte, outside int) error {
 	return checkNestingOf(bsonx.Doc(enclose(elems)), outside)
 }
@@ -399,7 +404,7 @@ func checkNestingOf(d bsonx.Doc, outside int) error {
 	return nil
 }
 
-// enclose makes a document from encoded elements.
+// enclose returns a document with the encoded elements.
 func enclose(elems []byte) []byte {
 	out := make([]byte, 4, len(elems)+5)
 	out = append(append(out, elems...), 0)
@@ -407,9 +412,9 @@ func enclose(elems []byte) []byte {
 	return out
 }
 
-// finish writes the new document. The edits are sorted by position, and edits at one position keep
-// their order. An insertion at a position precedes a replacement there, because it is the value of
-// the element before, such as null, which had no payload.
+// finish writes the new document. It sorts the edits by position; edits at the same position keep
+// their order. An insertion and a replacement can have the same position: the insertion is the new
+// value of a null element, which had no bytes, so it comes first.
 func (a *applier) finish() (bsonx.Doc, error) {
 	if len(a.edits) > 1 {
 		if err := interrupt.Sort(a.edits, interrupt.Step/4, compareEdits, &a.meter, a.env.Running); err != nil {
@@ -422,7 +427,7 @@ func (a *applier) finish() (bsonx.Doc, error) {
 		size += delta
 		inPlace = inPlace && delta == 0
 	}
-	if inPlace { // a counter, a flag: copy at once, then patch
+	if inPlace { // all edits keep the size, as for a counter or a flag: copy once, then patch
 		out := append(a.env.Buffer[:0], a.doc...)
 		for _, e := range a.edits {
 			copy(out[e.at:], e.data)
@@ -462,7 +467,7 @@ func (a *applier) pathTo(name string) string {
 	return strings.Join(a.path, ".") + "." + name
 }
 
-// release drops borrowed memory, and buffers larger than an ordinary update needs.
+// release drops borrowed memory, and buffers that are larger than an ordinary update needs.
 func (a *applier) release() {
 	if cap(a.edits)+cap(a.locs)+cap(a.path) > maxKept || cap(a.buf)+cap(a.wrap) > maxKeptBytes {
 		*a = applier{}

@@ -12,7 +12,7 @@ import (
 type arrayFilter struct {
 	identifier string
 	match      Matcher
-	used       bool // only while parsing
+	used       bool // a path uses the filter; set only while parsing
 }
 
 // parseArrayFilters compiles arrayFilters and checks their identifiers.
@@ -36,10 +36,10 @@ func parseArrayFilters(opts *Options) ([]*arrayFilter, error) {
 	return out, nil
 }
 
-// arrayFilterContext precedes the messages of errors in an array filter.
+// arrayFilterContext is the beginning of the messages of errors in an array filter.
 const arrayFilterContext = "Error parsing array filter :: caused by :: "
 
-// inArrayFilter adds to a user error that it is in an array filter.
+// inArrayFilter adds arrayFilterContext to the message of a user error.
 func inArrayFilter(err error) error {
 	var user *mongoerr.Error
 	if errors.As(err, &user) {
@@ -98,8 +98,8 @@ func isIdentifier(id string) bool {
 	return id != ""
 }
 
-// topLevelName finds the first component of all paths, through logical operators. seen has it once
-// it is found.
+// topLevelName adds the first component of all paths in doc to seen. It descends into logical
+// operators.
 func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
 	if depth > maxLogicalDepth {
 		return mongoerr.New(mongoerr.FailedToParse, "array filter is nested too deeply")
@@ -133,8 +133,8 @@ func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
 	return nil
 }
 
-// matchesNothing reports whether a predicate is {$all: []}, also below $not. No value matches it,
-// and MongoDB ignores the predicate's field.
+// matchesNothing reports whether a predicate is {$all: []}, also inside $not. Such a predicate
+// matches no value, and MongoDB ignores its field.
 func matchesNothing(v bsonx.Value) bool {
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
 		return false

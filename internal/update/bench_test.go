@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/update"
 )
 
-// kilobyte is a document of 1 KB and ten fields with n in the middle.
+// kilobyte returns a document of about 1 kB with ten fields. The number n is in the middle.
 func kilobyte() bsonx.Doc {
 	pairs := []any{"_id", bsonx.ObjectID([12]byte{1})}
 	for i := range 8 {
@@ -54,7 +54,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyBuffer is an increment into memory of the caller.
+// BenchmarkApplyBuffer increments a field and writes the result to a buffer of the caller.
 func BenchmarkApplyBuffer(b *testing.B) {
 	doc := kilobyte()
 	u, err := update.Parse(bsonx.Document(bsonx.NewDoc("$inc", bsonx.NewDoc("n", 1))), update.Options{})

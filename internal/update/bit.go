@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// bitOp is $bit: operations that are applied one after another.
+// bitOp is $bit: a sequence of bit operations.
 type bitOp struct {
 	creates
 	ops []bitStep
@@ -64,7 +64,7 @@ func (op *bitOp) existing(a *applier, v bsonx.Value) (change, error) {
 	return set(out), nil
 }
 
-// missing applies the operations to 0.
+// missing returns the result of the operations on 0.
 func (op *bitOp) missing(*applier) (bsonx.Value, bool, error) {
 	v, err := op.compute(bsonx.Int32(0))
 	return v, true, err

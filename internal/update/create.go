@@ -8,17 +8,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// appender collects the new elements at the end of a document or array. It also handles a container
-// that is neither.
+// appender collects the new elements to append to a container, which is a document or array. The
+// container may also be a scalar, to which nothing can be added.
 type appender struct {
 	container place
-	depth     int // number of names in the container's path
+	depth     int // the number of names in the path of the container
 	isArray   bool
-	count     int // elements of the array, including the new ones
+	count     int // the number of array elements, including the new ones
 	data      []byte
 }
 
-// viable reports whether the container can have an element of that name.
+// viable reports whether the container can have an element with the name of c.
 func (t *appender) viable(c child) bool {
 	if t.isArray {
 		return c.index >= 0
@@ -26,7 +26,7 @@ func (t *appender) viable(c child) bool {
 	return t.container.value.Type == bsonx.TypeDocument
 }
 
-// create applies a child whose name does not exist in the container.
+// create applies the operators at and below the child c, which does not exist in the container.
 func (a *applier) create(t *appender, c child) error {
 	v, ok, err := a.build(c.node, t, c)
 	if err != nil || !ok {
@@ -36,7 +36,7 @@ func (a *applier) create(t *appender, c child) error {
 		t.data = appendElem(t.data, c.name, v)
 		return nil
 	}
-	if c.index < t.count { // "1" and "01"
+	if c.index < t.count { // two names of the same index, such as "1" and "01"
 		return conflict(strings.Join(a.path, "."), strings.Join(a.path, "."))
 	}
 	if c.index > t.count+limits.ArrayPadding {
@@ -50,8 +50,8 @@ func (a *applier) create(t *appender, c child) error {
 	return nil
 }
 
-// build returns the value that a node creates at a missing path, or false if it creates nothing.
-// The appender and first are the place where the missing part of the path begins.
+// build returns the value that a node creates at a path that does not exist, or false if it creates
+// nothing. t is the last existing container on the path, and first is the first missing name in it.
 func (a *applier) build(n node, t *appender, first child) (bsonx.Value, bool, error) {
 	switch n := n.(type) {
 	case *leaf:
@@ -125,8 +125,8 @@ func (a *applier) buildLeaf(l *leaf, t *appender, first child) (bsonx.Value, boo
 	return v, true, nil
 }
 
-// grownID returns the error for a new value inside _id, at the current path. The error shows the
-// container with the value.
+// grownID returns the error for adding a value v inside _id, at the current path. The error shows
+// the container with the value.
 func (a *applier) grownID(t *appender, v bsonx.Value) error {
 	if t.depth == 0 || t.isArray {
 		return a.immutable()
@@ -140,7 +140,7 @@ func (a *applier) grownID(t *appender, v bsonx.Value) error {
 		shell(bsonx.Document(t.container.value.Doc().With(made[0], v))))
 }
 
-// containerName returns the name of the element that a path cannot pass.
+// containerName returns the name of the scalar that the path cannot enter.
 func (a *applier) containerName(first child) string {
 	for i := len(a.path) - 1; i > 0; i-- {
 		if a.path[i] == first.name {

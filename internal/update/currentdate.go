@@ -12,7 +12,7 @@ type currentDateOp struct {
 }
 
 func parseCurrentDate(_ *parser, _ string, arg bsonx.Value) (operator, error) {
-	if arg.Type == bsonx.TypeBool { // false also means a date
+	if arg.Type == bsonx.TypeBool { // false means a date too
 		return &currentDateOp{}, nil
 	}
 	if arg.Type != bsonx.TypeDocument {

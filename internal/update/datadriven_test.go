@@ -63,7 +63,7 @@ func runUpdate(t *testing.T, server *errortext.Server, d *datadriven.TestData, l
 		return server.Of(t, err, asUpdate(bsonxtest.ParseValue(t, lines[0]), filters, false, bsonx.Empty)) + "\n"
 	}
 	if d.HasArg("insert") || d.HasArg("nocase") || d.HasArg("matched") {
-		server = nil // the command would also need a query
+		server = nil // the command for the server would also need a query
 	}
 	env := update.Env{Now: now, Insert: d.HasArg("insert")}
 	if d.HasArg("matched") {

@@ -12,9 +12,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/update"
 )
 
-// FuzzApply parses and applies arbitrary updates. Nothing may panic. The original document must not
-// change. A result must be well-formed, keep _id and be within the limits. Without a modification
-// it must be the same document. Indexes on paths that the update does not affect must not change.
+// FuzzApply parses and applies arbitrary updates. It states that nothing panics and the original
+// document does not change. A result is well-formed, keeps _id and is within the limits. Without a
+// modification the result is the original document. Indexes on paths that the update does not
+// affect have the same keys.
 func FuzzApply(f *testing.F) {
 	docs := []string{
 		`{"_id":1}`, `{"_id":{"x":1},"a":[1,[2,{"b":3}],{"b":[4]}],"n":1.5}`,
@@ -84,7 +85,7 @@ func checkAffects(t *testing.T, u *update.Update, before, after bsonx.Doc) {
 		}
 		var old, made index.Keys
 		if err := g.Generate(before, &old); err != nil {
-			continue // such a document cannot have been stored
+			continue // a document for which Generate fails cannot have been stored
 		}
 		if err := g.Generate(after, &made); err != nil || !sameKeys(&old, &made) {
 			t.Fatalf("the index of %s sees a change from %s to %s: %v", path, toJSON(before), toJSON(after), err)
@@ -121,7 +122,7 @@ func checkStorable(t *testing.T, id bsonx.Value, out bsonx.Doc) {
 	checkKeys(t, bsonx.Document(out))
 }
 
-// checkKeys checks that array keys are 0, 1 and so on.
+// checkKeys requires that array keys are 0, 1 and so on.
 func checkKeys(t *testing.T, v bsonx.Value) {
 	n := 0
 	for it := v.Doc().Iter(); it.Next(); n++ {

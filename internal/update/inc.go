@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// arithmeticOp is $inc and $mul.
+// arithmeticOp is $inc or $mul.
 type arithmeticOp struct {
 	creates
 	name  string
@@ -35,7 +35,7 @@ func (op *arithmeticOp) existing(a *applier, v bsonx.Value) (change, error) {
 			op.name, idText(a.doc), a.path[len(a.path)-1], v.Type)
 	}
 	if op.name == "$inc" && v.Type == bsonx.TypeInt32 && op.value.Type == bsonx.TypeInt32 {
-		// A counter in a document is the most frequent case. It needs no allocation.
+		// Incrementing an int32 is the most frequent case. It needs no allocation.
 		if sum := int64(v.Int32()) + int64(op.value.Int32()); sum >= math.MinInt32 && sum <= math.MaxInt32 {
 			return a.setInt32(v.Int32(), int32(sum)), nil
 		}
@@ -56,7 +56,7 @@ func (op *arithmeticOp) existing(a *applier, v bsonx.Value) (change, error) {
 
 func (op *arithmeticOp) missing(*applier) (bsonx.Value, bool, error) { return op.initial, true, nil }
 
-// setInt32 returns the change of one int32 to another. It uses the applier's buffer.
+// setInt32 returns a change from one int32 to another. The value is in the applier's buffer.
 func (a *applier) setInt32(from, to int32) change {
 	if from == to {
 		return change{}

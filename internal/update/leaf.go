@@ -4,7 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// operator is the action of an update at the end of one path. Operators are immutable.
+// operator is an update operator with its argument at one path. It is immutable.
 type operator interface {
 	// existing returns the change of an existing value. It must not keep v.
 	existing(a *applier, v bsonx.Value) (change, error)
@@ -12,43 +12,44 @@ type operator interface {
 	// missing.
 	missing(a *applier) (bsonx.Value, bool, error)
 	// tolerant reports whether the operator ignores a path that cannot exist because it leads
-	// through a scalar. It applies to operators that do not create values.
+	// through a scalar. Otherwise such a path is an error. Only operators that do not create values
+	// may be tolerant.
 	tolerant() bool
 }
 
-// changeKind says how a value changes.
+// changeKind tells how a value changes.
 type changeKind uint8
 
 const (
 	changeNone   changeKind = iota
-	changeSet               // replaced
+	changeSet               // the value is replaced
 	changeRemove            // the field is removed; an array element becomes null
 	changeAppend            // elements are appended to the array
 )
 
-// change is the result of an operator.
+// change is the change of an existing value by an operator.
 type change struct {
 	kind  changeKind
-	value bsonx.Value // of changeSet
-	elems []byte      // of changeAppend: encoded elements with their keys
-	// shrunk means that the value contains nothing new, so that its nesting need not be checked.
+	value bsonx.Value // the new value, for changeSet
+	elems []byte      // encoded elements with their keys, for changeAppend
+	// shrunk reports that the value contains nothing new, so its nesting depth need not be checked.
 	shrunk bool
 }
 
-// strict is embedded by operators for which a path through a scalar is an error.
+// strict is embedded in operators for which a path through a scalar is an error.
 type strict struct{}
 
 func (strict) tolerant() bool { return false }
 
-// creates is embedded by operators that always create a missing path.
+// creates is embedded in operators that create a missing path.
 type creates struct{ strict }
 
-// ignoresMissing is embedded by operators that leave missing paths unchanged.
+// ignoresMissing is embedded in operators that leave a missing path unchanged.
 type ignoresMissing struct{ strict }
 
 func (ignoresMissing) missing(*applier) (bsonx.Value, bool, error) { return bsonx.Value{}, false, nil }
 
-// set returns the change to v.
+// set returns a change that replaces a value by v.
 func set(v bsonx.Value) change { return change{kind: changeSet, value: v} }
 
 // arrayOf encodes values as an array.
@@ -66,7 +67,7 @@ func arrayOf(values []bsonx.Value) bsonx.Value {
 	return bsonx.Array(b.Bytes())
 }
 
-// appendElems encodes values as elements after the first n elements of an array.
+// appendElems encodes values as array elements with indexes from n on.
 func appendElems(n int, values []bsonx.Value) []byte {
 	var out []byte
 	for i, v := range values {
@@ -75,7 +76,7 @@ func appendElems(n int, values []bsonx.Value) []byte {
 	return out
 }
 
-// appendElem encodes one field.
+// appendElem appends one encoded field to dst.
 func appendElem(dst []byte, key string, v bsonx.Value) []byte {
 	dst = append(dst, byte(v.Type))
 	dst = append(dst, key...)

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// The codes of a document that becomes too large, which MongoDB has no names for.
+// Error codes for a document that becomes too large. MongoDB has no names for them.
 const (
 	updateTooLarge mongoerr.Code = 17419
 	upsertTooLarge mongoerr.Code = 17420
@@ -18,7 +18,8 @@ func tooDeep() error {
 	return mongoerr.New(mongoerr.Overflow, "Document exceeds maximum nesting depth of %d", limits.StoredDepth)
 }
 
-// checkNesting returns an error if a value inside outside documents is nested too deeply.
+// checkNesting returns an error if v is nested too deeply. outside is the number of documents that
+// enclose it.
 func checkNesting(v bsonx.Value, outside int) error {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return nil
@@ -58,7 +59,7 @@ func checkIDType(v bsonx.Value) error {
 	}
 }
 
-// dollarName returns the first field name that begins with $, in a document or in its values.
+// dollarName returns the first field name in d that begins with $, also in nested documents, or "".
 func dollarName(d bsonx.Doc) string {
 	for it := d.Iter(); it.Next(); {
 		if strings.HasPrefix(string(it.Key()), "$") {

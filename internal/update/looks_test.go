@@ -9,11 +9,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 )
 
-// TestRenameLooks renames many fields of a wide document. Each search begins at the first field, so
-// the operation must be checked about once per field.
+// TestRenameLooks renames many fields of a wide document. Each search for a field begins at the
+// first field, so there must be about one check for an interrupt per renamed field.
 func TestRenameLooks(t *testing.T) {
 	t.Parallel()
-	const width, renames = 20_000, 500 // a document of 240 kB
+	const width, renames = 20_000, 500 // the document has 240 kB
 	doc, fields := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
 	doc.StartDoc()
 	for i := range width {

@@ -12,7 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestFieldsAreCounted compiles updates with many fields one after another. The largest one counts.
+// TestFieldsAreCounted compiles updates with many fields, one after another. The memory budget must
+// count the largest update and not the sum.
 func TestFieldsAreCounted(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -48,7 +49,7 @@ func TestFieldsAreCounted(t *testing.T) {
 	}
 }
 
-// operatorNames are operators whose arguments may have any fields.
+// operatorNames lists operators whose arguments may have any fields.
 func operatorNames() []string {
 	return []string{"$set", "$unset", "$inc", "$mul", "$min", "$push", "$rename", "$setOnInsert"}
 }

@@ -2,11 +2,11 @@ package update
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// extremeOp is $min and $max. Values of all types compare in MongoDB's order.
+// extremeOp is $min or $max. Values of different types compare in MongoDB's sort order.
 type extremeOp struct {
 	creates
 	value   bsonx.Value
-	sign    int // -1 keeps the lesser, 1 the greater
+	sign    int // -1 keeps the smaller value, 1 the greater one
 	compare func(a, b bsonx.Value) int
 }
 

@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
-// parseMul compiles $mul. A missing field becomes a zero of the argument's type.
+// parseMul compiles $mul. Its value for a missing field is zero, with the numeric type of the
+// argument.
 func parseMul(_ *parser, path string, arg bsonx.Value) (operator, error) {
 	if !arg.Type.IsNumber() {
 		return nil, mongoerr.New(mongoerr.TypeMismatch,

@@ -5,14 +5,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// definition is an update operator: its parser and its documentation.
+// definition describes an update operator.
 type definition struct {
 	name   string
 	family string
 	note   string
-	// parse compiles the operator's argument for a well-formed path.
+	// parse compiles the operator with its argument at path. path is well-formed.
 	parse func(p *parser, path string, arg bsonx.Value) (operator, error)
-	// insertOnly operators have an effect only in an upsert that inserts.
+	// insertOnly marks an operator that has an effect only in an upsert that inserts.
 	insertOnly bool
 }
 
@@ -23,7 +23,7 @@ var definitions = [...]definition{
 	{name: "$max", family: "field", parse: parseMax},
 	{name: "$min", family: "field", parse: parseMin},
 	{name: "$mul", family: "field", parse: parseMul},
-	{name: "$rename", family: "field"}, // two paths: see parser.rename
+	{name: "$rename", family: "field"}, // concerns two paths: see parser.rename
 	{name: "$set", family: "field", parse: parseSet},
 	{name: "$setOnInsert", family: "field", parse: parseSet, insertOnly: true},
 	{name: "$unset", family: "field", parse: parseUnset},

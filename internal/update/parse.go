@@ -10,8 +10,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Parse compiles an update. A document whose first field begins with $ holds operators, any other
-// document is a replacement, and an array is a pipeline. The Update borrows the bytes of u.
+// Parse compiles an update. A document whose first field begins with $ contains update operators.
+// Any other document is a replacement, and an array is a pipeline. The Update borrows the bytes of
+// u.
 func Parse(u bsonx.Value, opts Options) (*Update, error) {
 	switch {
 	case u.Type == bsonx.TypeArray:
@@ -23,7 +24,7 @@ func Parse(u bsonx.Value, opts Options) (*Update, error) {
 	if len(first) > 0 && first[0] == '$' {
 		return parseOperators(u, &opts)
 	}
-	// A replacement does not use array filters, but they are checked.
+	// A replacement does not use array filters, but invalid ones are errors.
 	if _, err := parseArrayFilters(&opts); err != nil {
 		return nil, err
 	}
@@ -49,32 +50,34 @@ type parser struct {
 	opts    Options
 	filters []*arrayFilter
 	out     *Update
-	parts   []component // of the current path
-	first   *leaf       // memory for a leaf, nil once used
+	parts   []component // the components of the current path
+	first   *leaf       // memory for one leaf; nil once it is used
 	meter   interrupt.Meter
-	fields  int // number of compiled operator fields
+	fields  int // the number of operator fields compiled so far
 }
 
 const (
-	// fieldWork is the work of compiling a field of an operator, in addition to its bytes.
+	// fieldWork is the amount of work that compiling one field of an operator counts, in addition
+	// to its bytes.
 	fieldWork = 4 * interrupt.Step
-	// fieldBytes is the approximate memory of a field while it is compiled, without its value.
+	// fieldBytes estimates the memory of a field during compilation in bytes, without its value.
 	fieldBytes = 256
-	// fieldsPerCount is the number of fields after which their memory is counted.
+	// fieldsPerCount is the number of fields after which their memory is counted again.
 	fieldsPerCount = 4096
 )
 
-// count counts a field. If an operation has several updates, each is compiled when it is its turn,
-// so only the largest counts.
+// count counts a field, and checks the memory limit from time to time. The memory is counted only
+// until the update is applied: an operation with several updates compiles each when it needs it.
 func (p *parser) count() error {
 	if p.fields++; p.fields%fieldsPerCount != 0 {
 		return nil
 	}
-	return memory.Of(p.opts.Running.Context()).Value(int64(p.fields) * fieldBytes / 2) // Value counts twice the number
+	// Value counts its argument twice.
+	return memory.Of(p.opts.Running.Context()).Value(int64(p.fields) * fieldBytes / 2)
 }
 
-// compilation is the memory of an update with one path of one name, the most frequent form. Other
-// updates need more memory.
+// compilation is memory for the most frequent form of an update, with one path of one name. Other
+// updates allocate more.
 type compilation struct {
 	update   Update
 	root     objectNode
@@ -83,7 +86,7 @@ type compilation struct {
 	paths    [1]string
 }
 
-// parsers pools the memory for compiling.
+// parsers is a pool of parsers, because their memory is needed only while compiling.
 var parsers = sync.Pool{New: func() any { return new(parser) }}
 
 func parseOperators(u bsonx.Value, opts *Options) (*Update, error) {
@@ -164,7 +167,7 @@ func (p *parser) field(def *definition, path string, arg bsonx.Value) error {
 	return p.add(def, p.parts, path, op)
 }
 
-// add puts an operator into the trie.
+// add adds an operator to the trie.
 func (p *parser) add(def *definition, parts []component, path string, op operator) error {
 	l := p.first
 	if p.first = nil; l == nil {
@@ -181,7 +184,7 @@ func (p *parser) add(def *definition, parts []component, path string, op operato
 	return p.out.root.add(parts, l, p.filters)
 }
 
-// parseFilter compiles a condition.
+// parseFilter compiles a filter of arrayFilters or $pull.
 func (o *Options) parseFilter(doc bsonx.Doc) (Matcher, error) {
 	if o.Compiler == nil {
 		return nil, mongoerr.New(mongoerr.NotImplemented, "conditions are not available in this update")
@@ -189,7 +192,7 @@ func (o *Options) parseFilter(doc bsonx.Doc) (Matcher, error) {
 	return o.Compiler.CompileFilter(doc)
 }
 
-// compare returns the operation's comparison of values, which may use a collation.
+// compare returns the function that compares values, which may use a collation.
 func (o *Options) compare() func(a, b bsonx.Value) int {
 	if o.Compare != nil {
 		return o.Compare

@@ -19,10 +19,10 @@ const (
 // component is one part of a dotted update path.
 type component struct {
 	step step
-	name string // the field name, or the identifier of $[identifier], empty for $[]
+	name string // the field name, or the identifier of $[identifier]; empty for $[]
 }
 
-// parsePath splits and checks a dotted path. It appends the components to out, which is empty.
+// parsePath splits and checks a dotted path. It appends the components to out, which must be empty.
 func parsePath(out []component, path string) ([]component, error) {
 	if path == "" {
 		return out, mongoerr.New(mongoerr.EmptyFieldName, "An empty update path is not valid.")
@@ -67,7 +67,7 @@ func firstPositionError(c component, path string) error {
 	return mongoerr.New(mongoerr.BadValue, "Cannot have %s element in the first position in path '%s'", kind, path)
 }
 
-// compareNames orders sibling path components: array indexes by number, and others as text.
+// compareNames orders sibling path components: array indexes by number, and all others as text.
 func compareNames(a, b string) int {
 	if isIndex(a) && isIndex(b) && len(a) != len(b) {
 		return len(a) - len(b)
@@ -108,31 +108,32 @@ func arrayIndex(name string) int {
 	return -1
 }
 
-// maxIndex stands for every index beyond the longest array that a document can hold.
+// maxIndex represents every index beyond the longest array that a document can contain.
 const maxIndex = 1 << 40
 
-// touched returns the path below which an operator at a path can change values for indexes. Steps
-// through the elements of an array do not affect other elements ("a.$[].b" touches a.b). A position
-// can make the array longer, which changes its values at all paths ("a.3.b" touches a).
+// touched returns the path below which an operator at the given path can change index keys. Steps
+// through the elements of an array are left out, because they do not affect other elements
+// ("a.$[].b" gives "a.b"). The path ends before an array index, because a longer array has new keys
+// at all paths ("a.3.b" gives "a").
 func touched(path string) string {
 	return cutPath(path, func(part string) (end, skip bool) {
 		return isDigits(part), parseComponent(part).step != stepField
 	})
 }
 
-// indexed returns the path of an index without positions in arrays.
+// indexed returns the path of an index without array indexes.
 func indexed(path string) string {
 	return cutPath(path, func(part string) (end, skip bool) { return false, isDigits(part) })
 }
 
 // cutPath returns a path up to the first component for which judge returns end, without the
-// components for which it returns skip. The first component always stays.
+// components for which it returns skip. It always keeps the first component.
 func cutPath(path string, judge func(part string) (end, skip bool)) string {
 	from := strings.IndexByte(path, '.')
 	if from < 0 {
 		return path
 	}
-	var out []byte // nil while no component is skipped
+	var out []byte // nil until a component is skipped
 	for from < len(path) {
 		to := len(path)
 		if n := strings.IndexByte(path[from+1:], '.'); n >= 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// pullOp is $pull and $pullAll: it removes the elements that match.
+// pullOp is $pull or $pullAll: it removes the elements that match.
 type pullOp struct {
 	ignoresMissing
 	matches func(a *applier, v bsonx.Value) (bool, error)
@@ -29,7 +29,7 @@ func parsePull(p *parser, _ string, arg bsonx.Value) (operator, error) {
 	return op, err
 }
 
-// isCondition reports whether a document begins with an operator on a value.
+// isCondition reports whether a document begins with an operator that compares values, such as $gt.
 func isCondition(d bsonx.Doc) bool {
 	switch string(d.First().Key) {
 	case "$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$all", "$size", "$mod", "$exists", "$type",
@@ -54,7 +54,7 @@ func matchObjects(opts *Options, query bsonx.Doc) (func(a *applier, v bsonx.Valu
 	}, nil
 }
 
-// pulledField is the field name under which a condition sees an element.
+// pulledField is the name of the field in which a condition sees an array element.
 const pulledField = "v"
 
 func matchValues(opts *Options, condition bsonx.Value) (func(a *applier, v bsonx.Value) (bool, error), error) {

@@ -13,13 +13,14 @@ import (
 type pushOp struct {
 	creates
 	values   []bsonx.Value
-	position int64 // math.MaxInt64 is the end; negative numbers count from the end
+	position int64 // math.MaxInt64 means the end; a negative number counts from the end
 	slice    int64
 	hasSlice bool
-	sort     *arraySort // or nil
+	sort     *arraySort // nil without $sort
 }
 
-// parsePush compiles a value, or a document of modifiers if it has $each.
+// parsePush compiles $push. The argument is a value, or a document of modifiers if it contains
+// $each.
 func parsePush(p *parser, _ string, arg bsonx.Value) (operator, error) {
 	op := &pushOp{position: math.MaxInt64}
 	if arg.Type != bsonx.TypeDocument || arg.Doc().Lookup("$each").IsMissing() {
@@ -96,8 +97,9 @@ func (op *pushOp) appendsOnly() bool {
 	return op.position == math.MaxInt64 && !op.hasSlice && op.sort == nil
 }
 
-// push inserts, then sorts, then slices, whatever the order of the modifiers. A sort counts as a
-// change even if the order stays the same, unless there is nothing to sort.
+// push inserts the new values, then sorts, then slices, whatever the order of the modifiers. It
+// returns the new array and whether the array changed. A sort counts as a change even if the order
+// stays the same, unless the array is empty.
 func (op *pushOp) push(a *applier, values []bsonx.Value) ([]bsonx.Value, bool, error) {
 	at := op.position
 	if at < 0 {
@@ -127,7 +129,7 @@ func (op *pushOp) push(a *applier, values []bsonx.Value) ([]bsonx.Value, bool, e
 	return out, changed, nil
 }
 
-// direction returns 1 or -1 from a sort order.
+// direction parses a sort order: 1 or -1.
 func direction(v bsonx.Value) (int, bool) {
 	if !v.Type.IsNumber() {
 		return 0, false

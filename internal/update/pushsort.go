@@ -9,9 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// arraySort is the $sort of $push: of whole values, or of embedded documents by their fields.
+// arraySort is the modifier $sort of $push. It sorts whole values, or documents by their fields.
 type arraySort struct {
-	direction int // for whole values, if keys is empty
+	direction int // the order of whole values, if keys is empty
 	keys      []sortKey
 	compare   func(a, b bsonx.Value) int
 }
@@ -74,7 +74,7 @@ func (s *arraySort) byKeys(a, b bsonx.Value) int {
 	return 0
 }
 
-// sortValue returns the value at a path, or null. Elements of arrays can only be reached by index.
+// sortValue returns the value at a path, or null. The path reaches array elements only by index.
 func sortValue(v bsonx.Value, path []string) bsonx.Value {
 	for _, part := range path {
 		next, viable := stepInto(v, part)

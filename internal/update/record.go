@@ -9,11 +9,13 @@ import (
 // ModificationKind is the kind of a change at one path.
 type ModificationKind int
 
-// The kinds of modifications.
+// Values of ModificationKind.
 const (
-	Updated  ModificationKind = iota // the path has that value now, whether it existed or not
-	Removed                          // the field is gone
-	Appended                         // these elements, given as an array, were appended to the array at the path
+	// Updated is the path has the value now, whether or not it existed before.
+	Updated ModificationKind = iota
+	Removed                  // the field was removed
+	// Appended is the elements of Value, an array, were appended to the array at the path.
+	Appended
 )
 
 // Modification is one change made by an operator document. Modifications are recorded in the order
@@ -21,7 +23,7 @@ const (
 // valid only during the call.
 type Modification struct {
 	Kind  ModificationKind
-	Path  string // with array indexes
+	Path  string // a path with array indexes and without positional operators
 	Value bsonx.Value
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// rename compiles one field of $rename into two leaves. The leaf at the destination takes the value
-// of the source. The leaf at the source removes it. Both see the original document, because no
-// other operator may touch either path.
+// rename compiles one field of $rename into two leaves. The leaf at the destination copies the
+// value of the source. The leaf at the source removes the value. Both leaves see the original
+// document, because no other operator can change either path.
 func (p *parser) rename(def *definition, from string, arg bsonx.Value) error {
 	fromParts, err := parsePath(nil, from)
 	if err != nil {
@@ -30,7 +30,7 @@ func (p *parser) rename(def *definition, from string, arg bsonx.Value) error {
 	return p.add(def, toParts, to, &renameTarget{from: strings.Split(from, "."), to: strings.Split(to, ".")})
 }
 
-// renameDestination reads the argument of $rename.
+// renameDestination parses the argument of $rename for the path from.
 func renameDestination(from string, arg bsonx.Value) (string, []component, error) {
 	if arg.Type != bsonx.TypeString {
 		return "", nil, mongoerr.New(mongoerr.BadValue,
@@ -64,8 +64,8 @@ func checkRename(from string, fromParts []component, to string, toParts []compon
 	return nil
 }
 
-// renameSource removes the source. If the source is missing or inside an array, the target handles
-// that.
+// renameSource removes the value at the source path of a $rename. renameTarget handles a source
+// that is missing or inside an array.
 type renameSource struct{ ignoresMissing }
 
 func (renameSource) existing(*applier, bsonx.Value) (change, error) {
@@ -74,7 +74,7 @@ func (renameSource) existing(*applier, bsonx.Value) (change, error) {
 
 func (renameSource) tolerant() bool { return true }
 
-// renameTarget sets the destination to the value of the source.
+// renameTarget sets the destination of a $rename to the value at the source.
 type renameTarget struct{ from, to []string }
 
 func (op *renameTarget) existing(a *applier, _ bsonx.Value) (change, error) {
@@ -87,10 +87,11 @@ func (op *renameTarget) existing(a *applier, _ bsonx.Value) (change, error) {
 
 func (op *renameTarget) missing(a *applier) (bsonx.Value, bool, error) { return op.source(a) }
 
-// tolerant returns true, because without a source nothing happens, whatever the destination is.
+// tolerant returns true, because without a source value nothing happens, whatever the destination
+// is.
 func (op *renameTarget) tolerant() bool { return true }
 
-// source finds the value to move, and checks that neither path leads through an array.
+// source returns the value to move. It fails if one of the paths leads through an array.
 func (op *renameTarget) source(a *applier) (bsonx.Value, bool, error) {
 	doc := a.doc
 	v := bsonx.Document(doc)
@@ -99,7 +100,8 @@ func (op *renameTarget) source(a *applier) (bsonx.Value, bool, error) {
 		if v.Type == bsonx.TypeArray {
 			array = name
 		}
-		if err := a.did(len(v.Data)); err != nil { // the search for a field begins at the first one
+		// Counts all bytes, because the search for a field begins at the first field.
+		if err := a.did(len(v.Data)); err != nil {
 			return bsonx.Value{}, false, err
 		}
 		next, viable := stepInto(v, part)

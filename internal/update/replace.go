@@ -5,9 +5,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// replace returns the document that replaces old. _id comes first, from the new document or else
-// from the old one. dollars allows top-level names that begin with $. The _id of an inserted
-// document is checked at the end of the upsert, and any other _id here.
+// replace returns the document that replaces old. _id comes first; it is the _id of made or, if
+// made has no _id, of old. dollars permits top-level names that begin with $. If insert is true,
+// the caller checks the _id later.
 func replace(old, made bsonx.Doc, dollars, insert bool) (bsonx.Doc, error) {
 	if err := checkReplacement(made, dollars); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func checkReplacement(made bsonx.Doc, dollars bool) error {
 	return nil
 }
 
-// checkSameID compares the _id before and after an update. The type of a number may change.
+// checkSameID compares the _id before and after an update. The numeric type may change.
 func checkSameID(before, after bsonx.Value) error {
 	if after.IsMissing() {
 		return nil
@@ -62,8 +62,8 @@ func checkSameID(before, after bsonx.Value) error {
 	return nil
 }
 
-// withID returns the document with id as its only _id and first field. If id is missing, the result
-// has no _id.
+// withID returns doc with id as its only _id and first field. If id is missing, the result has no
+// _id.
 func withID(id bsonx.Value, doc bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(make([]byte, 0, len(doc)+len(id.Data)+5))
 	b.StartDoc()
@@ -78,7 +78,7 @@ func withID(id bsonx.Value, doc bsonx.Doc) bsonx.Doc {
 }
 
 // fixTimestamps replaces Timestamp(0, 0) in top-level fields other than _id by the next cluster
-// time. If timestamp is nil, it changes nothing. It returns doc itself if nothing changes.
+// time. It returns doc itself if nothing changes, or if timestamp is nil.
 func fixTimestamps(doc bsonx.Doc, timestamp func() (t, i uint32)) bsonx.Doc {
 	fix := false
 	for it := doc.Iter(); timestamp != nil && it.Next() && !fix; {

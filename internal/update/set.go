@@ -2,7 +2,7 @@ package update
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// setOp is $set and $setOnInsert.
+// setOp is $set or $setOnInsert.
 type setOp struct {
 	creates
 	value bsonx.Value
@@ -10,8 +10,8 @@ type setOp struct {
 
 func parseSet(_ *parser, _ string, arg bsonx.Value) (operator, error) { return &setOp{value: arg}, nil }
 
-// existing replaces the value. Only a value of the same type and bytes counts as unchanged, so that
-// 1 becomes 1.0.
+// existing replaces the value. The value counts as unchanged only if its type and bytes are the
+// same, so 1 can become 1.0.
 func (op *setOp) existing(_ *applier, v bsonx.Value) (change, error) {
 	if v.Identical(op.value) {
 		return change{}, nil

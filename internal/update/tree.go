@@ -9,36 +9,37 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// node is a node of the trie that the paths of an update form.
+// node is a node of the trie of update paths.
 //
 //sumtype:decl
 type node interface{ isNode() }
 
-// objectNode holds the operators below one path, by field name or array index.
+// objectNode contains the operators below one path, by field name or array index.
 type objectNode struct {
-	children   []child // in the order of compareNames
-	positional node    // node for $, or nil
-	// byName has the children of a node with many children while it is compiled. At the end they
-	// are sorted.
+	children   []child // sorted by compareNames
+	positional node    // the node for the component $, or nil
+	// byName maps names to positions in children while a node with many children is compiled.
+	// putInOrder sorts the children afterwards.
 	byName map[string]int
 }
 
-// manyChildren is the number of children up to which a node keeps them sorted while more are added.
+// manyChildren is the number of children from which a node does not keep them sorted while it is
+// compiled.
 const manyChildren = 64
 
-// child is a named edge of an objectNode.
+// child is a named child of an objectNode.
 type child struct {
 	name  string
 	index int // the name as an array index, or -1
 	node  node
 }
 
-// arrayNode holds the operators for elements of an array that filters select.
+// arrayNode contains the operators for the elements of an array that filters select.
 type arrayNode struct {
 	branches []branch
 }
 
-// branch is one $[] or $[identifier].
+// branch is one $[] or $[identifier] in an arrayNode.
 type branch struct {
 	identifier string
 	filter     *arrayFilter // nil for $[]
@@ -49,7 +50,7 @@ type branch struct {
 type leaf struct {
 	op         operator
 	path       string
-	onID       bool // the path is _id or below it
+	onID       bool // the path is _id, or is inside it
 	dollar     bool // the path is a top-level field whose name begins with $
 	insertOnly bool
 }
@@ -58,13 +59,13 @@ func (*objectNode) isNode() {}
 func (*arrayNode) isNode()  {}
 func (*leaf) isNode()       {}
 
-// find returns the position of a child, and whether it exists.
+// find returns the position of the child name, and whether it exists.
 func (n *objectNode) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(n.children, name,
 		func(c child, name string) int { return compareNames(c.name, name) })
 }
 
-// slot returns the slot for a child's node. It adds a child if there is no child of that name.
+// slot returns a pointer to the node of the child name. It adds the child if it does not exist.
 func (n *objectNode) slot(name string) *node {
 	if n.byName == nil {
 		i, found := n.find(name)
@@ -121,8 +122,8 @@ func putInOrder(n node, m *interrupt.Meter, r *interrupt.Running) error {
 	return nil
 }
 
-// with returns the children, including the positional child under the index of the element that the
-// query matched.
+// with returns the children. If the node has a positional child, it appears under the index of the
+// array element that the query matched.
 func (n *objectNode) with(env *Env) ([]child, error) {
 	if n.positional == nil {
 		return n.children, nil
@@ -144,8 +145,8 @@ func (n *objectNode) with(env *Env) ([]child, error) {
 	return children, nil
 }
 
-// add puts a leaf at the end of a path, and creates the nodes on the way. It returns an error for a
-// leaf on the way, or any node at the end.
+// add adds a leaf at the end of a path, and creates the nodes on the path. It returns an error if
+// there is a leaf on the path, or any node at its end.
 func (n *objectNode) add(path []component, l *leaf, filters []*arrayFilter) error {
 	var cur node = n
 	for i, c := range path {
@@ -170,7 +171,7 @@ func (n *objectNode) add(path []component, l *leaf, filters []*arrayFilter) erro
 	return nil
 }
 
-// newInner returns an empty node for children of the component's kind.
+// newInner returns an empty node whose children have the kind of the component.
 func newInner(c component) node {
 	if c.step == stepArray {
 		return &arrayNode{}
@@ -190,7 +191,8 @@ func accepts(n node, c component) bool {
 	return false
 }
 
-// edge returns the slot for the node that the component leads to. The slot is nil if it is new.
+// edge returns a pointer to the node that the component leads to. The node is nil if it does not
+// exist yet.
 func edge(n node, c component, before []component, full string, filters []*arrayFilter) (*node, error) {
 	switch n := n.(type) {
 	case *objectNode:
@@ -239,7 +241,8 @@ func join(path []component) string {
 	return b.String()
 }
 
-// merge combines two nodes that apply to the same element. at is the path of that element.
+// merge combines two nodes that apply to the same element, whose path is at. It fails if their
+// operators conflict.
 func merge(a, b node, at string) (node, error) {
 	switch a := a.(type) {
 	case *objectNode:

@@ -2,7 +2,7 @@ package update
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// unsetOp is $unset. Its argument has no meaning.
+// unsetOp is $unset. The value of its argument is ignored.
 type unsetOp struct{ ignoresMissing }
 
 func parseUnset(*parser, string, bsonx.Value) (operator, error) { return unsetOp{}, nil }

@@ -30,17 +30,16 @@ type Compiler interface {
 	CompilePipeline(stages bsonx.Value) (Transformer, error)
 }
 
-// Options say how Parse reads an update. The zero value is for an update without array filters and
-// pipelines.
+// Options contains the inputs of Parse in addition to the update. The zero value suffices for an
+// update without array filters and pipelines.
 type Options struct {
-	// ArrayFilters are the command's arrayFilters.
+	// ArrayFilters contains the arrayFilters of the command.
 	ArrayFilters []bsonx.Doc
-	// Compiler compiles filters and pipelines. It may be nil if the update has none of them.
+	// Compiler compiles filters and pipelines. It may be nil if the update contains neither.
 	Compiler Compiler
-	// Compare orders values by the operation's collation. Nil means bsonx.CompareValues.
+	// Compare orders values with the operation's collation. Nil means bsonx.CompareValues.
 	Compare func(a, b bsonx.Value) int
-	// Running is the operation for which the update is compiled. Parse fails if it ends. It may be
-	// nil.
+	// Running signals interrupts of the operation. Parse fails after an interrupt. It may be nil.
 	Running *interrupt.Running
 }
 
@@ -51,7 +50,7 @@ type Env struct {
 	// Timestamp returns the next cluster time, for $currentDate with timestamps and for
 	// replacements with Timestamp(0, 0). If it is nil, both use the time of Now.
 	Timestamp func() (t, i uint32)
-	// KeepTimestamps leaves Timestamp(0, 0) in replacements unchanged.
+	// KeepTimestamps keeps Timestamp(0, 0) in replacements.
 	KeepTimestamps bool
 	// NewID returns an _id for an upserted document without _id. Nil means a new ObjectId.
 	NewID func() bsonx.Value
@@ -59,16 +58,16 @@ type Env struct {
 	// It is valid only if HasMatchedIndex is true.
 	MatchedIndex    int
 	HasMatchedIndex bool
-	// Insert means that the document is being upserted, so that $setOnInsert applies. UpsertDoc
-	// sets it.
+	// Insert reports that the document is being upserted, so $setOnInsert applies. UpsertDoc sets
+	// it.
 	Insert bool
 	// Buffer is memory into which Apply may write the result of an operator document. It may be
 	// nil.
 	Buffer []byte
-	// Running is the operation that the update serves. Apply fails if it ends. It may be nil.
+	// Running signals interrupts of the operation. Apply fails after an interrupt. It may be nil.
 	Running *interrupt.Running
-	// Record receives the single changes of an operator document as they are made. If Apply returns
-	// an error, they are invalid. Record may be nil.
+	// Record receives the individual changes of an operator document while they are made. They are
+	// invalid if Apply returns an error. Record may be nil.
 	Record func(Modification)
 }
 
@@ -85,15 +84,15 @@ const (
 // Update is a compiled update. It is immutable and safe for concurrent use.
 type Update struct {
 	kind        Kind
-	root        *objectNode // of KindOperators
+	root        *objectNode // the trie, for KindOperators
 	positional  bool
-	collated    bool        // values are compared by a collation
-	paths       []string    // the paths that the operators touch
-	replacement bsonx.Doc   // of KindReplacement
-	transform   Transformer // of KindPipeline
+	collated    bool        // values are compared with a collation
+	paths       []string    // the paths below which the operators can change values
+	replacement bsonx.Doc   // the new document, for KindReplacement
+	transform   Transformer // the pipeline, for KindPipeline
 }
 
-// appliers pools the memory of applications, because most updates are applied once.
+// appliers is a pool of appliers, because most updates are applied only once.
 var appliers = sync.Pool{New: func() any { return new(applier) }}
 
 // Kind returns the form of the update. Only operators and pipelines may be applied to many
@@ -104,7 +103,7 @@ func (u *Update) Kind() Kind { return u.kind }
 // of the array element that the query matched.
 func (u *Update) NeedsMatchedIndex() bool { return u.positional }
 
-// Affects reports whether the update can change the values that an index has at a path.
+// Affects reports whether the update can change the keys of an index on the path.
 func (u *Update) Affects(path string) bool {
 	if u.kind != KindOperators {
 		return true
@@ -118,8 +117,8 @@ func (u *Update) Affects(path string) bool {
 	return false
 }
 
-// Apply returns the document after the update, and whether it was modified. The result is a new
-// document, or doc itself if it was not modified.
+// Apply returns the updated document, and whether the update modified it. Without a modification it
+// returns doc itself.
 func (u *Update) Apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	if u.kind == KindOperators {
 		return u.applyOperators(doc, env)
@@ -131,7 +130,7 @@ func (u *Update) Apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	return checkSize(doc, out)
 }
 
-// checkSize returns the result of an update unless it is too large.
+// checkSize returns out as the result of an update. It fails if out is too large.
 func checkSize(doc, out bsonx.Doc) (bsonx.Doc, bool, error) {
 	if len(out) > limits.DocumentBytes {
 		return doc, false, mongoerr.New(updateTooLarge,
@@ -161,9 +160,9 @@ func (u *Update) apply(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error) {
 	}
 }
 
-// replaces reports whether a new document counts as a change. As in MongoDB, a new document without
-// the old _id counts as a change even if nothing else is new, unless both documents are otherwise
-// empty.
+// replaces reports whether a replacement counts as a modification. As in MongoDB, a new document
+// without the old _id counts as a modification even if all other fields are the same, unless both
+// documents are otherwise empty.
 func replaces(old, made, out bsonx.Doc) bool {
 	return !made.Equal(old) && !(made.IsEmpty() && out.Equal(old))
 }
@@ -173,7 +172,8 @@ func (u *Update) applyOperators(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error)
 	a.env, a.doc, a.hasID = env, doc, !env.Insert || !doc.Lookup("_id").IsMissing()
 	out, err := doc, a.run(u.root)
 	if err == nil && u.collated {
-		err = env.Running.Err() // a comparison that stopped early has no meaning
+		// err is the result of a comparison that an interrupt has stopped is not valid.
+		err = env.Running.Err()
 	}
 	changed := err == nil && len(a.edits) > 0
 	if changed {

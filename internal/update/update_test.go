@@ -66,7 +66,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// nested returns a value of n nested documents.
+// nested returns a document that is nested n levels deep.
 func nested(n int) bsonx.Value {
 	v := bsonx.Int32(1)
 	for range n {
@@ -81,8 +81,8 @@ func TestNestingLimit(t *testing.T) {
 	path := strings.TrimSuffix(strings.Repeat("x.", limits.StoredDepth), ".")
 	cases := []struct {
 		name string
-		at   bsonx.Doc // at the limit
-		over bsonx.Doc // one level too deep
+		at   bsonx.Doc // an update whose result has the largest allowed nesting depth
+		over bsonx.Doc // an update whose result is one level too deep
 	}{
 		{
 			"set", bsonx.NewDoc("$set", bsonx.NewDoc("a", nested(limits.StoredDepth-1))),

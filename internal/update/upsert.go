@@ -9,9 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// UpsertDoc returns the document that an upsert inserts if nothing matches: the equalities of the
-// query, changed by the update, with _id first. A replacement takes only _id from the query. The
-// query must be a valid filter.
+// UpsertDoc returns the document that an upsert inserts if no document matches. It consists of the
+// equality conditions of the query, changed by the update, with _id first. A replacement takes only
+// _id from the query. The query must be a valid filter.
 func UpsertDoc(query bsonx.Doc, u *Update, env Env) (bsonx.Doc, error) {
 	env.Insert = true
 	base, err := u.base(query)
@@ -59,7 +59,7 @@ func (u *Update) base(query bsonx.Doc) (bsonx.Doc, error) {
 	return e.document(), nil
 }
 
-// equalities are the paths for which a query requires one value.
+// equalities contains the paths for which a query requires equality with one value.
 type equalities struct {
 	idOnly bool
 	list   []equality
@@ -70,7 +70,7 @@ type equality struct {
 	value bsonx.Value
 }
 
-// query collects equalities from a query document.
+// query collects equalities from a query document. depth is the nesting depth of logical operators.
 func (e *equalities) query(q bsonx.Doc, depth int) error {
 	if depth > maxLogicalDepth {
 		return mongoerr.New(mongoerr.BadValue, "the query is nested too deeply")
@@ -108,7 +108,8 @@ func (e *equalities) branches(values []bsonx.Value, depth int) error {
 	return nil
 }
 
-// oneBranch returns the branch of an $or that has only one, or whose branches are all equal.
+// oneBranch returns the branch of an $or that has only one branch, or whose branches are all the
+// same.
 func oneBranch(values []bsonx.Value) []bsonx.Value {
 	for _, v := range values {
 		if !v.Identical(values[0]) {
@@ -150,7 +151,7 @@ func (e *equalities) operators(path string, ops bsonx.Doc) error {
 	return nil
 }
 
-// all treats {$all: [x, y]} as two equalities.
+// all treats {$all: [x, y]} as two equality conditions.
 func (e *equalities) all(path string, v bsonx.Value) error {
 	if v.Type != bsonx.TypeArray {
 		return nil
@@ -166,7 +167,7 @@ func (e *equalities) all(path string, v bsonx.Value) error {
 	return nil
 }
 
-// onlyValue returns the one value of a list, ignoring repetitions.
+// onlyValue returns the value of a list whose elements are all equal.
 func onlyValue(v bsonx.Value) (bsonx.Value, bool) {
 	if v.Type != bsonx.TypeArray {
 		return bsonx.Value{}, false
@@ -183,7 +184,7 @@ func onlyValue(v bsonx.Value) (bsonx.Value, bool) {
 	return values[0], true
 }
 
-// add adds an equality.
+// add adds an equality condition. For a replacement it ignores all paths except _id.
 func (e *equalities) add(path string, v bsonx.Value) error {
 	if e.idOnly && path != "_id" {
 		if strings.HasPrefix(path, "_id.") {
@@ -195,8 +196,8 @@ func (e *equalities) add(path string, v bsonx.Value) error {
 	return nil
 }
 
-// conflict returns an error if a path is given twice or is the prefix of another one. Like MongoDB,
-// it compares the paths in their order.
+// conflict returns an error if a path occurs twice or is a prefix of another path. Like MongoDB, it
+// compares neighbouring paths in sorted order.
 func (e *equalities) conflict() error {
 	paths := make([]string, 0, len(e.list))
 	for _, eq := range e.list {
@@ -217,7 +218,8 @@ func (e *equalities) conflict() error {
 	return nil
 }
 
-// document builds the document of the equalities, in the order of the query, with _id first.
+// document builds a document from the equality conditions, in the order of the query, with _id
+// first.
 func (e *equalities) document() bsonx.Doc {
 	root := &seed{}
 	for _, eq := range e.list {
@@ -236,10 +238,10 @@ func (e *equalities) document() bsonx.Doc {
 	return b.Bytes()
 }
 
-// seed is a document under construction.
+// seed is a field of a document under construction.
 type seed struct {
 	name   string
-	value  bsonx.Value // missing if there are fields
+	value  bsonx.Value // the value; missing if the field is a document with fields
 	fields []*seed
 }
 

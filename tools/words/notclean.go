@@ -10,7 +10,6 @@ import (
 var notClean = []string{
 	"internal/bsonx",
 	"internal/js/engine",
-	"internal/projection",
 }
 
 // changelog is a file, but can be in the list like a folder.
