@@ -5,7 +5,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// parseAll expands $all into the conjunction of its members. An empty $all matches nothing.
+// parseAll compiles $all into the conjunction of its members. An empty $all matches no document.
 func parseAll(p *parser, f field) (Node, error) {
 	if f.value.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(mongoerr.BadValue, "$all needs an array")

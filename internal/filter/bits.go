@@ -12,10 +12,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// BitsOp is the test of a Bits.
+// BitsOp is the kind of test that a Bits makes.
 type BitsOp uint8
 
-// The tests: all or any of the positions are set or clear.
+// Values of BitsOp: all or any of the bit positions are set or clear.
 const (
 	AllSet BitsOp = iota
 	AllClear
@@ -35,21 +35,22 @@ var bitsOps = [...]struct {
 func (op BitsOp) String() string { return bitsOps[op].name }
 
 // Bits is $bitsAllSet, $bitsAllClear, $bitsAnySet or $bitsAnyClear on integers and binary data. A
-// mask may be as large as a document, and has eight positions per byte. So a large mask is not
-// expanded but kept as bytes.
+// mask may be as large as a document, and a byte of it contains eight positions. So a large mask is
+// kept as bytes and not expanded into positions.
 type Bits struct {
 	leaf
 	Op BitsOp
 
-	// written is the mask as the query gives it.
+	// written is the mask as the client wrote it.
 	written bsonx.Value
-	// list means that the mask was a list of positions, which are then sorted. Otherwise the mask
-	// is in bytes.
+	// list reports that the mask is a list of positions, which is sorted. Otherwise the mask is in
+	// bytes.
 	list      bool
 	positions []uint32
-	bytes     []byte // without trailing zeros
+	bytes     []byte // the mask without trailing zero bytes
 
-	mask uint64 // the mask for an integer, whose sign bit extends beyond bit 63
+	// mask is the mask for an integer; bits beyond 63 are compared with the integer's sign bit.
+	mask uint64
 }
 
 // Kind returns the kind of the test.
@@ -86,11 +87,11 @@ func (n *Bits) testInt(i uint64) bool {
 	}
 }
 
-// bitsPart is the number of bytes or positions that are tested between two checks of the operation.
+// bitsPart is the number of bytes or positions that are tested between two checks for an interrupt.
 const bitsPart = 64 << 10
 
-// testBinary tests bits of binary data. The first byte has the least significant bits. Bits beyond
-// the end are clear.
+// testBinary tests the bits of binary data. The first byte contains the least significant bits.
+// Bits beyond the end of data count as clear.
 func (n *Bits) testBinary(data []byte, st *state) bool {
 	wantSet := n.Op == AllSet || n.Op == AnySet
 	all := n.Op == AllSet || n.Op == AllClear
@@ -102,15 +103,16 @@ func (n *Bits) testBinary(data []byte, st *state) bool {
 	return !ended && found != all
 }
 
-// findListed searches the list for a position whose bit in the data is set or, if set is false,
-// clear.
+// findListed reports whether the list contains a position whose bit in data is set or, if set is
+// false, clear. ended is true if the evaluation was interrupted.
 func (n *Bits) findListed(data []byte, set bool, st *state) (found, ended bool) {
 	for i, pos := range n.positions {
 		if i%bitsPart == 0 && st.stopped(min(len(n.positions)-i, 8*len(data), bitsPart)) {
 			return false, true
 		}
 		if int(pos/8) >= len(data) {
-			return !set, false // this position and all later ones are clear
+			// This position and all later ones are beyond the data, so they are clear.
+			return !set, false
 		}
 		if (data[pos/8]>>(pos%8)&1 == 1) == set {
 			return true, false
@@ -119,12 +121,13 @@ func (n *Bits) findListed(data []byte, set bool, st *state) (found, ended bool) 
 	return false, false
 }
 
-// findMasked is findListed for a mask in bytes.
+// findMasked is findListed for a mask that is kept as bytes.
 func (n *Bits) findMasked(data []byte, set bool, st *state) (found, ended bool) {
 	mask := n.bytes
 	if len(mask) > len(data) {
 		if !set {
-			return true, false // the last byte of the mask has a bit, which is clear in the data
+			// return is the last byte of the mask has a bit, which is beyond the data and so clear.
+			return true, false
 		}
 		mask = mask[:len(data)]
 	}
@@ -149,16 +152,18 @@ func (n *Bits) findMasked(data []byte, set bool, st *state) (found, ended bool) 
 func (n *Bits) serialize(b *serializer) { serializeLeaf(b, n) }
 
 const (
-	// bitBytes is the size of a position in a serialised filter, including its array index.
+	// bitBytes estimates the size of a position in a serialised filter in bytes, with its array
+	// index.
 	bitBytes = 1 + 9 + 4
-	// positionBytes is the memory of a position in a growing list.
+	// positionBytes is the memory of a position in a growing list, in bytes.
 	positionBytes = 8
-	// compactMask is the size in bytes up to which the positions of a mask are always written.
+	// compactMask is the size in bytes up to which a mask is always serialised as positions.
 	compactMask = 64
 )
 
-// serializeOperator writes the positions of the mask. The positions of a large mask take a hundred
-// times its size, so if nobody reads them, the mask is written instead.
+// serializeOperator writes the mask as a list of positions. The positions of a large mask take a
+// hundred times its size. So in a compact serialisation, which nobody reads, a large mask is
+// written as the client wrote it.
 func (n *Bits) serializeOperator(b *serializer) {
 	name := n.Op.String()
 	if b.compact && len(n.bytes) > compactMask {
@@ -225,7 +230,7 @@ func (n *Bits) parse(p *parser, f field) error {
 	}
 }
 
-// setBytes sets a mask in bytes, and keeps the slice.
+// setBytes sets the mask from bytes. It keeps the slice.
 func (n *Bits) setBytes(data []byte) {
 	n.bytes = bytes.TrimRight(data, "\x00")
 	var low [8]byte

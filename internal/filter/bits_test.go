@@ -18,7 +18,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// bitMasks returns all notations of a mask with the positions, which are sorted.
+// bitMasks returns the mask with the given positions, which are sorted, in all notations of the
+// query language.
 func bitMasks(positions []int) map[string]any {
 	list, data, number := make([]bsonx.Value, len(positions)), []byte{}, int64(0)
 	for i, pos := range positions {
@@ -39,8 +40,8 @@ func bitMasks(positions []int) map[string]any {
 	return masks
 }
 
-// TestBitsModel matches values with masks in each notation, and compares with a model that tests
-// one bit after another.
+// TestBitsModel matches values with random masks in each notation, and requires the same results as
+// a model that tests one bit after another.
 func TestBitsModel(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -92,7 +93,7 @@ func modelBits(op BitsOp, positions []int, bit func(int) bool) bool {
 	}[op]
 }
 
-// TestBitsSerialize writes the positions of a mask.
+// TestBitsSerialize requires that serialised masks are lists of positions.
 func TestBitsSerialize(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -111,7 +112,7 @@ func TestBitsSerialize(t *testing.T) {
 	}
 }
 
-// largeMasks are the notations of a mask of many bits.
+// largeMasks returns a mask of many bits in the notations of the query language.
 func largeMasks() map[string]any {
 	data := make([]byte, 8<<20)
 	list := bsonx.NewBuilder(nil)
@@ -126,9 +127,9 @@ func largeMasks() map[string]any {
 	return map[string]any{"bytes": bsonx.Binary(0, data), "list": bsonx.Array(list.Bytes())}
 }
 
-// TestBitsMemory reads, matches, compares and shows large masks. The allocated memory must be
+// TestBitsMemory parses, matches, compares and formats large masks. The allocated memory must be
 // small, or counted in the memory of the operation.
-func TestBitsMemory(t *testing.T) { //nolint:paralleltest // it reads how much the process allocates
+func TestBitsMemory(t *testing.T) { //nolint:paralleltest // it measures the allocations of the process
 	torture.NeedsLong(t)
 	for name, mask := range largeMasks() {
 		for _, of := range bitsOps {
@@ -158,7 +159,8 @@ func TestBitsMemory(t *testing.T) { //nolint:paralleltest // it reads how much t
 	}
 }
 
-// TestBitsCount parses and shows large masks for operations with little memory.
+// TestBitsCount requires that parsing and formatting large masks fails in an operation with too
+// little memory.
 func TestBitsCount(t *testing.T) {
 	t.Parallel()
 	for name, mask := range largeMasks() {
@@ -178,7 +180,8 @@ func TestBitsCount(t *testing.T) {
 	}
 }
 
-// TestBitsLooks counts the checks of the operation while large masks are read, matched and shown.
+// TestBitsLooks counts the checks for an interrupt while large masks are parsed, matched and
+// formatted.
 func TestBitsLooks(t *testing.T) {
 	t.Parallel()
 	large := bsonx.NewDoc("a", bsonx.Binary(0, make([]byte, 8<<20)))

@@ -6,10 +6,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// CompareOp is the relation of a Compare.
+// CompareOp is the operator of a Compare.
 type CompareOp uint8
 
-// The relations. $ne is a Not of Eq.
+// Values of CompareOp. $ne is a Not of Eq.
 const (
 	Eq CompareOp = iota
 	Lt
@@ -26,22 +26,22 @@ var compareOps = [...]struct {
 // String returns the operator's name.
 func (op CompareOp) String() string { return compareOps[op].name }
 
-// Compare is $eq, $lt, $lte, $gt or $gte: a comparison within the type class of its operand. MinKey
-// and MaxKey compare with every class. null equals a missing value, but not undefined. NaN equals
-// NaN and is in no range.
+// Compare is $eq, $lt, $lte, $gt or $gte. It compares only values of the operand's type class;
+// MinKey and MaxKey compare with every class. null equals a missing value, but not undefined. NaN
+// equals NaN and is in no range.
 type Compare struct {
 	leaf
 	Op CompareOp
 	// Value is the operand.
 	Value bsonx.Value
-	// Collation compares strings. A nil Collation compares bytes.
+	// Collation compares strings; nil means binary comparison.
 	Collation *collation.Collator
 
 	class int
 	nan   bool
 }
 
-// NewCompare returns a comparison.
+// NewCompare returns a Compare of the values at path with v.
 func NewCompare(path string, op CompareOp, v bsonx.Value, c *collation.Collator) *Compare {
 	return new(comparison).init(path, op, v, c)
 }
@@ -58,7 +58,7 @@ func (n *comparison) init(path string, op CompareOp, v bsonx.Value, c *collation
 	return &n.node
 }
 
-// Kind returns the kind of the relation.
+// Kind returns the kind of the operator.
 func (n *Compare) Kind() Kind { return compareOps[n.Op].kind }
 
 func (n *Compare) matchDoc(doc bsonx.Doc, st *state) bool { return n.path.match(doc, Elements, n, st) }

@@ -2,12 +2,12 @@ package filter
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// maxOnePass is the greatest number of predicates for one pass over a document, because names are
-// compared one by one.
+// maxOnePass is the largest number of predicates that are tested in one pass over a document. Each
+// field name of the document is compared with the names of all predicates.
 const maxOnePass = 16
 
-// newConjunction returns an And. It tests predicates on top-level fields in one pass over a
-// document.
+// newConjunction returns an And of the nodes. If all nodes are predicates on top-level fields, the
+// And tests them in one pass over a document.
 func newConjunction(nodes []Node) *And {
 	n := &And{Children: nodes}
 	for _, child := range nodes {
@@ -30,8 +30,8 @@ type fieldTest struct {
 	leaf Leaf
 }
 
-// matchFields tests all predicates in one pass. done is false if the document has a field twice or
-// an array at a field: the general algorithm handles these cases.
+// matchFields tests all predicates in one pass over a document. done is false if the document has a
+// field twice or an array in a field; the general algorithm must handle these cases.
 func (n *And) matchFields(doc bsonx.Doc) (matched, done bool) {
 	seen := uint32(0)
 	all := uint32(1)<<len(n.fields) - 1

@@ -8,13 +8,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// AlwaysTrue matches everything.
+// AlwaysTrue matches every document.
 type AlwaysTrue struct{}
 
-// AlwaysFalse matches nothing.
+// AlwaysFalse matches no document.
 type AlwaysFalse struct{}
 
-// SampleRate is $sampleRate: it matches at random with the given probability.
+// SampleRate is $sampleRate: it matches randomly with the given probability.
 type SampleRate struct {
 	Rate   float64
 	random func() float64
@@ -39,7 +39,7 @@ func (n *SampleRate) matchElem(bsonx.Value, *state) bool { return n.random() < n
 func (*AlwaysTrue) serialize(b *serializer)  { b.Int32("$alwaysTrue", 1) }
 func (*AlwaysFalse) serialize(b *serializer) { b.Int32("$alwaysFalse", 1) }
 
-// serialize writes MongoDB's form: a comparison with a random number.
+// serialize writes the form that MongoDB shows: a comparison with $rand.
 func (n *SampleRate) serialize(b *serializer) {
 	random := bsonx.NewDoc("$rand", bsonx.Empty)
 	rate := bsonx.NewDoc("$const", n.Rate)
@@ -76,8 +76,8 @@ func parseSampleRate(p *parser, _ string, v bsonx.Value, _ level, _ int) (Node, 
 // parseComment accepts $comment, which has no effect.
 func parseComment(*parser, string, bsonx.Value, level, int) (Node, error) { return nil, nil }
 
-// parseDBRefField treats $ref, $id and $db as ordinary field names, for $elemMatch on an array of
-// DBRefs. Only $id uses the collation.
+// parseDBRefField compiles $ref, $id or $db like an ordinary field name, for $elemMatch on an array
+// of DBRefs. Only $id uses the collation.
 func parseDBRefField(p *parser, name string, v bsonx.Value, _ level, _ int) (Node, error) {
 	var c *collation.Collator
 	if name == "$id" {

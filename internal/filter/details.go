@@ -4,7 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// details builds the explanation why a document does not match. It stops when it is full.
+// details builds the explanation of why a document does not match. It stops beyond its limit.
 type details struct {
 	*bsonx.Builder
 	brief bool

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// testdata/recorded/positional.jsonl holds documents d, queries q and the index of the element that
-// {$set: {"a.$": …}} changed in a MongoDB engine, or -1 if $ found no element.
+// The file testdata/recorded/positional.jsonl contains documents d, queries q and the index of the
+// element that {$set: {"a.$": …}} changed in MongoDB, or -1 if $ found no element.
 func TestMatchDetailsRecorded(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/recorded/positional.jsonl")

@@ -6,15 +6,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// ElemMatchObject is {$elemMatch: { field: …, … }}: an element of an array matches Child. The
-// element must be a document or an array.
+// ElemMatchObject is the object form {$elemMatch: { field: …, … }}: an element of the array matches
+// Child. The element must be a document or an array.
 type ElemMatchObject struct {
 	leaf
 	Child Node
 }
 
-// ElemMatchValue is {$elemMatch: { $gt: …, … }}: an element of an array satisfies all Children,
-// whose paths are empty.
+// ElemMatchValue is the value form {$elemMatch: { $gt: …, … }}: an element of the array satisfies
+// all Children, whose paths are empty.
 type ElemMatchValue struct {
 	leaf
 	Children []Node
@@ -52,7 +52,7 @@ func anyElement(v bsonx.Value, st *state, match func(bsonx.Value, *state) bool) 
 	return found
 }
 
-// matchElement matches one element. It records no details for predicates inside the element.
+// matchElement matches one element. The predicates inside the element record no details.
 func (n *ElemMatchObject) matchElement(v bsonx.Value, st *state) bool {
 	return (v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray) && n.Child.matchDoc(v.Doc(), st)
 }
@@ -111,8 +111,9 @@ func parseElemMatch(p *parser, f field) (Node, error) {
 	return &ElemMatchObject{newLeaf(f.path), child}, nil
 }
 
-// isElemMatchValue distinguishes the two forms of $elemMatch. The value form starts with an
-// operator on values. The object form starts with a field name or a logical operator.
+// isElemMatchValue reports whether v is the argument of the value form, which starts with an
+// operator on values. The argument of the object form starts with a field name or a logical
+// operator.
 func (p *parser) isElemMatchValue(v bsonx.Value) bool {
 	return isOperatorDoc(v, true) && p.reg.top[string(v.Doc().First().Key)] == nil
 }

@@ -2,11 +2,11 @@ package filter
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// Exists is {$exists: true}: there is a value at the path, which may be null. {$exists: false} is a
-// Not of Exists.
+// Exists is {$exists: true}: the path has a value, which may be null. {$exists: false} is a Not of
+// Exists.
 type Exists struct{ leaf }
 
-// newExists returns an existence test.
+// newExists returns an Exists for the path.
 func newExists(path string) *Exists { return &Exists{newLeaf(path)} }
 
 // Kind returns KindExists.

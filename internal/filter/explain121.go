@@ -7,14 +7,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Explain121 returns errInfo.details for a document that does not match the filter, which is a
-// validator. The details say which clauses failed and why. Unless brief is set, they also have the
-// clauses and the values. Explain121 returns nil if the details exceed limit bytes.
+// Explain121 returns errInfo.details for the error 121 (DocumentValidationFailure): it explains why
+// doc does not match the filter, which is a validator. The details contain the failed clauses and
+// the reasons. If brief is false, they also contain the specifications of the clauses and the
+// values. Explain121 returns nil if the details exceed limit bytes.
 func (f *Filter) Explain121(doc bsonx.Doc, brief bool, limit int) bsonx.Doc {
 	p := &parser{opts: f.opts, reg: operatorTable}
 	c, err := p.clauseOf(f.spec)
 	if err != nil {
-		return bsonx.Empty // unreachable: the filter was parsed before
+		return bsonx.Empty // cannot happen, because the filter was parsed before
 	}
 	b := &details{Builder: bsonx.NewBuilder(nil), brief: brief, limit: limit}
 	b.StartDoc()
@@ -27,17 +28,17 @@ func (f *Filter) Explain121(doc bsonx.Doc, brief bool, limit int) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// clause is a predicate together with its text, because nodes do not keep the text.
+// clause is a predicate with its specification, which nodes do not keep.
 type clause struct {
 	name string
 	// spec is the clause as a filter document, or nil for logical operators.
 	spec bsonx.Doc
 	node Node
-	// children are the clauses of $and, $or, $nor and $not.
+	// children contains the clauses of $and, $or, $nor and $not.
 	children []clause
 }
 
-// clauseOf parses a filter document. Several predicates are an implicit $and.
+// clauseOf parses a filter document. Several predicates form an implicit $and.
 func (p *parser) clauseOf(doc bsonx.Doc) (clause, error) {
 	var clauses []clause
 	for it := doc.Iter(); it.Next(); {
@@ -95,13 +96,13 @@ func (p *parser) clausesOfEntry(key string, v bsonx.Value) ([]clause, error) {
 	return []clause{c}, nil
 }
 
-// clausesOfOperators reads { path: { $op: …, … } } and returns a clause for each operator.
+// clausesOfOperators parses { path: { $op: …, … } } and returns one clause per operator.
 func (p *parser) clausesOfOperators(path string, doc bsonx.Doc) ([]clause, error) {
 	var clauses []clause
 	for it := doc.Iter(); it.Next(); {
 		name := string(it.Key())
 		if name == "$options" {
-			continue // a part of $regex
+			continue // belongs to $regex
 		}
 		operator := bsonx.NewDoc(name, it.Value())
 		if name == "$regex" {
@@ -139,8 +140,8 @@ func regexSpec(doc bsonx.Doc) bsonx.Doc {
 	return bsonx.Doc(b.Bytes())
 }
 
-// explainer writes the details of one document. If inverted is set, it explains why a clause
-// matches.
+// explainer writes the details for one document. Its methods explain why a clause did not match or,
+// with inverted true, why it matched.
 type explainer struct {
 	b   *details
 	doc bsonx.Doc
@@ -169,7 +170,7 @@ func (e *explainer) clause(c clause, inverted bool) {
 	}
 }
 
-// clauses appends the clauses that matter.
+// clauses appends those clauses that caused the result.
 func (e *explainer) clauses(clauses []clause, inverted bool) {
 	name := "clausesNotSatisfied"
 	if inverted {
@@ -210,10 +211,10 @@ func (e *explainer) schema(n *JSONSchema, inverted bool) {
 	}
 }
 
-// leaf appends reason and considered values.
+// leaf appends the reason and the considered values.
 func (e *explainer) leaf(c clause, inverted bool) {
 	node := c.node
-	if not, ok := node.(*Not); ok { // $ne, $nin, {$exists: false}
+	if not, ok := node.(*Not); ok { // $ne, $nin or {$exists: false}
 		node, inverted = not.Child, !inverted
 	}
 	switch n := node.(type) {
@@ -238,8 +239,8 @@ func (e *explainer) leaf(c clause, inverted bool) {
 	e.considered(failure, NewPath(path), inverted)
 }
 
-// constant explains a clause that is always false: $all without members, or a $sampleRate of zero,
-// which counts as an expression.
+// constant explains a clause that is always false: $all without members, or $sampleRate with rate
+// zero, which MongoDB explains as an expression.
 func (e *explainer) constant(c clause) {
 	if c.name == "$sampleRate" {
 		e.b.String("reason", "expression did not match")

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/recorded"
 )
 
-// testdata/recorded/details.jsonl holds recorded results of a MongoDB engine: a validator v, a
+// The file testdata/recorded/details.jsonl contains results recorded with MongoDB: a validator v, a
 // document d, and the details of its failure.
 func TestExplain121Recorded(t *testing.T) {
 	t.Parallel()
@@ -32,8 +32,8 @@ func TestExplain121Recorded(t *testing.T) {
 	}
 }
 
-// checkDetails compares the details. The recording does not distinguish doubles from ints, so they
-// are compared by value.
+// checkDetails compares the details for doc with the recorded ones. The recording does not
+// distinguish doubles from ints, so numbers are compared by value.
 func checkDetails(t *testing.T, name string, validator, doc, want bsonx.Doc) {
 	t.Helper()
 	f, err := Parse(validator, Options{Vars: expressions.Scope(), AllowExpr: true, Now: time.Unix(0, 0)})

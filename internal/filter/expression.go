@@ -6,10 +6,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Expr is $expr: an aggregation expression whose value is true for the document.
+// Expr is $expr: it matches if the value of an aggregation expression is true.
 type Expr struct {
 	Expr expr.Expr
-	// Spec is the original operand of $expr.
+	// Spec is the operand of $expr as the client wrote it.
 	Spec bsonx.Value
 
 	shown expr.Serializer
@@ -31,7 +31,7 @@ func (n *Expr) eval(doc bsonx.Doc, st *state) (bsonx.Value, error) {
 	return n.Expr.Eval(&st.ctx)
 }
 
-// matchElem is never called, because the parser rejects $expr in $elemMatch.
+// matchElem is never called, because the parser rejects $expr inside $elemMatch.
 func (n *Expr) matchElem(bsonx.Value, *state) bool { return false }
 
 func (n *Expr) serialize(b *serializer) {
@@ -63,9 +63,9 @@ func parseExpr(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 	return &Expr{Expr: e, Spec: v, shown: expr.Serializer{Vars: p.opts.Vars, Now: p.opts.Now}}, nil
 }
 
-// constantFailure returns the error of an expression of constants, which fails for every document.
-// A pipeline reports it together with the errors of its other stages. In a validator it makes every
-// document invalid.
+// constantFailure returns the error of a constant expression that fails. In a validator it returns
+// nil: there the expression fails for each document, and makes it invalid. A pipeline reports the
+// error together with the errors of its other stages.
 func (p *parser) constantFailure() error {
 	err := p.failures.Err()
 	if err == nil || p.opts.Validator {

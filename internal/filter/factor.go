@@ -1,8 +1,9 @@
 package filter
 
-// Absorb returns an equivalent disjunction without redundant branches: in {$or: [{a: 1}, {a: 1, b:
-// 2}]} the first branch includes the second one. The filter must be canonical. Absorb returns o
-// itself if there is no redundant branch, or if the operation has ended.
+// Absorb returns an equivalent disjunction without redundant branches. In {$or: [{a: 1}, {a: 1, b:
+// 2}]} the second branch is redundant, because the first one matches all of its documents. The
+// filter must be canonical. Absorb returns o itself if no branch is redundant, or if the operation
+// was interrupted.
 func (f *Filter) Absorb(o *Or) Node {
 	z := normalizer{running: f.running}
 	var rest []Node
@@ -19,10 +20,10 @@ func (f *Filter) Absorb(o *Or) Node {
 	return z.result(o, &Or{rest})
 }
 
-// Factor moves the conjuncts that all branches share out of a disjunction: {$or: [{a: 1, b: 2}, {a:
-// 1, c: 3}]} becomes {a: 1, $or: [{b: 2}, {c: 3}]}. The filter must be canonical, and no branch may
-// include another one. Factor returns o itself if the branches share nothing, or if the operation
-// has ended.
+// Factor moves the predicates that all branches of a disjunction share out of it: {$or: [{a: 1, b:
+// 2}, {a: 1, c: 3}]} becomes {a: 1, $or: [{b: 2}, {c: 3}]}. The filter must be canonical, and no
+// branch may be redundant (see Absorb). Factor returns o itself if the branches share no predicate,
+// or if the operation was interrupted.
 func (f *Filter) Factor(o *Or) Node {
 	z := normalizer{running: f.running}
 	branches := z.spell(o)
@@ -37,7 +38,7 @@ func (f *Filter) Factor(o *Or) Node {
 	return z.result(o, newConjunction(append(branches[0].which(shared, true), &Or{rest})))
 }
 
-// result returns the canonical form of n, or o if the operation has ended.
+// result returns the canonical form of n, or o if the operation was interrupted.
 func (z *normalizer) result(o *Or, n Node) Node {
 	n = z.normalize(n)
 	if z.ended {
@@ -46,7 +47,7 @@ func (z *normalizer) result(o *Or, n Node) Node {
 	return n
 }
 
-// spelledBranch is a branch of a disjunction as a list of conjuncts, each with a text that
+// spelledBranch is a branch of a disjunction as a list of predicates, each with a text that
 // identifies it.
 type spelledBranch struct {
 	conjuncts []Node
@@ -85,9 +86,11 @@ func (z *normalizer) spell(o *Or) []spelledBranch {
 	return out
 }
 
-// sharedSpellings returns the texts of the conjuncts that all branches share.
+// sharedSpellings returns the texts of the predicates that all branches share.
 func sharedSpellings(branches []spelledBranch) map[string]bool {
-	count := map[string]int{} // in how many consecutive branches, from the first one on, the conjunct occurs
+	// count is the number of consecutive branches, beginning with the first, that contain the
+	// predicate.
+	count := map[string]int{}
 	for i, b := range branches {
 		for _, s := range b.spelled {
 			if s != "" && count[s] == i {
@@ -104,7 +107,7 @@ func sharedSpellings(branches []spelledBranch) map[string]bool {
 	return shared
 }
 
-// soleSpellings returns the conjuncts that are a branch.
+// soleSpellings returns the texts of the branches that consist of one predicate.
 func soleSpellings(branches []spelledBranch) map[string]bool {
 	sole := map[string]bool{}
 	for _, b := range branches {
@@ -115,7 +118,8 @@ func soleSpellings(branches []spelledBranch) map[string]bool {
 	return sole
 }
 
-// includes reports whether one of the branch's conjuncts is itself a branch of the disjunction.
+// includes reports whether the branch is redundant: one of its predicates is itself a branch of the
+// disjunction.
 func (b *spelledBranch) includes(sole map[string]bool) bool {
 	if len(b.conjuncts) == 1 {
 		return false
@@ -128,7 +132,7 @@ func (b *spelledBranch) includes(sole map[string]bool) bool {
 	return false
 }
 
-// which returns the conjuncts that are in the set or, if in is false, the others.
+// which returns the predicates of the branch that are in set or, if in is false, the others.
 func (b *spelledBranch) which(set map[string]bool, in bool) []Node {
 	var out []Node
 	for i, n := range b.conjuncts {

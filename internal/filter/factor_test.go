@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
-// TestFactor removes included branches and factors shared conjuncts out of disjunctions.
+// TestFactor checks Absorb and Factor on disjunctions.
 func TestFactor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{

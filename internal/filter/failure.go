@@ -6,19 +6,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// failure describes how to explain that an operator did not match, or that it matched under a
-// negation.
+// failure describes how to explain that an operator did not match or, under a negation, that it
+// matched.
 type failure struct {
 	// no is the reason for a mismatch, and yes the reason for an unwanted match.
 	no, yes string
-	// whole means that an array is considered as a whole, not by its elements.
+	// whole reports that an array is explained as one value and not by its elements.
 	whole bool
-	// expected are the names of the types that the operator applies to. If it is empty, all types
-	// are considered.
+	// expected lists the names of the types to which the operator applies. If it is empty, the
+	// operator applies to all types.
 	expected []string
-	// showTypes adds the types of the considered values.
+	// showTypes adds the types of the considered values to the explanation.
 	showTypes bool
-	// exists marks $exists, which only reports its reason.
+	// exists marks $exists, whose explanation consists only of the reason.
 	exists bool
 }
 
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// failures are indexed by operator name.
+// failures maps operator names to their descriptions.
 var failures = map[string]failure{
 	"$eq":  comparisonFailure,
 	"$gt":  comparisonFailure,
@@ -79,7 +79,7 @@ var failures = map[string]failure{
 	"$type": {no: reasonType, yes: "type did match", showTypes: true},
 }
 
-// maxConsidered is the greatest number of values in an explanation.
+// maxConsidered is the largest number of values in an explanation.
 const maxConsidered = 10
 
 // considered appends the reason and the values at the path.
@@ -105,8 +105,8 @@ func (e *explainer) considered(f failure, path *Path, inverted bool) {
 	}
 }
 
-// values collects the values at the path, up to the first missing value. found is false if there is
-// no value. An empty array is found but has no values.
+// values returns the values at the path, up to the first missing value. found is false if there is
+// no value. An empty array has no values, but counts as found.
 func (e *explainer) values(f failure, path *Path) (values []bsonx.Value, found bool) {
 	mode := ElementsOnly
 	if f.whole {
@@ -139,7 +139,7 @@ func (e *explainer) types(names []string) {
 	}
 }
 
-// names appends one name, or several names under the plural of the key.
+// names writes one name under key, or several names under the plural of key.
 func (e *explainer) names(key string, names []string) {
 	if len(names) == 1 {
 		e.b.String(key, names[0])

@@ -13,23 +13,24 @@ import (
 
 // Filter is a compiled filter. It is immutable and safe for concurrent use.
 type Filter struct {
-	// Root is the tree. It must not be changed.
+	// Root is the tree of predicates. It must not be changed.
 	Root Node
 
 	opts     Options
 	spec     bsonx.Doc
 	running  *interrupt.Running
 	stateful bool
-	weight   int // the work per byte of a document; 0 is almost nothing
+	weight   int // the work per byte of a document; 0 is almost no work
 	text     bool
-	nodes    int       // number of predicates in the document; 0 if the filter was not parsed
-	states   sync.Pool // of *state
+	// nodes is the number of predicates in the filter document; 0 if the filter was not parsed.
+	nodes  int
+	states sync.Pool // elements are *state
 }
 
 // Predicates returns the approximate number of predicates in the filter document.
 func (f *Filter) Predicates() int { return f.nodes }
 
-// Parse compiles a filter document.
+// Parse compiles a filter document. It fails if the document is not a valid filter.
 func Parse(doc bsonx.Doc, opts Options) (*Filter, error) {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
@@ -68,11 +69,10 @@ func newFilter(root Node, spec bsonx.Doc, opts Options) *Filter {
 	}
 }
 
-// Part returns the filter of one of the nodes of f. It serves the same operation. The node must not
-// contain $text.
+// Part returns a filter of n, a node of f, for the same operation. The node must not contain $text.
 func (f *Filter) Part(n Node) *Filter { return newFilter(n, nil, f.opts) }
 
-// At returns the filter with another time for $$NOW. It serves the same operation.
+// At returns a copy of the filter with another value of $$NOW, for the same operation.
 func (f *Filter) At(now time.Time) *Filter {
 	opts := f.opts
 	opts.Now = now
@@ -82,7 +82,8 @@ func (f *Filter) At(now time.Time) *Filter {
 	}
 }
 
-// equality is a filter of the most frequent form, { path: value }, in one allocation.
+// equality is a filter of the most frequent form { path: value }. All its parts are in one
+// allocation.
 type equality struct {
 	filter  Filter
 	compare comparison
@@ -112,20 +113,20 @@ func parseEquality(doc bsonx.Doc, opts *Options) *Filter {
 	return &e.filter
 }
 
-// collatedWeight returns the work per byte of comparing a document with a value of n bytes by a
-// collation. The filter must then be stateful, because long comparisons check the operation.
+// collatedWeight returns the work per byte of comparing a document with a value of n bytes with a
+// collation. Such a filter must be stateful, because long comparisons check for interrupts.
 func collatedWeight(n int) int { return 17 + n }
 
 func (f *Filter) newState() *state {
 	return &state{ctx: expr.Context{Now: f.opts.Now, Random: f.opts.Random}, running: f.running}
 }
 
-// lightWork is the work up to which a match counts as free. A stage or $pull may match some
-// thousand small documents between two checks of its operation.
+// lightWork is the amount of work up to which a match does not check for interrupts. A stage or
+// $pull may match some thousand small documents between two checks of its own.
 const lightWork = 1 << 16
 
-// judge reports whether matching can fail, which needs a state for the error. It also returns the
-// work per byte of a document.
+// judge reports whether matching can fail, in which case it needs a state. It also returns the work
+// per byte of a document.
 func judge(n Node) (fails bool, weight int) {
 	WalkNodes(n, func(n Node) bool {
 		weight++
@@ -152,7 +153,7 @@ func judge(n Node) (fails bool, weight int) {
 		case *JSONSchema:
 			weight += len(n.Spec)
 		case *Bits:
-			weight += 8 // the positions of a list
+			weight += 8 // for the positions of a list
 		case Leaf, *AlwaysFalse, *AlwaysTrue, *And, *Nor, *Not, *Or, *SampleRate, *Text:
 		}
 		return true
@@ -160,7 +161,8 @@ func judge(n Node) (fails bool, weight int) {
 	return fails, weight
 }
 
-// isLight reports whether a document is matched so fast that the match need not be interruptible.
+// isLight reports whether matching a document of this size is so fast that it need not check for
+// interrupts.
 func (f *Filter) isLight(size int) bool { return !f.stateful && f.weight*size < lightWork }
 
 // HasText reports whether the filter contains $text. f may be nil.
@@ -180,7 +182,7 @@ func (f *Filter) Spec() bsonx.Doc { return f.spec }
 // Collation returns the collation for strings, or nil.
 func (f *Filter) Collation() *collation.Collator { return f.opts.Collation }
 
-// Match reports whether a document satisfies the filter.
+// Match reports whether a document matches the filter.
 func (f *Filter) Match(doc bsonx.Doc) (bool, error) {
 	if f.isLight(len(doc)) {
 		return f.Root.matchDoc(doc, nil), nil
@@ -188,9 +190,9 @@ func (f *Filter) Match(doc bsonx.Doc) (bool, error) {
 	return f.MatchDetails(doc, nil)
 }
 
-// MatchDetails is Match, and fills in d if the document matches. d may be nil. The last matching
-// predicate determines the details. On a canonical filter it is the same predicate as in MongoDB:
-// see Normalize.
+// MatchDetails is Match. If the document matches, it also fills in d, which may be nil. The last
+// predicate that matches through an array determines the details. For a canonical filter it is the
+// same predicate as in MongoDB: see Normalize.
 func (f *Filter) MatchDetails(doc bsonx.Doc, d *Details) (bool, error) {
 	if d == nil && f.isLight(len(doc)) {
 		return f.Root.matchDoc(doc, nil), nil
@@ -201,7 +203,8 @@ func (f *Filter) MatchDetails(doc bsonx.Doc, d *Details) (bool, error) {
 	return f.withState(d, func(st *state) bool { return f.Root.matchDoc(doc, st) })
 }
 
-// withState runs a match with a state.
+// withState calls match with a state from the pool, and returns its result or the error of the
+// state.
 func (f *Filter) withState(d *Details, match func(*state) bool) (bool, error) {
 	st, ok := f.states.Get().(*state)
 	if !ok {

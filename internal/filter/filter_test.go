@@ -29,7 +29,7 @@ func TestMatchAllocatesNothing(t *testing.T) {
 	}
 }
 
-// benchmarkDoc has 10 fields in 1 KB.
+// benchmarkDoc returns a document of about 1 kB with 10 fields.
 func benchmarkDoc() bsonx.Doc {
 	text := make([]byte, 150)
 	for i := range text {
@@ -61,7 +61,7 @@ func BenchmarkConjunction(b *testing.B) {
 	}
 }
 
-// TestParseCopies checks that a filter keeps no bytes of its document, except with Borrow.
+// TestParseCopies requires that a filter does not refer to its document, except with Borrow.
 func TestParseCopies(t *testing.T) {
 	for _, borrow := range []bool{false, true} {
 		for _, query := range []bsonx.Doc{

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
-// fuzzDocs are matched against every filter that the fuzzer finds.
+// fuzzDocs lists documents that are matched with every filter of the fuzzer.
 var fuzzDocs = []string{
 	`{"_id":1}`, `{"_id":2,"a":1,"b":"abc"}`, `{"_id":3,"a":[1,2.5,"x",null]}`,
 	`{"_id":4,"a":{"b":[{"c":1},{"c":[2,3]}]}}`,
@@ -29,8 +29,8 @@ var fuzzFilters = []string{
 	`{"$and":[{"$alwaysTrue":1},{"$nor":[{"a":{"$nin":[]}}]}]}`,
 }
 
-// FuzzParse checks that parsing does not panic. It also checks that a tree, its canonical form, and
-// the tree parsed from its text match the same documents.
+// FuzzParse states that parsing does not panic. A tree, its canonical form, and the tree parsed
+// from its serialised form must match the same documents.
 func FuzzParse(f *testing.F) {
 	for _, text := range fuzzFilters {
 		f.Add(text)
@@ -38,7 +38,7 @@ func FuzzParse(f *testing.F) {
 	docs := parseDocs(f, fuzzDocs)
 	f.Fuzz(func(t *testing.T, input string) {
 		if !json.Valid([]byte(input)) {
-			return // the driver's parser does not end on some malformed texts
+			return // the driver's parser does not terminate for some malformed texts
 		}
 		data, err := bsonxtest.TryParse(input)
 		if err != nil || bsonx.Validate(data, bsonx.Limits{}) != nil {
@@ -76,8 +76,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// reparse parses the text of a canonical filter. It returns nil if the tree cannot be written as a
-// filter.
+// reparse parses the serialised form of a canonical filter. It returns nil if the tree cannot be
+// written as a filter.
 func reparse(canonical *Filter, opts Options) (*Filter, error) {
 	if hasDollarPath(canonical.Root) || hasKind(canonical.Root, KindSampleRate) {
 		return nil, nil
@@ -90,9 +90,9 @@ func reparse(canonical *Filter, opts Options) (*Filter, error) {
 	return again, nil
 }
 
-// hasDollarPath reports whether a tree cannot be written as a filter: it has a path with a dollar
-// sign or an empty path, as for the fields of a DBRef, or operators that depend on their
-// neighbours.
+// hasDollarPath reports whether a tree cannot be written as a filter. That is the case for a path
+// with a dollar sign (the fields of a DBRef), an empty path, and operators whose meaning depends on
+// neighbouring operators.
 func hasDollarPath(n Node) bool {
 	found := false
 	WalkNodes(n, func(n Node) bool {
@@ -119,8 +119,8 @@ func parseDocs(t testing.TB, texts []string) []bsonx.Doc {
 	return docs
 }
 
-// FuzzJSONSchema checks that an accepted schema can be matched, and a failure can be explained. A
-// document must never match both the schema and its negation.
+// FuzzJSONSchema states that an accepted schema can be matched, and a failure can be explained. A
+// document must never match both a schema and its negation.
 func FuzzJSONSchema(f *testing.F) {
 	for _, text := range []string{
 		`{"required":["a"],"properties":{"a":{"bsonType":"int","minimum":1,"exclusiveMinimum":true}}}`,
@@ -133,7 +133,7 @@ func FuzzJSONSchema(f *testing.F) {
 	docs := parseDocs(f, fuzzDocs)
 	f.Fuzz(func(t *testing.T, input string) {
 		if !json.Valid([]byte(input)) {
-			return // the driver's parser does not end on some malformed texts
+			return // the driver's parser does not terminate for some malformed texts
 		}
 		data, err := bsonxtest.TryParse(input)
 		if err != nil || bsonx.Validate(data, bsonx.Limits{}) != nil {

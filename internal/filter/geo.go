@@ -7,13 +7,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Geo is $geoWithin or $geoIntersects: a geometry lies within a region, or has a point in common
-// with it.
+// Geo is $geoWithin or $geoIntersects: the geometry lies within the region, or shares a point with
+// it.
 type Geo struct {
 	leaf
 	Region *geo.Region
 	Within bool
-	// Spec is the original document of the operator.
+	// Spec is the operator document as the client wrote it.
 	Spec bsonx.Doc
 }
 
@@ -26,7 +26,8 @@ func (n *Geo) matchElem(v bsonx.Value, st *state) bool {
 	if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
 		return false
 	}
-	if inside, known := n.Region.HasPoint(v); known { // for a point, both operators mean the same
+	// For a point, both operators have the same meaning.
+	if inside, known := n.Region.HasPoint(v); known {
 		return inside
 	}
 	if st.stopped(interrupt.Step + n.Region.Vertices()) {
@@ -51,7 +52,7 @@ func (n *Geo) serialize(b *serializer) { serializeLeaf(b, n) }
 
 func (n *Geo) serializeOperator(b *serializer) { b.Fields(n.Spec) }
 
-// parseGeo parses $geoWithin, its old name $within, and $geoIntersects.
+// parseGeo compiles $geoWithin, its old name $within, or $geoIntersects.
 func parseGeo(p *parser, f field) (Node, error) {
 	if f.context.Len() > 1 {
 		extra := f.context.Second()
@@ -64,7 +65,7 @@ func parseGeo(p *parser, f field) (Node, error) {
 	n := &Geo{leaf: newLeaf(f.path), Within: f.name != "$geoIntersects", Spec: f.context}
 	for it := f.value.Doc().Iter(); it.Next(); {
 		if string(it.Key()) == "$uniqueDocs" {
-			continue // every document is given once
+			continue // a search returns each document once anyway
 		}
 		region, err := geo.ParseRegion(string(it.Key()), it.Value(), p.running)
 		if ended := p.running.Err(); ended != nil {
@@ -78,7 +79,7 @@ func parseGeo(p *parser, f field) (Node, error) {
 	return n, n.check()
 }
 
-// check returns an error if the operator does not support the region.
+// check returns an error if the operator does not support the type of its region.
 func (n *Geo) check() error {
 	switch {
 	case n.Region == nil:

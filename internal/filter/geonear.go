@@ -9,20 +9,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// GeoNear is $near or $nearSphere: documents sorted by their distance from a point. It has limits
-// for the distance, and needs an index for the order. The planner takes it out of the filter. As a
-// predicate it matches every document.
+// GeoNear is $near or $nearSphere: it returns documents in the order of their distance from a
+// point, within limits for the distance. It needs an index. The planner takes it out of the filter;
+// as a predicate it matches every document.
 type GeoNear struct {
 	leaf
 	Center geo.Point
-	// Min and Max are distances, both included, in the unit of geo.Geometry.Distance. Max is
-	// infinite if there is no limit.
+	// Min and Max are inclusive limits for the distance, in the unit of geo.Geometry.Distance. Max
+	// is infinite if there is no limit.
 	Min, Max float64
-	// Radians means that distances are shown in radians.
+	// Radians reports that distances are shown in radians.
 	Radians bool
-	// Wraps means that the search may go around the earth, which a 2d index does not support.
+	// Wraps reports that the search may go around the earth, which a 2d index does not support.
 	Wraps bool
-	// Spec is the original operator document.
+	// Spec is the operator document as the client wrote it.
 	Spec bsonx.Doc
 }
 
@@ -37,8 +37,8 @@ func (n *GeoNear) serialize(b *serializer) { serializeLeaf(b, n) }
 
 func (n *GeoNear) serializeOperator(b *serializer) { b.Fields(n.Spec) }
 
-// nearFirst parses an operator document that begins with $near or a similar operator. It returns a
-// nil node for other documents.
+// nearFirst compiles an operator document that begins with $near or a similar operator. It returns
+// nil for other documents.
 func (p *parser) nearFirst(path string, doc bsonx.Doc) (Node, error) {
 	if doc.IsEmpty() {
 		return nil, nil
@@ -63,18 +63,18 @@ func (p *parser) nearFirst(path string, doc bsonx.Doc) (Node, error) {
 
 func isList(v bsonx.Value) bool { return v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray }
 
-// parseNear returns the error for an operator that is not the first of its document, or whose
+// parseNear returns the error for a $near that is not the first operator of its document, or whose
 // operand is not a point.
 func parseNear(_ *parser, f field) (Node, error) {
 	return nil, mongoerr.New(mongoerr.BadValue, "near must be first in: %s",
 		bsonx.FormatShell(bsonx.Document(f.context)))
 }
 
-// distanceErrors are the codes for a limit that is not a number, or that is negative.
+// distanceErrors contains the error codes for a distance limit that is not a number or is negative.
 type distanceErrors struct{ notNumber, negative mongoerr.Code }
 
-// parseLegacy reads { $near: [x, y], $minDistance: …, $maxDistance: … }. ok reports whether the
-// first operand was a point, and sphere whether one of the operators was $nearSphere.
+// parseLegacy parses { $near: [x, y], $minDistance: …, $maxDistance: … }. ok reports whether the
+// first operand is a point. sphere reports whether one of the operators is $nearSphere.
 func (n *GeoNear) parseLegacy(doc bsonx.Doc) (sphere, ok bool, err error) {
 	for it := doc.Iter(); it.Next(); {
 		switch name, v := string(it.Key()), it.Value(); name {
@@ -105,7 +105,8 @@ func errNearArgument(name string) error {
 	return mongoerr.New(34413, "invalid argument in geo near query: %s", name)
 }
 
-// parsePoint reads a point, or a legacy pair that may be followed by the greatest distance.
+// parsePoint parses a point, or a legacy coordinate pair that may be followed by the largest
+// distance.
 func (n *GeoNear) parsePoint(v bsonx.Value) (bool, error) {
 	if point, err := geo.ParsePoint(v); err == nil {
 		n.Center = point
@@ -141,7 +142,7 @@ func readDistance(dst *float64, name string, v bsonx.Value, codes distanceErrors
 	return nil
 }
 
-// parseGeoJSON reads { $near: { $geometry: …, $minDistance: …, $maxDistance: … } }.
+// parseGeoJSON parses { $near: { $geometry: …, $minDistance: …, $maxDistance: … } }.
 func (n *GeoNear) parseGeoJSON(doc bsonx.Doc) error {
 	if doc.Len() > 1 {
 		extra := doc.Second()
@@ -195,8 +196,8 @@ func (n *GeoNear) parseGeometry(v bsonx.Value) error {
 	return nil
 }
 
-// project converts the center to the coordinate system in which distances are measured. With a
-// legacy pair on the sphere, limits are given in radians.
+// project converts the center to the coordinate system in which distances are measured. For a
+// legacy coordinate pair on the sphere, it converts the limits from radians.
 func (n *GeoNear) project(sphere bool) error {
 	n.Wraps = n.Center.CRS == geo.Sphere
 	if !sphere {

@@ -10,23 +10,26 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// In is $in: equality with one of Values, or a match with one of Regexes. $nin is a Not of In.
+// In is $in: it matches if a value equals one of Values or matches one of Regexes. $nin is a Not of
+// In.
 type In struct {
 	leaf
-	// Values are sorted and without duplicates.
+	// Values is sorted and has no duplicates.
 	Values []bsonx.Value
-	// Regexes have the same path as the node.
+	// Regexes contains regular expressions with the same path as the node.
 	Regexes []*Regex
-	// Collation compares strings. A nil Collation compares bytes.
+	// Collation compares strings; nil means binary comparison.
 	Collation *collation.Collator
 
 	hasNull bool
-	largest int       // the size of the largest of Values
+	largest int       // the size of the largest value in bytes
 	written bsonx.Doc // the original array; nil if the node was made from joined
-	joined  []Node    // equalities and regular expressions, in their original order
+	// joined is the equalities and regular expressions that were joined to this node, in their
+	// original order.
+	joined []Node
 }
 
-// Written yields the members in the order of the query, for messages. It includes duplicates, but
+// Written yields the values in the order of the query, for messages. It includes duplicates, but
 // not regular expressions.
 func (n *In) Written() iter.Seq[bsonx.Value] {
 	return func(yield func(bsonx.Value) bool) {
@@ -43,8 +46,7 @@ func (n *In) Written() iter.Seq[bsonx.Value] {
 	}
 }
 
-// newIn returns a disjunction of equalities. It sorts values in place. It fails if the operation
-// ends.
+// newIn returns an In. It sorts values in place. It fails if the operation was interrupted.
 func newIn(path string, values []bsonx.Value, regexes []*Regex, c *collation.Collator, m *interrupt.Meter,
 	r *interrupt.Running,
 ) (*In, error) {

@@ -9,9 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// JSONSchema is $jsonSchema: a document matches a schema.
+// JSONSchema is $jsonSchema: it matches the documents that are valid according to a schema.
 type JSONSchema struct {
-	// Spec is the original schema.
+	// Spec is the schema as the client wrote it.
 	Spec bsonx.Doc
 
 	schema *schema
@@ -42,21 +42,22 @@ func parseJSONSchema(p *parser, _ string, v bsonx.Value, _ level, depth int) (No
 	return &JSONSchema{Spec: v.Doc(), schema: s}, nil
 }
 
-// schema is a compiled schema: a list of rules for a value. A value obeys every rule for another
-// type.
+// schema is a compiled schema: a list of rules for a value. A rule for another type than the
+// value's accepts the value.
 type schema struct {
 	spec               bsonx.Doc
-	title, description bsonx.Value // missing if the schema does not have them
+	title, description bsonx.Value // bsonx.Missing if the schema does not have them
 	rules              []schemaRule
-	// never means that the schema is for the whole document but requires a type other than object.
+	// never reports that the schema applies to the whole document but requires another type than
+	// object, so no document is valid.
 	never bool
 }
 
-// schemaRule is the rule of one keyword. If its state has stopped, the result of match has no
-// meaning.
+// schemaRule is the rule of one keyword. If the evaluation was interrupted, the result of match is
+// not valid.
 type schemaRule interface {
 	match(v bsonx.Value, st *state) bool
-	// explain appends the fields that say why a value does not match to the open document.
+	// explain appends fields to the open document that tell why v does not match.
 	explain(b *details, v bsonx.Value)
 }
 
@@ -72,7 +73,7 @@ func (s *schema) match(v bsonx.Value, st *state) bool {
 	return true
 }
 
-// explain appends the rules that a value breaks.
+// explain appends the rules that v violates, under key.
 func (s *schema) explain(b *details, key string, v bsonx.Value) {
 	if s.never {
 		b.StartDocField(key)
@@ -104,21 +105,22 @@ func (s *schema) explainNever(b *details) {
 	b.String("reason", reasonNever)
 }
 
-// rejectsMissing reports whether the absence of a required property violates other rules, too.
+// rejectsMissing reports whether the absence of a required property also violates a rule of its
+// schema.
 func (s *schema) rejectsMissing() bool {
 	return slices.ContainsFunc(s.rules,
 		func(rule schemaRule) bool { return aboutMissing(rule) && !rule.match(bsonx.Missing, nil) })
 }
 
-// aboutMissing reports whether a rule is also reported for an absent value. This applies to rules
-// that combine schemas.
+// aboutMissing reports whether violations of a rule are also reported for an absent value. That
+// applies to rules that combine schemas.
 func aboutMissing(rule schemaRule) bool {
 	_, negates := rule.(*notRule)
 	_, combines := rule.(*combinedRule)
 	return negates || combines
 }
 
-// annotate appends title and description, the schema's own documentation.
+// annotate appends the title and description of the schema.
 func (s *schema) annotate(b *details) {
 	if s.never {
 		return
@@ -127,8 +129,8 @@ func (s *schema) annotate(b *details) {
 	b.Value("description", s.description)
 }
 
-// schemaKeyword is an entry of the table of keywords. Its parser adds rules. A keyword without a
-// parser is read by another keyword, or has no meaning here.
+// schemaKeyword is an entry in the table of keywords. Its parser adds rules. A keyword without a
+// parser is handled by another keyword, or has no effect.
 type schemaKeyword struct {
 	name  string
 	parse func(sp *schemaParser, kw keyword) error
@@ -171,7 +173,7 @@ func schemaKeywords() []schemaKeyword {
 	}
 }
 
-// unsupportedKeywords are keywords of JSON Schema that MongoDB does not support either.
+// unsupportedKeywords lists keywords of JSON Schema that MongoDB does not support either.
 var unsupportedKeywords = []string{"$ref", "$schema", "default", "definitions", "format", "id"}
 
 // keyword is a keyword and its value.
@@ -191,22 +193,22 @@ func (kw keyword) invalid(what string) error {
 	return mongoerr.New(mongoerr.FailedToParse, "$jsonSchema keyword '%s' %s", kw.name, what)
 }
 
-// nonNegative reads a count.
+// nonNegative parses the value as a count.
 func (kw keyword) nonNegative() (int64, error) {
 	return nonNegativeInt(kw.name, kw.value)
 }
 
-// schemaParser compiles one schema. Nested schemas have their own parsers.
+// schemaParser compiles one schema. Each nested schema has its own parser.
 type schemaParser struct {
 	p        *parser
 	doc      bsonx.Doc
 	keywords []schemaKeyword
 	out      *schema
-	// root is set for a schema of the whole document. It is not set for the schema of a property.
+	// root reports that the schema applies to the whole document and not to a property.
 	root  bool
 	depth int
-	// declared are the types that the schema allows. It is empty if the schema does not restrict
-	// types. typeRule is reported last.
+	// declared contains the types that the schema allows; it is empty if all are allowed. typeRule
+	// is the rule for it, which is reported last.
 	declared TypeSet
 	typeRule schemaRule
 }
@@ -260,23 +262,23 @@ func (sp *schemaParser) checkNames() error {
 
 func (sp *schemaParser) add(rule schemaRule) { sp.out.rules = append(sp.out.rules, rule) }
 
-// addAbout adds a rule about values of one type. If the schema allows only another type, the rule
-// can never apply and is omitted.
+// addAbout adds a rule for values of type t. It omits the rule if the schema allows only another
+// type, because the rule can never apply.
 func (sp *schemaParser) addAbout(t bsonx.Type, rule schemaRule) {
 	if !sp.declared.isSingle() || sp.declared.Has(t) || t == aNumber && sp.declared.hasNumber() {
 		sp.add(rule)
 	}
 }
 
-// aNumber stands for the numeric types.
+// aNumber stands for all numeric types in addAbout.
 const aNumber = bsonx.TypeInt32
 
-// sub compiles a nested schema. root means that it applies to the same document.
+// sub compiles a nested schema. root reports that it applies to the same document as this schema.
 func (sp *schemaParser) sub(v bsonx.Value, root bool) (*schema, error) {
 	return sp.p.schema(v.Doc(), root, sp.depth+1)
 }
 
-// subs compiles the schemas of an array.
+// subs compiles the schemas in an array.
 func (sp *schemaParser) subs(kw keyword, root bool) ([]*schema, error) {
 	var out []*schema
 	for it := kw.value.Doc().Iter(); it.Next(); {

@@ -6,11 +6,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// And matches if all its children match. Without children it matches everything.
+// And matches if all its children match. Without children it matches every document.
 type And struct {
 	Children []Node
 
-	fields []fieldTest // see newConjunction; empty if one pass is not enough
+	fields []fieldTest // see newConjunction; empty if one pass is not possible
 }
 
 // Or matches if one of its children matches.
@@ -63,8 +63,8 @@ func (n *And) matchElem(v bsonx.Value, st *state) bool {
 	return true
 }
 
-// The other logical nodes record no details, because it would be arbitrary which predicate led to
-// the match.
+// Or, Nor and Not record no details, because the choice of the predicate that led to the match
+// would be arbitrary.
 
 func (n *Or) matchDoc(doc bsonx.Doc, st *state) bool {
 	d := st.silence()
@@ -121,7 +121,7 @@ func (n *Or) serialize(b *serializer) { serializeChildren(b, "$or", n.Children) 
 
 func (n *Nor) serialize(b *serializer) { serializeChildren(b, "$nor", n.Children) }
 
-// serialize writes { path: { $not: { … } } } for a leaf, and $nor for any other child.
+// serialize writes { path: { $not: { … } } } if the child is a leaf, and $nor for other children.
 func (n *Not) serialize(b *serializer) {
 	if l, ok := n.Child.(Leaf); ok {
 		b.StartDocField(l.FieldPath().String())
@@ -132,7 +132,7 @@ func (n *Not) serialize(b *serializer) {
 	serializeChildren(b, "$nor", []Node{n.Child})
 }
 
-// serializeOperator writes the $not without its path.
+// serializeOperator writes the $not without the path.
 func (n *Not) serializeOperator(b *serializer) {
 	b.StartDocField("$not")
 	serializeOperators(b, n.Child)
@@ -217,7 +217,7 @@ func parseNot(p *parser, f field) (Node, error) {
 	return &Not{Child: single(nodes)}, nil
 }
 
-// single returns the only node, or the conjunction of several.
+// single returns the only node, or a conjunction of several nodes.
 func single(nodes []Node) Node {
 	if len(nodes) == 1 {
 		return nodes[0]

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/js"
 )
 
-// TestInLooks compiles a large $in, which reads, sorts and compares its members, and counts the
+// TestInLooks compiles a large $in, which parses, sorts and compares its members, and counts the
 // checks for an interrupt.
 func TestInLooks(t *testing.T) {
 	t.Parallel()
@@ -36,7 +36,8 @@ func TestInLooks(t *testing.T) {
 	}
 }
 
-// TestDependencyLooks compiles a schema in which one field depends on many.
+// TestDependencyLooks compiles a schema in which one field depends on many others, and counts the
+// checks for an interrupt.
 func TestDependencyLooks(t *testing.T) {
 	t.Parallel()
 	const names = 1 << 14
@@ -58,8 +59,8 @@ func TestDependencyLooks(t *testing.T) {
 	}
 }
 
-// TestShapeLooks writes the shapes and the texts of large filters and counts the checks for an
-// interrupt.
+// TestShapeLooks computes shape keys and serialised forms of large filters, and counts the checks
+// for an interrupt.
 func TestShapeLooks(t *testing.T) {
 	t.Parallel()
 	const branches = 1 << 14

@@ -7,7 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Mod is $mod: a number, truncated to an integer, leaves Remainder when divided by Divisor.
+// Mod is $mod: the value, a number truncated to an integer, has the given Remainder when divided by
+// Divisor.
 type Mod struct {
 	leaf
 	Divisor, Remainder int64
@@ -23,7 +24,8 @@ func (n *Mod) matchElem(v bsonx.Value, _ *state) bool {
 	if !ok {
 		return false
 	}
-	if n.Divisor == -1 { // the smallest integer has no positive counterpart
+	// Avoids overflow, because the smallest integer has no positive counterpart.
+	if n.Divisor == -1 {
 		return n.Remainder == 0
 	}
 	return i%n.Divisor == n.Remainder

@@ -6,34 +6,34 @@ import "github.com/sheafdb/sheaf/internal/bsonx"
 //
 //sumtype:decl
 type Node interface {
-	// Kind returns the node's type; kinds are in MongoDB's canonical order.
+	// Kind returns the type of the node. Kinds are in MongoDB's canonical order.
 	Kind() Kind
 	// matchDoc reports whether a document matches. st may be nil.
 	matchDoc(doc bsonx.Doc, st *state) bool
 	// matchElem reports whether a single value matches. The value may be missing. Leaves ignore
 	// their path.
 	matchElem(v bsonx.Value, st *state) bool
-	// serialize appends the node's fields to the open document.
+	// serialize appends the fields of the predicate to the open document.
 	serialize(b *serializer)
 }
 
-// Leaf is a node with a path.
+// Leaf is a predicate on the values at a path.
 type Leaf interface {
 	Node
 	// FieldPath returns the compiled path.
 	FieldPath() *Path
-	// serializeOperator appends the operator and its operand, without the path, to the open
-	// document.
+	// serializeOperator appends the operator and its operand to the open document, without the
+	// path.
 	serializeOperator(b *serializer)
 }
 
-// HoldsOfMissing reports whether a leaf matches if there is no value at its path.
+// HoldsOfMissing reports whether a leaf matches if its path has no value.
 func HoldsOfMissing(leaf Leaf) bool { return leaf.matchElem(bsonx.Missing, nil) }
 
 // Kind is the type of a node.
 type Kind uint8
 
-// The kinds, in the order in which MongoDB sorts the children of a canonical $and or $or.
+// Values of Kind, in the order in which MongoDB sorts the children of a canonical $and or $or.
 const (
 	KindAnd Kind = iota
 	KindOr
@@ -79,7 +79,7 @@ func newLeaf(path string) leaf { return leaf{Path: path, path: NewPath(path)} }
 // FieldPath returns the compiled path.
 func (l *leaf) FieldPath() *Path { return l.path }
 
-// children returns the nodes directly below n.
+// children returns the direct children of n.
 func children(n Node) []Node {
 	switch n := n.(type) {
 	case *And:
@@ -99,10 +99,10 @@ func children(n Node) []Node {
 	return nil
 }
 
-// Children returns the nodes directly below n. The result must not be changed.
+// Children returns the direct children of n. The result must not be changed.
 func Children(n Node) []Node { return children(n) }
 
-// WalkNodes calls f for n. If f returns true, it also walks the nodes below n.
+// WalkNodes calls f for n. If f returns true, WalkNodes continues with the children of n.
 func WalkNodes(n Node, f func(Node) bool) {
 	if !f(n) {
 		return

@@ -11,11 +11,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Normalize returns the filter in canonical form. Nested conjunctions and disjunctions are
-// flattened. Constants and duplicates are removed. A parent with a single child is replaced by the
-// child. Equalities on one path are joined to $in. Children are sorted. The canonical filter
-// matches the same documents. Normalize returns f itself if it is already canonical, or if the
-// operation has ended.
+// Normalize returns an equivalent filter in canonical form. Nested conjunctions and disjunctions
+// are flattened. Constants and duplicates are removed. A parent with a single child is replaced by
+// the child. Equalities on one path are joined to $in. Children are sorted. Normalize returns f
+// itself if it is already canonical, or if the operation was interrupted.
 func (f *Filter) Normalize() *Filter {
 	z := normalizer{running: f.running}
 	root := z.normalize(f.Root)
@@ -27,25 +26,25 @@ func (f *Filter) Normalize() *Filter {
 	return out
 }
 
-// normalizer makes trees canonical. Once its operation has ended, its results must not be used.
+// normalizer makes trees canonical. After an interrupt, its results must not be used.
 type normalizer struct {
 	running *interrupt.Running
 	meter   interrupt.Meter
 	ended   bool
 }
 
-// stopped counts work, and reports whether the operation has ended.
+// stopped counts work, and reports whether the operation was interrupted.
 func (z *normalizer) stopped(work int) bool {
 	z.ended = z.ended || z.meter.Did(work, z.running) != nil
 	return z.ended
 }
 
-// usualChildren is the number of children that are handled without an allocation. Most filters have
-// no more.
+// usualChildren is the number of children up to which normalising allocates no list. Most nodes
+// have no more children.
 const usualChildren = 8
 
-// normalize returns the canonical form of n. It returns n itself if it is canonical, as most
-// filters are.
+// normalize returns the canonical form of n. It returns n itself if n is already canonical, like
+// most nodes.
 func (z *normalizer) normalize(n Node) Node {
 	switch n := n.(type) {
 	case *And:
@@ -84,7 +83,7 @@ func (z *normalizer) normalize(n Node) Node {
 	return n
 }
 
-// constantly returns a canonical constant.
+// constantly returns a canonical node that matches every document or, if holds is false, none.
 func constantly(holds bool) Node {
 	if holds {
 		return &And{}
@@ -92,7 +91,7 @@ func constantly(holds bool) Node {
 	return &AlwaysFalse{}
 }
 
-// normalizeList returns the canonical form of a node n with the children of.
+// normalizeList returns the canonical form of the node n, whose children are of.
 func (z *normalizer) normalizeList(n Node, of []Node) Node {
 	var room [usualChildren]Node
 	nodes, kind := room[:0], n.Kind()
@@ -131,8 +130,8 @@ func (z *normalizer) normalizeList(n Node, of []Node) Node {
 	return n
 }
 
-// ofFew returns the node that replaces a node of a kind with at most one canonical child, or nil if
-// the node stays.
+// ofFew returns the replacement of a node of the given kind that has at most one canonical child.
+// It returns nil if the node stays.
 func ofFew(kind Kind, nodes []Node) Node {
 	switch {
 	case kind == KindElemMatchValue || len(nodes) > 1 || kind == KindAnd && len(nodes) == 0:
@@ -148,8 +147,8 @@ func ofFew(kind Kind, nodes []Node) Node {
 	}
 }
 
-// absorb adds a canonical child to the children of a node. If the child makes the node constant, it
-// returns that constant as decided.
+// absorb adds a canonical child to the children nodes of a node of the given kind. If the child
+// decides the result of the node, absorb returns the constant node in decided.
 func absorb(kind Kind, nodes []Node, child Node) (all []Node, decided Node) {
 	switch child := child.(type) {
 	case *AlwaysTrue:
@@ -180,7 +179,8 @@ func absorb(kind Kind, nodes []Node, child Node) (all []Node, decided Node) {
 		}
 	case *Nor:
 		if kind == KindAnd {
-			// $nor of several is a conjunction of negations, which an index can answer one by one.
+			// $nor with several children becomes a conjunction of negations. An index can answer
+			// each of them.
 			for _, c := range child.Children {
 				nodes = append(nodes, negate(c))
 			}
@@ -222,7 +222,8 @@ func negatedConstant(n Node) Node {
 	return nil
 }
 
-// normalizeIn replaces an $in with one member by the member, and an empty $in by AlwaysFalse.
+// normalizeIn returns the canonical form of an $in: the member if there is only one, and
+// AlwaysFalse if there is no member.
 func normalizeIn(n *In) Node {
 	switch {
 	case len(n.Values)+len(n.Regexes) == 0:
@@ -237,8 +238,7 @@ func normalizeIn(n *In) Node {
 	return n
 }
 
-// joinEqualities replaces the equalities on one path, and regular expressions on the same path, by
-// an $in.
+// joinEqualities joins the equalities and regular expressions on one path to an $in.
 func (z *normalizer) joinEqualities(nodes []Node) []Node {
 	if !slices.ContainsFunc(nodes, isRegex) && !hasPair(nodes) {
 		return nodes
@@ -269,7 +269,7 @@ func (z *normalizer) joinEqualities(nodes []Node) []Node {
 
 func isRegex(n Node) bool { return n.Kind() == KindRegex }
 
-// hasPair reports whether two of the nodes, which are sorted, are equalities on one path.
+// hasPair reports whether two of the nodes, which are sorted, are equalities on the same path.
 func hasPair(nodes []Node) bool {
 	for i := 1; i < len(nodes); i++ {
 		a, isMember := inMember(nodes[i-1])
@@ -281,8 +281,8 @@ func hasPair(nodes []Node) bool {
 	return false
 }
 
-// inMember reports whether a node can be a member of an $in. An equality with a regular expression
-// as a value cannot: in $in it would be a pattern.
+// inMember reports whether a node can be a member of an $in, and returns its path. An equality with
+// a regular expression cannot, because in $in it would be a pattern.
 func inMember(n Node) (path string, ok bool) {
 	if n, ok := n.(*Compare); ok {
 		return n.Path, n.Op == Eq && n.Value.Type != bsonx.TypeRegex
@@ -315,7 +315,7 @@ func (z *normalizer) joinToIn(path string, nodes []Node) Node {
 }
 
 // sortAndDedupe sorts nodes in place by kind, path and children, and removes duplicates. Nodes that
-// are equal in these keep their order.
+// are equal in all three keep their order.
 func (z *normalizer) sortAndDedupe(nodes []Node) []Node {
 	if err := interrupt.Sort(nodes, interrupt.Step, compareNodes, &z.meter, z.running); err != nil {
 		z.ended = true
@@ -333,8 +333,8 @@ func (z *normalizer) sortAndDedupe(nodes []Node) []Node {
 	return out
 }
 
-// appendDistinct appends the nodes without duplicates, which have the same text. Functions and
-// expressions never count as duplicates.
+// appendDistinct appends the nodes to out without duplicates, which are nodes with the same
+// serialised form. Functions and expressions never count as duplicates.
 func (z *normalizer) appendDistinct(out, nodes []Node) []Node {
 	if len(nodes) == 1 {
 		return append(out, nodes[0])

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// testdata/recorded/parsedquery.jsonl holds queries x and the parsedQuery that a MongoDB engine
-// showed in explain.
+// The file testdata/recorded/parsedquery.jsonl contains queries x and the parsedQuery that
+// MongoDB's explain showed.
 func TestParsedQueryRecorded(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/recorded/parsedquery.jsonl")
@@ -30,8 +30,8 @@ func TestParsedQueryRecorded(t *testing.T) {
 	}
 }
 
-// A canonical filter is its own normal form, so that normalising it again costs nothing. Other
-// filters do not change.
+// TestNormalizeOfCanonical requires that a canonical filter is its own normal form, so that
+// normalising it again costs nothing. Normalising must not change the original filter.
 func TestNormalizeOfCanonical(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

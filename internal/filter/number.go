@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// parseInt reads a number without a fraction. name is the name of its field, for the message.
+// parseInt returns v as an integer. It fails for other types and for fractions. name is the field
+// name for the message.
 func parseInt(name string, v bsonx.Value) (int64, error) {
 	element := name + ": " + bsonx.FormatShell(v)
 	if !v.Type.IsNumber() {
@@ -26,7 +27,7 @@ func parseInt(name string, v bsonx.Value) (int64, error) {
 	return 0, mongoerr.New(mongoerr.FailedToParse, "Expected an integer: %s", element)
 }
 
-// nonNegativeInt is parseInt for counts.
+// nonNegativeInt is parseInt for counts, which must not be negative.
 func nonNegativeInt(name string, v bsonx.Value) (int64, error) {
 	i, err := parseInt(name, v)
 	if err == nil && i < 0 {
@@ -36,8 +37,8 @@ func nonNegativeInt(name string, v bsonx.Value) (int64, error) {
 	return i, err
 }
 
-// nonNegativeInt32 is nonNegativeInt for operators that fail with BadValue. what names the operator
-// in the message.
+// nonNegativeInt32 is nonNegativeInt for operators whose error code is BadValue. what is the name
+// of the operator in the message.
 func nonNegativeInt32(what, name string, v bsonx.Value) (int, error) {
 	i, err := nonNegativeInt(name, v)
 	if err == nil && i > math.MaxInt32 {

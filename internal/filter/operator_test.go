@@ -2,7 +2,7 @@ package filter
 
 import "testing"
 
-// TestOperatorsSayWhatTheyDependOn pins that the property has no default.
+// TestOperatorsSayWhatTheyDependOn requires that every operator sets depends.
 func TestOperatorsSayWhatTheyDependOn(t *testing.T) {
 	t.Parallel()
 	for _, def := range operators() {

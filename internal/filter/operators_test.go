@@ -22,10 +22,10 @@ import (
 
 var record = flag.String("record", "", "URI of a MongoDB server whose errors -rewrite writes")
 
-// TestOperators runs testdata/<family>/<operator>. The commands:
+// TestOperators runs testdata/<family>/<operator>. The commands are:
 //
-//	docs     sets the documents, one to a line
-//	match    prints the _ids of the documents that each filter, one to a line, matches, or its error
+//	docs     sets the documents, one per line
+//	match    prints the _ids of the documents that each filter matches, or its error; one filter per line
 //	plan     prints the canonical form of each filter
 //	details  prints for each document why the filter on the first line rejects it
 //
@@ -59,7 +59,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// families returns the families with supported operators.
+// families returns the families that contain supported operators.
 func families() []string {
 	return []string{"comparison", "logical", "element", "evaluation", "array", "bitwise", "geospatial", "miscellaneous"}
 }
@@ -125,8 +125,8 @@ func detailsOutput(docs []bsonx.Doc, validator bsonx.Doc) string {
 	return b.String()
 }
 
-// TestEveryOperatorHasTests checks that the table and the test files agree, and that unsupported
-// operators are marked as such.
+// TestEveryOperatorHasTests requires that every supported operator has a test file, and that
+// unsupported operators are marked as such.
 func TestEveryOperatorHasTests(t *testing.T) {
 	t.Parallel()
 	for _, op := range Operators() {

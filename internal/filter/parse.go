@@ -11,24 +11,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// nodeWork is the work of compiling a predicate.
+// nodeWork is the amount of work that compiling one predicate counts for an interrupt.Meter.
 const nodeWork = 16 * interrupt.Step
 
-// The approximate memory of a filter in addition to its document: for a predicate, for a member of
-// $in, and for a regular expression.
+// Estimates of memory in bytes, in addition to the filter document: for a predicate, a member of
+// $in, and a regular expression.
 const (
 	nodeBytes   = 384
 	memberBytes = 96
 	regexBytes  = 1 << 10
 )
 
-// level says where in a filter the parser is.
+// level is the position of the parser within a filter.
 type level uint8
 
 const (
-	levelTop   level = iota // the filter document itself
-	levelUnder              // below logical operators
-	levelElem               // in $elemMatch, where the document is an array element
+	levelTop   level = iota // in the filter document itself
+	levelUnder              // inside logical operators
+	levelElem               // inside $elemMatch, where the document is an array element
 )
 
 func (l level) below() level {
@@ -42,16 +42,16 @@ type parser struct {
 	opts Options
 	reg  *registry
 
-	failures expr.Failures // of $expr
-	texts    int           // number of $text operators
+	failures expr.Failures // errors of constant expressions in $expr
+	texts    int           // the number of $text operators
 	running  *interrupt.Running
 	meter    interrupt.Meter
-	nodes    int // number of predicates
+	nodes    int // the number of predicates
 	held     memory.Tally
 }
 
-// node counts a predicate in the work and the memory of the operation. It fails if the operation
-// has ended, or may take no more memory.
+// node counts the work and the memory of a predicate. It fails if the operation was interrupted or
+// its memory limit is exceeded.
 func (p *parser) node() error {
 	p.nodes++
 	if err := p.hold(nodeBytes); err != nil {
@@ -60,7 +60,7 @@ func (p *parser) node() error {
 	return p.meter.Did(nodeWork, p.running)
 }
 
-// hold counts n bytes in the memory of the operation. A small filter is never counted.
+// hold counts n bytes in the memory of the operation. A small filter is not counted at all.
 func (p *parser) hold(n int64) error { return p.held.Add(p.running.Context(), n) }
 
 // field is an operator under a path: { path: { $op: value } }.
@@ -73,13 +73,15 @@ type field struct {
 	depth   int
 }
 
-// fieldParser makes the node of an operator under a path. A nil node adds nothing.
+// fieldParser compiles an operator under a path. If it returns a nil node, the operator adds no
+// predicate.
 type fieldParser func(p *parser, f field) (Node, error)
 
-// topParser makes the node of an operator in place of a path. A nil node adds nothing.
+// topParser compiles an operator in place of a path. If it returns a nil node, the operator adds no
+// predicate.
 type topParser func(p *parser, name string, v bsonx.Value, level level, depth int) (Node, error)
 
-// parseDoc parses a document of paths and top-level operators.
+// parseDoc compiles a document of paths and top-level operators.
 func (p *parser) parseDoc(doc bsonx.Doc, level level, depth int) (Node, error) {
 	if depth > limits.FilterDepth {
 		return nil, errTooDeep()
@@ -127,7 +129,7 @@ func (p *parser) parseEntry(nodes []Node, key string, v bsonx.Value, level level
 	return appendNode(nodes, n, err)
 }
 
-// appendNode adds the result of a parser.
+// appendNode appends the result of a parser to nodes, unless it is nil or an error.
 func appendNode(nodes []Node, n Node, err error) ([]Node, error) {
 	if err != nil || n == nil {
 		return nodes, err
@@ -135,7 +137,7 @@ func appendNode(nodes []Node, n Node, err error) ([]Node, error) {
 	return append(nodes, n), nil
 }
 
-// parseOperators parses the document of operators under a path.
+// parseOperators compiles the document of operators under a path.
 func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth int) ([]Node, error) {
 	if depth > limits.FilterDepth {
 		return nil, errTooDeep()
@@ -159,7 +161,8 @@ func (p *parser) parseOperators(path string, doc bsonx.Doc, level level, depth i
 			return nil, mongoerr.New(5626500, "$geoNear, $near, and $nearSphere are not allowed in this context, as these "+
 				"operators require sorting geospatial data. If you do not need sort, consider using $geoWithin instead. "+
 				"Check out https://dochub.mongodb.org/core/near-sort-operation and "+
-				"https://dochub.mongodb.org/core/nearSphere-sort-operationfor more details.") // MongoDB's text also lacks the space
+				// MongoDB's text lacks this space too.
+				"https://dochub.mongodb.org/core/nearSphere-sort-operationfor more details.")
 		case def.parseField == nil:
 			return nil, errNotImplemented(name)
 		}

@@ -19,7 +19,7 @@ type part struct {
 	index int // -1 if the name is not an array index
 }
 
-// LeafMode says how a walk treats an array at the end of a path.
+// LeafMode determines how a walk treats an array at the end of a path.
 type LeafMode uint8
 
 const (
@@ -49,7 +49,7 @@ func (p *Path) init(dotted string) {
 	}
 }
 
-// fieldName returns a name as a string, without an allocation for the most frequent name.
+// fieldName converts a name to a string. It does not allocate for the most frequent name.
 func fieldName(key []byte) string {
 	if string(key) == "_id" {
 		return "_id"
@@ -63,20 +63,21 @@ func (p *Path) String() string { return p.dotted }
 // Len returns the number of components.
 func (p *Path) Len() int { return len(p.parts) }
 
-// Name returns the i-th component.
+// Name returns component i.
 func (p *Path) Name(i int) string { return p.parts[i].name }
 
-// Index returns the i-th component as an array index.
+// Index returns component i as an array index. It returns false if the component is not a number.
 func (p *Path) Index(i int) (int, bool) { return p.parts[i].index, p.parts[i].index >= 0 }
 
-// Walk calls visit for each value at the path, as the matcher sees them. It descends into arrays
-// implicitly and by numeric components. If an embedded document ends the path early, it visits a
-// missing value. It stops when visit returns true, and reports whether that happened.
+// Walk calls visit for each value at the path, in the way in which predicates see them. It descends
+// into arrays, both implicitly and by numeric components. If an embedded document ends the path
+// early, it visits a missing value. It stops when visit returns true, and returns whether that
+// happened.
 func (p *Path) Walk(doc bsonx.Doc, mode LeafMode, visit func(v bsonx.Value) bool) bool {
 	return walkDoc(doc, p.parts, mode, visitFunc(visit), nil, -1)
 }
 
-// visitor tests the values that a walk visits.
+// visitor tests the values that a walk finds.
 type visitor interface {
 	matchElem(v bsonx.Value, st *state) bool
 }
@@ -85,8 +86,8 @@ type visitFunc func(v bsonx.Value) bool
 
 func (f visitFunc) matchElem(v bsonx.Value, _ *state) bool { return f(v) }
 
-// match reports whether a value at the path satisfies m. It records the array index on the way to
-// the value.
+// match reports whether a value at the path satisfies m. It records the index in the array through
+// which the walk reached the value.
 func (p *Path) match(doc bsonx.Doc, mode LeafMode, m visitor, st *state) bool {
 	if len(p.parts) == 1 {
 		if st != nil && st.stopped(lookupWork(doc)) {
@@ -101,8 +102,8 @@ func (p *Path) match(doc bsonx.Doc, mode LeafMode, m visitor, st *state) bool {
 	return walkDoc(doc, p.parts, mode, m, st, -1)
 }
 
-// walkDoc visits the values at parts in doc. outer is the index in the outermost array on the way,
-// or -1.
+// walkDoc visits the values at parts in doc. outer is the index in the outermost array on the path,
+// or -1 before an array.
 func walkDoc(doc bsonx.Doc, parts []part, mode LeafMode, m visitor, st *state, outer int) bool {
 	for {
 		if st != nil && st.stopped(lookupWork(doc)) {
@@ -153,8 +154,8 @@ func walkArray(array bsonx.Value, rest []part, mode LeafMode, m visitor, st *sta
 }
 
 // walkThrough visits the elements of an array in the middle of a path. An element that is a
-// document continues the path as if the array were not there. A numeric component also selects an
-// element by its index. An array directly in an array is entered only by number.
+// document continues the path as if the array did not exist. A numeric component also selects an
+// element by its index. An array directly inside an array is entered only by an index.
 func walkThrough(array bsonx.Doc, rest []part, mode LeafMode, m visitor, st *state, outer int) bool {
 	i := 0
 	for it := array.Iter(); it.Next(); i++ {
@@ -170,7 +171,8 @@ func walkThrough(array bsonx.Doc, rest []part, mode LeafMode, m visitor, st *sta
 		}
 		switch {
 		case len(rest) == 1:
-			if visitOne(v, m, st, outer) { // an explicit index does not count for the positional operator
+			// if is an index in the path does not count for the positional operator.
+			if visitOne(v, m, st, outer) {
 				return true
 			}
 		case v.Type == bsonx.TypeDocument:
@@ -193,5 +195,5 @@ func outermost(outer, i int) int {
 	return i
 }
 
-// lookupWork returns the work of searching for a field that a document may not have.
+// lookupWork returns the work of searching a document for a field that may be absent.
 func lookupWork(doc bsonx.Doc) int { return interrupt.Step + len(doc)/2 }

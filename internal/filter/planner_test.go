@@ -254,6 +254,7 @@ func TestFilterOwnsItsBytes(t *testing.T) {
 }
 
 func shapeKey(f *Filter) []byte {
-	key, _ := f.AppendShapeKey(context.Background(), nil) // this operation never ends
+	// Cannot fail, because this operation is never interrupted.
+	key, _ := f.AppendShapeKey(context.Background(), nil)
 	return key
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
 
-// regexWork is the work of compiling a regular expression.
+// regexWork is the amount of work that compiling one regular expression counts.
 const regexWork = 256 * interrupt.Step
 
-// regexWeight is the work of matching a regular expression, per byte.
+// regexWeight is the work of matching a regular expression, per byte of the document.
 const regexWeight = 64
 
-// Regex is $regex: a string contains a match of a Perl-compatible regular expression, or the value
-// is the same regular expression.
+// Regex is $regex: it matches a string that contains a match of a Perl-compatible regular
+// expression, and a value that is the same regular expression.
 type Regex struct {
 	leaf
 	Pattern, Options string
@@ -64,7 +64,7 @@ func (n *Regex) serializeOperator(b *serializer) {
 	}
 }
 
-// regexValue makes the node for a literal regular expression.
+// regexValue compiles a literal regular expression as the value of a path.
 func (p *parser) regexValue(path string, v bsonx.Value) (Node, error) {
 	if err := p.meter.Did(regexWork, p.running); err != nil {
 		return nil, err
@@ -84,8 +84,8 @@ func newRegexNode(path, pattern, options string) (Node, error) {
 	return n, nil
 }
 
-// parseRegex reads $regex with the $options beside it. If both the regular expression and $options
-// have options, it returns an error that depends on which came first.
+// parseRegex compiles $regex with the $options of the same document. If both the regular expression
+// and $options contain options, the error depends on the order of the two fields.
 func parseRegex(_ *parser, f field) (Node, error) {
 	pattern, options := "", ""
 	for it := f.context.Iter(); it.Next(); {
@@ -121,7 +121,8 @@ func parseRegex(_ *parser, f field) (Node, error) {
 	return newRegexNode(f.path, pattern, options)
 }
 
-// parseOptions checks that there is a $regex beside $options. parseRegex reads the options.
+// parseOptions returns an error for $options without a $regex in the same document. parseRegex
+// reads the options.
 func parseOptions(_ *parser, f field) (Node, error) {
 	if f.context.Lookup("$regex").IsMissing() {
 		return nil, mongoerr.New(mongoerr.BadValue, "$options needs a $regex")
@@ -129,8 +130,8 @@ func parseOptions(_ *parser, f field) (Node, error) {
 	return nil, nil
 }
 
-// Prefix returns the literal string with which all matches start. It is empty if an index could not
-// use it. exact reports whether the regular expression matches exactly the strings with that
+// Prefix returns a literal string with which all matches begin. It is "" if an index could not use
+// it. exact reports whether the regular expression matches exactly the strings that begin with the
 // prefix.
 func (n *Regex) Prefix() (prefix string, exact bool) {
 	rest, multiline := strings.CutPrefix(n.Pattern, `\A`)
@@ -160,7 +161,8 @@ func (n *Regex) Prefix() (prefix string, exact bool) {
 	return literalPrefix(rest, extended)
 }
 
-// literalPrefix reads literal characters up to the first character with a special meaning.
+// literalPrefix returns the literal characters before the first character with a special meaning.
+// It also reports whether the whole pattern is literal.
 func literalPrefix(pattern string, extended bool) (string, bool) {
 	var prefix []byte
 	for pattern != "" {
@@ -170,7 +172,8 @@ func literalPrefix(pattern string, extended bool) (string, bool) {
 		}
 		c, n := utf8.DecodeRuneInString(pattern)
 		switch {
-		case c == '*' || c == '?' || c == '{': // the last character is optional
+		// case is the last character is optional, so it does not count.
+		case c == '*' || c == '?' || c == '{':
 			_, n := utf8.DecodeLastRune(prefix)
 			return string(prefix[:len(prefix)-n]), false
 		case strings.HasPrefix(pattern, `\Q`):

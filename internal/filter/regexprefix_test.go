@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestPrefixHolds makes all patterns of some pieces and matches them with all short texts. Every
-// match must begin with the prefix. If the prefix is exact, every text that begins with it must
-// match.
+// TestPrefixHolds combines pattern pieces in all ways and matches the patterns with all short
+// texts. Every match must begin with the prefix. If the prefix is exact, every text that begins
+// with it must match.
 func TestPrefixHolds(t *testing.T) {
 	t.Parallel()
 	texts := allOf([]string{"", "a", "b", "é", "#", "*"}, 2)

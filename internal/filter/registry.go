@@ -86,8 +86,8 @@ func newRegistry(defs []operator) *registry {
 	return reg
 }
 
-// Depends says what decides the result of an operator apart from the values that it compares, and
-// nothing of a name without one.
+// Depends returns the inputs of an operator's result other than the values that it compares. It
+// returns 0 if name is not an operator.
 func Depends(name []byte) expr.Dependence {
 	if def := operatorTable.field[string(name)]; def != nil {
 		return def.depends
@@ -98,7 +98,7 @@ func Depends(name []byte) expr.Dependence {
 	return 0
 }
 
-// Unrepeatable returns the names of the operators that give another result the next time.
+// Unrepeatable returns the names of the operators whose result may differ when they run again.
 func Unrepeatable() []string {
 	var names []string
 	for _, def := range operators() {

@@ -40,9 +40,9 @@ func parseSchemaUniqueItems(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// duplicate returns the first element that equals an earlier one. Documents and arrays are compared
-// with others of the same length, ignoring the order of fields. Other values are found by their
-// keystring.
+// duplicate returns the first element of array that equals an earlier element, or bsonx.Missing. It
+// compares documents and arrays with others of the same length, and ignores the order of fields. It
+// finds other values by their keystring.
 func duplicate(array bsonx.Doc, st *state) bsonx.Value {
 	byClass, scalars := map[int][]bsonx.Value{}, map[string]struct{}{}
 	var key []byte
@@ -68,8 +68,8 @@ func duplicate(array bsonx.Doc, st *state) bsonx.Value {
 	return bsonx.Missing
 }
 
-// itemsRule is items with one schema for all elements, or additionalItems with a schema for the
-// elements from a position on.
+// itemsRule is the keyword items with one schema for all elements, or additionalItems with a schema
+// for the elements from a position on.
 type itemsRule struct {
 	keyword, reason string
 	schema          *schema
@@ -81,7 +81,7 @@ func (r *itemsRule) match(v bsonx.Value, st *state) bool {
 	return i < 0
 }
 
-// failing returns the first element that does not match.
+// failing returns the first element that does not match, with its index, or -1 if all match.
 func (r *itemsRule) failing(v bsonx.Value, st *state) (int, bsonx.Value) {
 	if v.Type != bsonx.TypeArray {
 		return -1, bsonx.Missing
@@ -104,7 +104,7 @@ func (r *itemsRule) explain(b *details, v bsonx.Value) {
 	r.schema.explain(b, "details", elem)
 }
 
-// tupleRule is items with a schema for each position.
+// tupleRule is the keyword items with a list of schemas, one for each position.
 type tupleRule struct{ schemas []*schema }
 
 func (r *tupleRule) match(v bsonx.Value, st *state) bool {
@@ -136,7 +136,7 @@ func (r *tupleRule) explain(b *details, v bsonx.Value) {
 	b.End()
 }
 
-// noMoreItemsRule is additionalItems: false.
+// noMoreItemsRule is additionalItems: false. It rejects elements from a position on.
 type noMoreItemsRule struct {
 	spec bsonx.Doc
 	from int
@@ -182,8 +182,8 @@ func parseSchemaItems(sp *schemaParser, kw keyword) error {
 	}
 }
 
-// parseSchemaAdditionalItems has an effect only beside an items array, which gives schemas by
-// position.
+// parseSchemaAdditionalItems compiles additionalItems. The keyword has an effect only if items is a
+// list of schemas.
 func parseSchemaAdditionalItems(sp *schemaParser, kw keyword) error {
 	items := sp.doc.Lookup("items")
 	tuple := items.Type == bsonx.TypeArray

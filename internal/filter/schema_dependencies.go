@@ -5,11 +5,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// dependency is the requirement for a document that has a property: other properties, or a schema.
+// dependency is a requirement for documents that have a certain property: they must have other
+// properties, or match a schema.
 type dependency struct {
 	path     *Path
 	required []*Path
-	schema   *schema // nil if properties are required
+	schema   *schema // nil if other properties are required
 }
 
 func (d *dependency) match(doc bsonx.Doc, st *state) bool {

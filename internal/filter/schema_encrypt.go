@@ -5,11 +5,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// encryptedSubtype is the subtype of binary data that a client has encrypted.
+// encryptedSubtype is the binary subtype of values that a client has encrypted.
 const encryptedSubtype = 6
 
-// encryptRule is encrypt: the client has encrypted the value. The rule may restrict the original
-// type, which the encrypted data contain.
+// encryptRule is the keyword encrypt: the value must be encrypted by the client. The rule may
+// restrict the original type of the value, which the encrypted data contains.
 type encryptRule struct {
 	set TypeSet
 }
@@ -26,7 +26,8 @@ func isEncrypted(v bsonx.Value) bool {
 	return subtype == encryptedSubtype
 }
 
-// hasType checks the original type, which follows one byte of kind and 16 bytes of key id.
+// hasType checks the original type in the encrypted data. It follows one byte for the kind of
+// encryption and 16 bytes for the key id.
 func (r *encryptRule) hasType(v bsonx.Value) bool {
 	_, data := v.Binary()
 	return r.set.IsEmpty() || len(data) > 17 && r.set.Has(bsonx.Type(data[17]))
@@ -80,7 +81,8 @@ func (sp *schemaParser) parseEncrypt(kw keyword) error {
 	return nil
 }
 
-// parseSchemaEncryptMetadata only checks the syntax, because only clients use the metadata.
+// parseSchemaEncryptMetadata checks the syntax of the keyword. It adds no rule, because only
+// clients use the metadata.
 func parseSchemaEncryptMetadata(_ *schemaParser, kw keyword) error {
 	if kw.value.Type != bsonx.TypeDocument {
 		return kw.mismatch("an object")

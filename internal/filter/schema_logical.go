@@ -5,7 +5,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// combinedRule is allOf, anyOf or oneOf. The result depends on how many schemas a value matches.
+// combinedRule is the keyword allOf, anyOf or oneOf. accept decides by the number of schemas that
+// the value matches.
 type combinedRule struct {
 	keyword string
 	schemas []*schema
@@ -78,7 +79,7 @@ func (sp *schemaParser) combined(kw keyword, accept func(matched, total int) boo
 	return nil
 }
 
-// notRule is not. The report does not say why the value matches the schema.
+// notRule is the keyword not. Its explanation does not tell why the value matches the schema.
 type notRule struct{ schema *schema }
 
 func (r *notRule) match(v bsonx.Value, st *state) bool { return !r.schema.match(v, st) }

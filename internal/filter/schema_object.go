@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
 
-// property is the schema of a property. A name with dots is a path, as everywhere in a filter.
+// property is a property with its schema. As everywhere in a filter, a name with dots is a path.
 type property struct {
 	name     string
 	path     *Path
@@ -17,7 +17,7 @@ type property struct {
 	required bool
 }
 
-// failing returns the value for which the property does not match. ok is false if it matches. A
+// failing returns the value for which the property does not match; ok is false if it matches. A
 // path through arrays matches if one of its values matches.
 func (p *property) failing(doc bsonx.Doc, st *state) (v bsonx.Value, ok bool) {
 	matched := false
@@ -94,7 +94,7 @@ func parseSchemaProperties(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// stringsOf returns the strings of an array.
+// stringsOf returns the set of strings in an array.
 func stringsOf(v bsonx.Value) map[string]bool {
 	out := map[string]bool{}
 	if v.Type != bsonx.TypeArray {
@@ -131,7 +131,8 @@ func (r *patternsRule) match(v bsonx.Value, st *state) bool {
 	return true
 }
 
-// failing returns the first field that the pattern covers and its schema rejects.
+// failing returns the first field whose name matches the pattern and whose value the schema
+// rejects.
 func (p *patternProperty) failing(v bsonx.Value, st *state) bsonx.Elem {
 	if v.Type != bsonx.TypeDocument {
 		return bsonx.Elem{}
@@ -199,8 +200,8 @@ func (sp *schemaParser) patterns(kw keyword) ([]patternProperty, error) {
 	return patterns, nil
 }
 
-// additionalRule is additionalProperties: a schema for the fields that neither properties nor
-// patternProperties name. Without a schema, such fields are not allowed.
+// additionalRule is the keyword additionalProperties: a schema for the fields that neither
+// properties nor patternProperties cover. Without a schema, such fields are not allowed.
 type additionalRule struct {
 	spec     bsonx.Doc
 	names    map[string]bool
@@ -305,7 +306,7 @@ func (r *requiredRule) explain(b *details, v bsonx.Value) {
 	appendNames(b, "missingProperties", missingPaths(r.paths, v.Doc()))
 }
 
-// anyMissing reports whether a document lacks one of the paths.
+// anyMissing reports whether a document lacks a value at one of the paths.
 func anyMissing(paths []*Path, doc bsonx.Doc, st *state) bool {
 	for _, path := range paths {
 		if st.stopped(lookupWork(doc)) || !path.Walk(doc, Whole, func(v bsonx.Value) bool { return !v.IsMissing() }) {

@@ -11,14 +11,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
 
-// valueRule is a rule that reports the considered value with a reason.
+// valueRule is a rule about the value itself. Its explanation contains the value and a reason.
 type valueRule struct {
 	keyword string
 	spec    bsonx.Doc
 	reason  string
 	test    func(v bsonx.Value, st *state) bool
-	// withoutValue omits the considered value from the report. keepsValue keeps it even in a brief
-	// report. detail adds to the report. detail may be nil.
+	// withoutValue omits the value from the explanation, and keepsValue keeps it even in a brief
+	// explanation. detail adds fields to the explanation; may be nil.
 	withoutValue, keepsValue bool
 
 	detail func(b *details, v bsonx.Value)
@@ -44,7 +44,8 @@ const (
 	reasonNever      = "expression always evaluates to false"
 )
 
-// parseSchemaType reads type, which uses JSON's names, and bsonType, which uses $type's names.
+// parseSchemaType compiles the keyword type, which has the type names of JSON, or bsonType, which
+// has the type names of $type.
 func parseSchemaType(sp *schemaParser, kw keyword) error {
 	if kw.name == "type" && !sp.doc.Lookup("bsonType").IsMissing() {
 		return mongoerr.New(mongoerr.FailedToParse, "Cannot specify both $jsonSchema keywords 'type' and 'bsonType'")
@@ -116,7 +117,9 @@ func parseSchemaPattern(sp *schemaParser, kw keyword) error {
 	if kw.value.Type != bsonx.TypeString {
 		return kw.mismatch("a string")
 	}
-	if sp.root { // a document is not a string; as in MongoDB, an invalid pattern is not an error here
+	// if is the value is a document and not a string; as in MongoDB, an invalid pattern is not an
+	// error here.
+	if sp.root {
 		return nil
 	}
 	re, err := pcre.Compile(kw.value.Str(), "")
@@ -135,7 +138,8 @@ func parseSchemaPattern(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// covered reports whether a pattern matches. It reports false if the match fails with an error.
+// covered reports whether a pattern matches text. It returns false if matching fails with an error,
+// which it records in st.
 func covered(re *pcre.Regexp, text []byte, st *state) bool {
 	ok, err := re.Match(text, st.operation())
 	if err == nil {
@@ -162,7 +166,8 @@ func parseSchemaLength(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// within compares a count with an upper or lower limit.
+// within reports whether a count is within a limit, which is the largest count if maximum is true
+// and otherwise the smallest.
 func within(n int, limit int64, maximum bool) bool {
 	if maximum {
 		return int64(n) <= limit
@@ -198,8 +203,8 @@ func parseSchemaMultipleOf(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// parseSchemaLimit reads minimum and maximum with their exclusive variants, which are booleans in
-// draft 4.
+// parseSchemaLimit compiles minimum or maximum with exclusiveMinimum or exclusiveMaximum, which are
+// booleans in draft 4 of JSON Schema.
 func parseSchemaLimit(sp *schemaParser, kw keyword) error {
 	if !kw.value.Type.IsNumber() {
 		return kw.mismatch("a number")
@@ -231,8 +236,8 @@ func exclusiveName(limit string) string {
 	return "exclusiveMinimum"
 }
 
-// parseSchemaExclusive checks that there is a limit beside the keyword. parseSchemaLimit reads the
-// keyword.
+// parseSchemaExclusive returns an error if the keyword occurs without the limit that it modifies.
+// parseSchemaLimit reads the keyword.
 func parseSchemaExclusive(sp *schemaParser, kw keyword) error {
 	limit := "minimum"
 	if kw.name == "exclusiveMaximum" {
@@ -244,7 +249,8 @@ func parseSchemaExclusive(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// parseSchemaEnum reads enum. Like the rest of a schema, it ignores the order of fields.
+// parseSchemaEnum compiles the keyword enum. Like the rest of a schema, it ignores the order of
+// fields.
 func parseSchemaEnum(sp *schemaParser, kw keyword) error {
 	if kw.value.Type != bsonx.TypeArray {
 		return kw.mismatch("an array, but found an element of type " + kw.value.Type.String())
@@ -273,7 +279,7 @@ func parseSchemaEnum(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// compareWork is the work of comparing two short values.
+// compareWork is the amount of work that comparing two short values counts.
 const compareWork = interrupt.Step / 4
 
 func containsUnordered(values []bsonx.Value, v bsonx.Value, st *state) bool {
@@ -283,10 +289,11 @@ func containsUnordered(values []bsonx.Value, v bsonx.Value, st *state) bool {
 	return slices.ContainsFunc(values, func(other bsonx.Value) bool { return equalUnordered(v, other) })
 }
 
-// equalUnordered compares values and ignores the order of a document's fields.
+// equalUnordered reports whether two values are equal, ignoring the order of fields in documents.
 func equalUnordered(a, b bsonx.Value) bool {
 	if a.Type != b.Type {
-		return a.Type.Class() == b.Type.Class() && bsonx.CompareValues(a, b) == 0 // numbers; strings and symbols
+		// Numbers of different types, or a string and a symbol.
+		return a.Type.Class() == b.Type.Class() && bsonx.CompareValues(a, b) == 0
 	}
 	switch a.Type {
 	case bsonx.TypeArray:

@@ -9,27 +9,28 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Serialize returns the filter document of a tree in the form of parsedQuery in explain: every
-// operator is written out.
+// Serialize returns the filter document of a tree, in the form of parsedQuery in explain: every
+// operator is explicit.
 func Serialize(n Node) bsonx.Doc {
 	doc, _ := SerializeWithin(context.Background(), n)
 	return doc
 }
 
-// SerializeWithin is Serialize for a tree that may be large. It fails if the operation ends or may
-// take no more memory.
+// SerializeWithin is Serialize for a tree that may be large. It fails if the operation was
+// interrupted or its memory limit is exceeded.
 func SerializeWithin(ctx context.Context, n Node) (bsonx.Doc, error) {
 	return serialize(ctx, n, serializer{limit: maxSerialized})
 }
 
-// SerializeShort is Serialize for a message that shows only the beginning. The bits of a mask end
-// after about limit bytes.
+// SerializeShort is Serialize for a message that shows only the beginning. It stops writing bit
+// positions after about limit bytes.
 func SerializeShort(n Node, limit int) bsonx.Doc {
 	doc, _ := serialize(context.Background(), n, serializer{limit: limit})
 	return doc
 }
 
-// identity is Serialize for comparisons: trees with the same result are equal.
+// identity returns a compact serialised form for comparing trees. Trees with the same form are
+// equal.
 func identity(n Node) bsonx.Doc {
 	doc, _ := serialize(context.Background(), n, serializer{limit: maxSerialized, compact: true})
 	return doc
@@ -43,11 +44,11 @@ func serialize(ctx context.Context, n Node, b serializer) (bsonx.Doc, error) {
 	return bsonx.Doc(b.Bytes()), b.ended
 }
 
-// maxSerialized is the size after which a tree is too large for any reply: what grows by being
-// written ends there.
+// maxSerialized is the size in bytes from which a serialised tree is too large for any reply. Parts
+// that grow when they are serialised, such as bit masks, end there.
 const maxSerialized = limits.DocumentBytes
 
-// serializer writes a tree until its operation ends.
+// serializer writes a tree. It stops after an interrupt of its operation.
 type serializer struct {
 	*bsonx.Builder
 	ctx   context.Context
@@ -58,11 +59,11 @@ type serializer struct {
 	compact bool
 }
 
-// full reports whether the limit is exceeded, so that nobody reads further output.
+// full reports whether the limit is exceeded. Further output would not be read.
 func (s *serializer) full() bool { return s.Len() > s.limit }
 
-// reserve makes room for about n bytes, up to the limit. It reports whether the operation may take
-// the memory.
+// reserve grows the buffer for about n bytes, up to the limit. It returns false if the memory limit
+// of the operation is exceeded.
 func (s *serializer) reserve(n int) bool {
 	if n = min(n, s.limit-s.Len()); n > 0 && s.ended == nil {
 		if s.ended = memory.Of(s.ctx).Value(int64(n)); s.ended == nil {
@@ -72,7 +73,7 @@ func (s *serializer) reserve(n int) bool {
 	return s.ended == nil
 }
 
-// stopped counts work, and reports whether the operation has ended.
+// stopped counts work, and reports whether the operation was interrupted.
 func (s *serializer) stopped(work int) bool {
 	if s.ended == nil {
 		s.ended = s.meter.Passed(s.ctx, work)
@@ -86,5 +87,5 @@ func serializeLeaf(b *serializer, n Leaf) {
 	b.End()
 }
 
-// element writes an operator for a message: $size: -1.
+// element formats an operator for a message: $size: -1.
 func (f field) element() string { return f.name + ": " + bsonx.FormatShell(f.value) }

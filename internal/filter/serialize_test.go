@@ -9,7 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
-// TestSerializeEnds writes large filters for an operation that has ended.
+// TestSerializeEnds requires an error when large filters are serialised in an interrupted
+// operation.
 func TestSerializeEnds(t *testing.T) {
 	t.Parallel()
 	list, branches := make([]bsonx.Value, 1<<16), make([]bsonx.Doc, 1<<14)

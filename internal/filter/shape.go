@@ -8,10 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// AppendShapeKey appends a key that is the same for filters of the same shape: the same canonical
-// tree with other values. Parts that decide whether an index can be used stay in the key: the
-// options and the anchor of a regular expression, null and regular expressions among the members of
-// an $in, and a whole expression. It fails if the operation ends.
+// AppendShapeKey appends a key that is the same for all filters of the same shape: filters whose
+// canonical trees differ only in values. The key contains all parts that decide whether an index
+// can be used: the options and the anchor of a regular expression, null and regular expressions
+// among the members of an $in, and a whole expression. It fails if the operation was interrupted.
 func (f *Filter) AppendShapeKey(ctx context.Context, dst []byte) ([]byte, error) {
 	s := shaper{ctx: ctx}
 	dst = s.append(dst, f.Normalize().Root)
@@ -22,7 +22,7 @@ func (f *Filter) AppendShapeKey(ctx context.Context, dst []byte) ([]byte, error)
 	return dst, s.ended
 }
 
-// shaper writes the shape of a tree until its operation ends.
+// shaper writes the shape of a tree. It stops after an interrupt of its operation.
 type shaper struct {
 	ctx   context.Context
 	meter interrupt.Meter
@@ -69,7 +69,8 @@ func (s *shaper) append(key []byte, n Node) []byte {
 	return key
 }
 
-// shapeClass distinguishes operands that use an index in different ways.
+// shapeClass returns a number that distinguishes operands for which an index is used in different
+// ways.
 func shapeClass(v bsonx.Value) byte {
 	switch v.Type {
 	case bsonx.TypeNull:
@@ -79,7 +80,7 @@ func shapeClass(v bsonx.Value) byte {
 	case bsonx.TypeMinKey, bsonx.TypeMaxKey:
 		return 3
 	case bsonx.TypeString, bsonx.TypeSymbol, bsonx.TypeDocument:
-		return 4 // the collation applies to them
+		return 4 // types to which the collation applies
 	default:
 		return 0
 	}

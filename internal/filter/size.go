@@ -2,7 +2,7 @@ package filter
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
-// Size is $size: an array has exactly this many elements.
+// Size is $size: it matches an array with exactly this number of elements.
 type Size struct {
 	leaf
 	Size int

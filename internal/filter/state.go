@@ -5,10 +5,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Details say how a document matched.
+// Details tells how a document matched.
 type Details struct {
-	// ArrayIndex is the index of the element, in the outermost array on its path, through which the
-	// last predicate matched. HasIndex is false if there was no array.
+	// ArrayIndex is the index of the element through which the last predicate matched, in the
+	// outermost array on its path. HasIndex is false if there was no array.
 	ArrayIndex int
 	HasIndex   bool
 }
@@ -18,7 +18,7 @@ func (d *Details) set(index int) { d.ArrayIndex, d.HasIndex = index, true }
 // Reset clears the index.
 func (d *Details) Reset() { *d = Details{} }
 
-// state is the state of one evaluation. It is nil if neither details nor expressions are needed.
+// state is the state of one evaluation. It may be nil if neither details nor errors are possible.
 type state struct {
 	details *Details
 	ctx     expr.Context
@@ -27,7 +27,7 @@ type state struct {
 	running *interrupt.Running
 }
 
-// operation returns the operation that the evaluation serves.
+// operation returns the operation of the evaluation, or nil.
 func (st *state) operation() *interrupt.Running {
 	if st == nil {
 		return nil
@@ -35,7 +35,7 @@ func (st *state) operation() *interrupt.Running {
 	return st.running
 }
 
-// stopped counts work, and reports whether the evaluation has failed or its operation has ended.
+// stopped counts work, and reports whether the evaluation has failed or was interrupted.
 func (st *state) stopped(work int) bool {
 	if st == nil {
 		return false
@@ -46,7 +46,7 @@ func (st *state) stopped(work int) bool {
 	return st.err != nil
 }
 
-// ended records why a comparison stopped early. err may be nil.
+// ended records the error of a comparison that stopped early. err may be nil.
 func (st *state) ended(err error) {
 	if err != nil && st != nil && st.err == nil {
 		st.err = err
@@ -59,7 +59,7 @@ func (st *state) record(index int) {
 	}
 }
 
-// silence stops the recording of details, and returns the value for restoring it.
+// silence stops the recording of details. It returns the argument for restore.
 func (st *state) silence() *Details {
 	if st == nil {
 		return nil
@@ -75,8 +75,8 @@ func (st *state) restore(d *Details) {
 	}
 }
 
-// fail keeps the first error of an evaluation, and returns false. After an error the result of the
-// evaluation has no meaning.
+// fail records the first error of an evaluation, and returns false. After an error the result of
+// the evaluation is not valid.
 func (st *state) fail(err error) bool {
 	if st.err == nil {
 		st.err = err

@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 )
 
-// SubsetOf reports whether every document that matches a also matches b. It may report false even
-// if that is true. It decides whether a partial index with the filter b can answer the query a.
-// Both must be canonical.
+// SubsetOf reports whether every document that matches a is known to match b. It decides whether a
+// partial index with the filter b can answer the query a. It may return false although it is true.
+// Both trees must be canonical.
 func SubsetOf(a, b Node) bool {
 	if identity(a).Equal(identity(b)) && sameCollation(a, b) {
 		return true
@@ -55,7 +55,7 @@ func sameCollation(a, b Node) bool {
 	return collationOf(a).Same(collationOf(b))
 }
 
-// collationOf returns the collation of a tree, which all its leaves share.
+// collationOf returns the collation of a tree. All leaves of a tree have the same collation.
 func collationOf(n Node) *collation.Collator {
 	var found *collation.Collator
 	WalkNodes(n, func(n Node) bool {
@@ -86,8 +86,8 @@ func subsetOfCompare(a Node, b *Compare) bool {
 	return true
 }
 
-// collationAgrees reports whether both have the same collation, or operands without strings, which
-// compare alike under every collation.
+// collationAgrees reports whether the collations do not affect a and b differently: they are the
+// same, or the operands contain no strings.
 func collationAgrees(a, b *Compare) bool {
 	switch a.class {
 	case bsonx.ClassString, bsonx.ClassDocument, bsonx.ClassArray:
@@ -145,7 +145,8 @@ func inCollationAgrees(a, b *collation.Collator) bool {
 	return a.Spec().Equal(b.Spec())
 }
 
-// excludesMissing reports whether a is on the path and matches no document without a value there.
+// excludesMissing reports whether a is a predicate on path that matches no document without a value
+// at the path.
 func excludesMissing(a Node, path string) bool {
 	if l, ok := a.(Leaf); ok && l.FieldPath().String() != path {
 		return false
@@ -167,8 +168,8 @@ func excludesMissing(a Node, path string) bool {
 	return false
 }
 
-// excludesNull reports whether a matches if there is no value at the path, so that its negation
-// does not match.
+// excludesNull reports whether a matches documents without a value at the path, so that its
+// negation does not match them.
 func excludesNull(a Node, path string) bool {
 	if a, ok := a.(*Compare); ok {
 		return a.Path == path && a.class == bsonx.ClassNull && a.Op != Lt && a.Op != Gt

@@ -9,19 +9,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/text"
 )
 
-// Text is $text. The collection's text index determines which strings of a document count, and the
-// default language of the search. So the planner binds the node to the index. An unbound node
-// matches nothing.
+// Text is $text. The text index of the collection determines the indexed strings and the default
+// language. So the planner must bind the node to the index. An unbound node matches no document.
 type Text struct {
 	Search text.Search
-	// Language is empty if the search uses the language of the index.
+	// Language is the language of the search, or "" for the default language of the index.
 	Language string
 
 	running *interrupt.Running // signals interrupts of the operation; nil never does
 	bound   atomic.Pointer[boundText]
 }
 
-// boundText is a search on the documents of an index.
+// boundText is a search bound to an index.
 type boundText struct {
 	query    *text.Query
 	language *text.Language
@@ -50,8 +49,8 @@ func (n *Text) Bind(s *text.Spec) (*text.Query, error) {
 	return b.query, nil
 }
 
-// Score returns the score of a document. ok is false if the document has none of the words, or if
-// the node is not bound.
+// Score returns the score of a document. ok is false if the document contains none of the words, or
+// if the node is not bound.
 func (n *Text) Score(doc bsonx.Doc) (score float64, ok bool) {
 	b := n.bound.Load()
 	if b == nil {
@@ -68,7 +67,7 @@ func (n *Text) matchDoc(doc bsonx.Doc, _ *state) bool {
 	return b != nil && b.query.Match(b.spec, doc)
 }
 
-// matchElem is never called, because the parser rejects $text in $elemMatch.
+// matchElem is never called, because the parser rejects $text inside $elemMatch.
 func (*Text) matchElem(bsonx.Value, *state) bool { return false }
 
 func (n *Text) serialize(b *serializer) {
@@ -137,7 +136,7 @@ func parseText(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 	return n, nil
 }
 
-// checkTexts returns an error for $text in a place where no index can answer it.
+// checkTexts returns an error if $text is at a place in the tree where no index can answer it.
 func (p *parser) checkTexts(root Node) error {
 	if p.texts > 1 {
 		return mongoerr.New(mongoerr.BadValue, "Too many text expressions")

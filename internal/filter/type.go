@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TypeOf is $type: a value has one of the types.
+// TypeOf is $type: it matches values of one of the types.
 type TypeOf struct {
 	leaf
 	Set TypeSet
@@ -15,9 +15,10 @@ type TypeOf struct {
 
 // TypeSet is a set of BSON types.
 type TypeSet struct {
-	// Types are in ascending order of their numbers, without the types that Number covers.
+	// Types contains the types in ascending order of their numbers, without the types that Number
+	// covers.
 	Types []bsonx.Type
-	// Number covers the four numeric types: the alias "number".
+	// Number reports that the set contains the four numeric types: the alias "number".
 	Number bool
 }
 
@@ -32,7 +33,7 @@ func (s TypeSet) Has(t bsonx.Type) bool {
 // IsEmpty reports whether the set contains no type.
 func (s TypeSet) IsEmpty() bool { return !s.Number && len(s.Types) == 0 }
 
-// isSingle reports whether the set was made from one name.
+// isSingle reports whether the set was made from exactly one type name.
 func (s TypeSet) isSingle() bool { return s.Number != (len(s.Types) == 1) && len(s.Types) <= 1 }
 
 func (s TypeSet) hasNumber() bool {
@@ -45,7 +46,7 @@ func (s *TypeSet) add(t bsonx.Type) {
 	}
 }
 
-// addAlias adds the types of an alias, and reports whether the alias exists.
+// addAlias adds the types of an alias. It returns false if there is no such alias.
 func (s *TypeSet) addAlias(name string) bool {
 	if name == "number" {
 		s.Number = true
@@ -60,10 +61,10 @@ func (s *TypeSet) addAlias(name string) bool {
 
 func compareTypeNumbers(a, b bsonx.Type) int { return typeNumber(a) - typeNumber(b) }
 
-// typeNumber returns the number of a type in $type. The number of MinKey is negative.
+// typeNumber returns the number of a type for $type. The number of MinKey is negative.
 func typeNumber(t bsonx.Type) int { return int(int8(t)) }
 
-// newTypeOf returns a type test.
+// newTypeOf returns a TypeOf for the path.
 func newTypeOf(path string, set TypeSet) *TypeOf { return &TypeOf{newLeaf(path), set} }
 
 // Kind returns KindType.

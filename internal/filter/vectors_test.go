@@ -16,9 +16,9 @@ import (
 
 var errCanonical = errors.New("the canonical filter differs")
 
-// TestCanonicalOnVectors runs the filters of the vectors on the documents of their setup. A
-// canonical filter, and the filter parsed from its text, must match the same documents. The replies
-// are not compared here.
+// TestCanonicalOnVectors runs the filters of the recorded vectors on the documents of their setup.
+// A filter, its canonical form, and the filter parsed from its serialised form must match the same
+// documents. The test does not compare the recorded replies.
 func TestCanonicalOnVectors(t *testing.T) {
 	t.Parallel()
 	filters := 0

@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Where is $where: a JavaScript function returns true for the document, which is its `this`.
+// Where is $where: it matches if a JavaScript function returns true for the document, which is its
+// `this`.
 type Where struct {
 	Code string
 
@@ -25,7 +26,7 @@ func (n *Where) matchDoc(doc bsonx.Doc, st *state) bool {
 	return ok
 }
 
-// matchElem is never called, because the parser rejects $where in $elemMatch.
+// matchElem is never called, because the parser rejects $where inside $elemMatch.
 func (n *Where) matchElem(bsonx.Value, *state) bool { return false }
 
 func (n *Where) serialize(b *serializer) {

@@ -9,25 +9,26 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// DefaultTimeout limits the time for one call, like MongoDB's
+// DefaultTimeout is the default time limit for one call, like MongoDB's
 // internalQueryJavaScriptFnTimeoutMillis.
 const DefaultTimeout = 5 * time.Second
 
-// Options limit a function. The zero Options have the defaults.
+// Options contains limits for calls of a function. The zero value means the default limits.
 type Options struct {
-	// Timeout limits the time for one call. Zero means DefaultTimeout.
+	// Timeout is the time limit for one call. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// Running, if not nil, is the operation that the function serves: see Func.Call.
+	// Running signals interrupts of the operation that the function serves; may be nil. See
+	// Func.Call.
 	Running *interrupt.Running
-	// Disabled refuses every function, like a server without scripting.
+	// Disabled makes every function fail to compile, like on a server without scripting.
 	Disabled bool
-	// Stored, if not nil, returns the documents of system.js. Functions can use their values by
-	// name.
+	// Stored returns the documents of the collection system.js, whose values functions can use by
+	// name; may be nil.
 	Stored func() ([]bsonx.Doc, error)
 }
 
-// Refused reports whether every function is refused, because JavaScript is disabled or the program
-// has no engine.
+// Refused reports whether functions cannot be compiled, because JavaScript is disabled or the
+// program has no engine.
 func (o *Options) Refused() bool { return o.Disabled || installed == nil }
 
 // Engine compiles and runs JavaScript. It is safe for concurrent use.
@@ -42,28 +43,28 @@ type Engine interface {
 
 // Func is a compiled function. It is safe for concurrent use.
 type Func interface {
-	// Call calls the function with `this` (missing for undefined) and arguments, and converts the
-	// result. It ends when the operation of the function's Options ends.
+	// Call calls the function with `this` (missing means undefined) and arguments, and converts the
+	// result. An interrupt of the operation in Options.Running ends the call.
 	Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error)
 	// Test calls the function as $where does, with the document as `this` and as the global obj. It
 	// reports whether the result is true in JavaScript.
 	Test(doc bsonx.Doc) (bool, error)
 }
 
-// Interp is an engine in which several functions share their globals, like the functions of one
-// mapReduce. It belongs to one goroutine, and must not be used after a failure.
+// Interp is an engine in which several functions share their global variables, like the functions
+// of one mapReduce. It belongs to one goroutine, and must not be used after a failure.
 type Interp interface {
 	// SetGlobal sets a global variable for all functions.
 	SetGlobal(name string, v bsonx.Value) error
-	// Define defines a Go function as a global function. An error of fn ends the call of the
-	// script.
+	// Define defines a global JavaScript function that calls the Go function fn. An error of fn
+	// ends the call of the script.
 	Define(name string, fn func(args []bsonx.Value) error) error
 	// Compile compiles code to a function; see Engine.
 	Compile(code string) (Routine, error)
-	// Call calls a function with `this` (missing for undefined) and arguments, and converts the
+	// Call calls a function with `this` (missing means undefined) and arguments, and converts the
 	// result.
 	Call(ctx context.Context, fn Routine, this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error)
-	// Run calls a function for its effects, and drops the result.
+	// Run calls a function for its side effects and discards the result.
 	Run(ctx context.Context, fn Routine, this bsonx.Value, args ...bsonx.Value) error
 	// Fold calls a function with a state and the elements of each array in turn. The result of a
 	// call is the state for the next call. Fold returns the last state. Only that state is
@@ -88,10 +89,10 @@ func EngineName() string {
 	return installed.Name()
 }
 
-// codeDisabled is MongoDB's code for JavaScript on a server whose JavaScript is disabled.
+// codeDisabled is MongoDB's error code for JavaScript on a server whose JavaScript is disabled.
 const codeDisabled = mongoerr.Code(31264)
 
-// check returns MongoDB's error for disabled JavaScript if every function is refused.
+// check returns MongoDB's error for disabled JavaScript if functions cannot be compiled.
 func (o *Options) check() error {
 	if o.Refused() {
 		return mongoerr.New(codeDisabled, "Cannot run server-side javascript without the javascript engine enabled")

@@ -6,8 +6,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// arrayMethods are the methods that visit a whole array. They are called often, so Go code checks
-// them.
+// arrayMethods lists the methods of Array that visit a whole array. Their limits are checked in Go,
+// because they are called often.
 var arrayMethods = [...]string{
 	"copyWithin", "entries", "every", "fill", "filter", "find", "findIndex", "findLast",
 	"findLastIndex", "forEach", "includes",
@@ -16,16 +16,16 @@ var arrayMethods = [...]string{
 	"toReversed", "toSorted", "toSpliced", "unshift", "values", "with",
 }
 
-// takesFunction are the methods that call a function for each element. Such a function notices an
-// interrupt.
+// takesFunction lists the methods that call a function for each element. Calling a function notices
+// an interrupt, so these methods need no other check.
 var takesFunction = map[string]bool{
 	"every": true, "filter": true, "find": true, "findIndex": true, "findLast": true,
 	"findLastIndex": true, "forEach": true,
 	"map": true, "reduce": true, "reduceRight": true, "some": true,
 }
 
-// setArrays prevents array methods from visiting more than maxListLength elements. An object may
-// claim any length.
+// setArrays wraps the array methods so that they do not visit more than maxListLength elements. The
+// limit is necessary because an object may claim any length.
 func (l *limiter) setArrays() error {
 	proto := l.rt.GlobalObject().Get("Array").ToObject(l.rt).Get("prototype").ToObject(l.rt)
 	for _, name := range arrayMethods {
@@ -76,14 +76,14 @@ func (l *limiter) setArrays() error {
 	return nil
 }
 
-// walked is a list that a method visits.
+// walked is a list that an array method is visiting, with its length.
 type walked struct {
 	list   *goja.Object
 	length float64
 }
 
-// checkChain rejects a list with too many prototypes for n reads. A read that finds no element
-// searches every prototype.
+// checkChain panics with a RangeError if the list has too many prototypes for n reads. A read that
+// does not find an element searches every prototype.
 func (l *limiter) checkChain(list *goja.Object, n float64) {
 	looks := n
 	for p := list.Prototype(); p != nil; p = p.Prototype() {
@@ -93,14 +93,15 @@ func (l *limiter) checkChain(list *goja.Object, n float64) {
 	}
 }
 
-// relinked checks the visited lists again, because an object has got another prototype.
+// relinked checks the lists being visited again, because a script has changed the prototype of an
+// object.
 func (l *limiter) relinked() {
 	for _, w := range l.walked {
 		l.checkChain(w.list, w.length)
 	}
 }
 
-// countKeys returns the number of a value's own enumerable properties.
+// countKeys returns the number of own enumerable properties of a value.
 func countKeys(v goja.Value) int {
 	switch v := v.(type) {
 	case goja.String:
@@ -115,8 +116,9 @@ func countKeys(v goja.Value) int {
 	}
 }
 
-// join joins the elements of a list to a text. Converting an element to text may run code that
-// changes the others, so the length of the result is counted.
+// join returns the elements of a list joined to a text, like Array.prototype.join. It counts the
+// length of the result while it grows, because converting an element may run a script that changes
+// the other elements.
 func (l *limiter) join(list *goja.Object, by goja.Value, n int64) goja.Value {
 	if l.joins++; l.joins > maxTextNesting {
 		panic(l.refusal(failure("RangeError: the value nests deeper than %d levels, or has a cycle", maxTextNesting)))

@@ -23,17 +23,17 @@ var (
 )
 
 const (
-	// builtinBound is the processor time that a call may take after its interrupt, on an idle
+	// builtinBound is the processor time that a call may take after it was interrupted, on an idle
 	// machine.
 	builtinBound = 250 * time.Millisecond
-	// builtinPatience is when a call is interrupted.
+	// builtinPatience is the time after which a call is interrupted.
 	builtinPatience = 5 * time.Millisecond
 )
 
 // TestBuiltins calls the built-in functions with large arguments and interrupts them. An interrupt
-// cannot stop them inside, so their limits must. The list of functions comes from the runtime.
-// Without its flag the arguments are small, and the test only checks that no call makes the engine
-// panic.
+// does not stop a built-in function, so its limits must. The runtime provides the list of
+// functions. Without the flag js.builtins the arguments are small, and the test only requires that
+// no call makes the engine panic.
 func TestBuiltins(t *testing.T) {
 	size, step := 50, 1
 	if *everyBuiltin {
@@ -62,7 +62,7 @@ func TestBuiltins(t *testing.T) {
 	}
 	for i, c := range builtinCalls(t, e.rt, size, begin) {
 		if !own[c.name] || i%step != 0 || !names.MatchString(c.name) {
-			continue // the other functions are written in JavaScript, which an interrupt ends
+			continue // the other functions are written in JavaScript, so an interrupt ends them
 		}
 		if *everyBuiltin {
 			torture.Collect()
@@ -88,8 +88,8 @@ func TestBuiltins(t *testing.T) {
 	}
 }
 
-// callBuiltin reports a panic of the engine, which a server would report as an internal error, and
-// continues.
+// callBuiltin makes one call. It reports a panic of the engine, which a server would report as an
+// internal error.
 func callBuiltin(t *testing.T, c builtinCall) {
 	t.Helper()
 	defer func() {
@@ -105,8 +105,8 @@ type builtinCall struct {
 	call goja.Callable
 }
 
-// builtinCalls lists calls of the functions in a runtime, with lists of size elements. Each calls
-// begin when its arguments are ready.
+// builtinCalls lists calls of the functions in a runtime, with lists of size elements. Each call
+// runs begin when its arguments are ready.
 func builtinCalls(t *testing.T, rt *goja.Runtime, size int, begin func()) []builtinCall {
 	t.Helper()
 	if err := rt.Set("begin", begin); err != nil {

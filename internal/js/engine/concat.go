@@ -16,19 +16,19 @@ import (
 var concatSource string
 
 // concatName is the global function that adds two values within the limits. resultName is the
-// global function that checks a sum. Source code cannot contain these names, so scripts cannot hide
-// the functions.
+// global function that checks a sum. The names contain a space, so scripts cannot redefine the
+// functions.
 const (
 	concatName = " concat"
 	resultName = " result"
 )
 
-// shortText is the length up to which a literal is added without a check. A text that grows by so
-// little per step grows slowly enough for the guard's timer.
+// shortText is the largest length of a literal that is added without a check. A text that grows by
+// at most this length per step grows slowly enough for the guard's timer.
 const shortText = 64
 
-// compileChecked compiles a program. It replaces the operators that join texts by checked
-// functions. One instruction can double a text, so a check between two instructions would be too
+// compileChecked compiles a program. It replaces the operators that join texts by calls of checked
+// functions: one instruction can double a text, so a check between two instructions would be too
 // late.
 func compileChecked(source string, strict bool) (*script, error) {
 	tree, err := goja.Parse("", source)
@@ -72,8 +72,9 @@ func (e *engine) runSource(source string) (goja.Value, error) {
 	return e.runScript(s)
 }
 
-// replaceConcats replaces the expressions of a syntax tree, and measures its regular expressions.
-// It also renames eval. The nesting of the tree is limited.
+// replaceConcats replaces expressions in a syntax tree by checked calls, measures its regular
+// expressions, and renames eval. The recursion is bounded, because the nesting of the tree is
+// limited.
 func (l *literals) replaceConcats(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -153,7 +154,8 @@ func isShort(e ast.Expression) bool {
 	}
 }
 
-// splitTemplate turns a template with several values into a sum of templates with one value each.
+// splitTemplate converts a template with several values into a sum of templates with one value
+// each.
 func splitTemplate(e *ast.TemplateLiteral) ast.Expression {
 	var sum ast.Expression
 	empty := &ast.TemplateElement{Idx: e.Elements[0].Idx, Valid: true}
@@ -181,7 +183,7 @@ func callOf(name string, at ast.Expression, args ...ast.Expression) ast.Expressi
 	}
 }
 
-// concatProgram is compiled once.
+// concatProgram is compiled at the first use.
 var concatProgram = sync.OnceValues(func() (*goja.Program, error) {
 	return goja.Compile("concat.js", concatSource, true)
 })

@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestGrowthIsCounted runs scripts that take much memory in few instructions, without the guard's
-// timer. Each must end before it has taken much more than its share.
+// TestGrowthIsCounted runs scripts that allocate much memory in few instructions, without the
+// guard's timer. Each script must end soon after it exceeds its memory limit.
 func TestGrowthIsCounted(t *testing.T) {
 	torture.NeedsLong(t)
 	const growth = 32 << 20
@@ -77,8 +77,7 @@ func TestGrowthIsCounted(t *testing.T) {
 			if err == nil {
 				t.Error("it did not end")
 			}
-			// The heap has more than the script's share: garbage, and the result of the last
-			// instruction.
+			// The heap also contains garbage and the result of the last instruction.
 			if peak > e.watch.guarded.heap+4*growth {
 				t.Errorf("the heap grew from %d to %d MiB", e.watch.guarded.heap>>20, peak>>20)
 			}
@@ -86,7 +85,7 @@ func TestGrowthIsCounted(t *testing.T) {
 	}
 }
 
-// peakHeap samples the size of the heap while f runs and returns the largest.
+// peakHeap runs f and returns the largest heap size that it samples meanwhile.
 func peakHeap(f func()) (peak uint64) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -114,7 +113,8 @@ func repeated(s string, n int) (all string) {
 	return all
 }
 
-// TestSums compares the checked sums with JavaScript's: the results and the order of evaluation.
+// TestSums requires that checked sums give the same results as JavaScript, in the same order of
+// evaluation.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{

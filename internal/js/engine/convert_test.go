@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestConversionsHearInterrupts converts large values from and to BSON in a call that was
-// interrupted.
+// TestConversionsHearInterrupts requires that converting large values from and to BSON stops after
+// an interrupt.
 func TestConversionsHearInterrupts(t *testing.T) {
 	t.Parallel()
 	fields, elements := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)

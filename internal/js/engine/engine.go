@@ -22,18 +22,18 @@ var preludeSource string
 // engine is a JavaScript runtime. Only one call at a time may use it.
 type engine struct {
 	rt      *goja.Runtime
-	fn      goja.Callable // of a compiledFunc
+	fn      goja.Callable // the function of a compiledFunc; nil in an interp
 	watch   watch
 	convert converter
 	limits  limiter
 	regexps regexps
-	// checkChars rejects a text that is too long: see concat.js.
+	// checkChars throws an error if a text is too long: see concat.js.
 	checkChars goja.Value
-	// scope has the variables for the next direct eval.
+	// scope contains the variables for the next direct eval.
 	scope goja.Value
 }
 
-// prelude is compiled once.
+// prelude is compiled at the first use.
 var prelude = sync.OnceValues(func() (*script, error) { return compileChecked(preludeSource, true) })
 
 func newEngine() (*engine, error) {
@@ -76,8 +76,8 @@ func (e *engine) function(source string) (goja.Callable, error) {
 
 var promiseType = reflect.TypeFor[*goja.Promise]()
 
-// call calls a function of the engine within the limits. It passes the result to use before the
-// limits end.
+// call calls a function of the engine within the limits. It passes the result to use, which also
+// runs within the limits.
 func (e *engine) call(ctx context.Context, opts *js.Options, fn goja.Callable, this bsonx.Value, args []bsonx.Value,
 	use func(*engine, goja.Value) error,
 ) error {
@@ -131,9 +131,9 @@ func (e *engine) described(err error) error {
 	return described
 }
 
-// run converts the panics of goja's API, which are JavaScript exceptions, to errors. An interrupt
-// and a stack overflow pass through goja's Try, because scripts must not catch them. run converts
-// them itself. A fault of goja itself becomes an error of the script.
+// run runs body and converts panics of goja's API to errors. Such a panic is normally a JavaScript
+// exception. Interrupts and stack overflows are not converted by goja's Try, because scripts must
+// not catch them. A fault of goja itself becomes an error of the script.
 func (e *engine) run(body func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -155,9 +155,9 @@ func (e *engine) run(body func() error) (err error) {
 	return err
 }
 
-// raisedByGoja reports whether a recovered panic was raised in goja, and not in a Go function that
-// a script called. The latter is a bug of this program. goja panics again with values that it does
-// not know.
+// raisedByGoja reports whether a recovered panic comes from goja, and not from a Go function that a
+// script called. The latter is a bug of this program. The stack must be searched, because goja
+// panics again with values that it does not know.
 func raisedByGoja() bool {
 	pcs := make([]uintptr, 128)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
@@ -197,8 +197,8 @@ func asFailure(err error) error {
 	return failure("%v", err)
 }
 
-// asThrown returns the failure for a thrown value. It does not use goja's own way to the error in a
-// GoError, because that copies objects made by the script.
+// asThrown returns the failure for a thrown value. It does not use goja's conversion of a GoError,
+// because the conversion copies objects of the script.
 func asThrown(v goja.Value) error {
 	if object, ok := v.(*goja.Object); ok {
 		inner, ok := field(object, "value").(*goja.Object)
@@ -212,8 +212,8 @@ func asThrown(v goja.Value) error {
 	return failure("%s", withoutInternals(v.String()))
 }
 
-// withoutInternals replaces the engine's description of an object without a text, because it shows
-// the object in memory.
+// withoutInternals replaces goja's message about an object that cannot be converted to text,
+// because the message shows the object's memory.
 func withoutInternals(text string) string {
 	if begin, _, ok := strings.Cut(text, "Could not convert &{"); ok {
 		return begin + "Could not convert an object to a primitive value"
@@ -241,7 +241,7 @@ func callProgram(rt *goja.Runtime, compiled func() (*goja.Program, error), args 
 	return run(goja.Undefined(), args...)
 }
 
-// nativeObject returns an object with the Go functions and values that a program needs.
+// nativeObject returns an object with Go functions and values, for a program that needs them.
 func nativeObject(rt *goja.Runtime, values map[string]any) (*goja.Object, error) {
 	object := rt.NewObject()
 	for name, value := range values {

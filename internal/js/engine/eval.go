@@ -16,18 +16,18 @@ import (
 // A direct eval sees the variables of its caller. The engine's own eval compiles a text without
 // checked sums, so scripts must not reach it. evalName is the new name of eval in scripts.
 //
-// A direct call `eval(text)` becomes ` run(eval( code( eval, text)))`. code parses the text and
-// returns another source, which the engine's own eval runs: functions that read and set the
-// variables that the text names. run compiles the text itself with its checks. It runs the text in
-// a with-statement whose object has these variables.
+// A direct call `eval(text)` becomes ` run(eval( code( eval, text)))`. The function code parses the
+// text and returns another source text, which the engine's own eval runs: functions that read and
+// set the variables that the text names. The function run compiles the text itself with its checks.
+// It runs the text in a with-statement whose object has these variables.
 const (
 	evalName  = " eval"
 	codeName  = " code"
 	runName   = " run"
 	scopeName = " scope"
 	thisName  = " this"
-	// maxNames limits the different names in a text of a direct eval. Each name needs two
-	// functions.
+	// maxNames is the largest number of different names in the text of a direct eval. Each name
+	// needs two functions.
 	maxNames = 10_000
 )
 
@@ -56,7 +56,7 @@ func directEval(e *ast.CallExpression) ast.Expression {
 }
 
 // variablesSource returns source code that describes the scope of a text: the text, whether the
-// scope is strict, its this, and a getter and a setter for each name in the text.
+// scope is strict, the value of `this`, and a getter and a setter for each name in the text.
 func variablesSource(text string) (string, error) {
 	program, err := parseEval(text)
 	if err != nil {
@@ -82,7 +82,7 @@ func variablesSource(text string) (string, error) {
 	for _, name := range names {
 		set := fmt.Sprintf("(%s) => { %s = %s }", value, name, value)
 		if name == "arguments" {
-			set = "undefined" // strict code cannot even contain an assignment to it
+			set = "undefined" // strict code must not contain an assignment to this name
 		}
 		fmt.Fprintf(&b, "[%q, () => %s, %s],", name, name, set)
 	}
@@ -98,7 +98,7 @@ func parseEval(text string) (*ast.Program, error) {
 	return goja.Parse("", text)
 }
 
-// namesOf returns the names of all variables in a program, wherever they are declared.
+// namesOf returns the names of all variables in a program, in any scope.
 func namesOf(program *ast.Program) ([]string, error) {
 	names := map[string]bool{}
 	visit(reflect.ValueOf(program.Body), func(v reflect.Value) bool {
@@ -110,7 +110,7 @@ func namesOf(program *ast.Program) ([]string, error) {
 		}
 		return true
 	})
-	delete(names, "eval") // the engine's own
+	delete(names, "eval") // remains the engine's own eval
 	if len(names) > maxNames {
 		return nil, failure("RangeError: the text of eval has more than %d names", maxNames)
 	}
@@ -138,7 +138,7 @@ func appendBound(names []string, target ast.Expression) []string {
 	switch t := target.(type) {
 	case *ast.Identifier:
 		return append(names, t.Name.String())
-	case *ast.AssignExpression: // with a default
+	case *ast.AssignExpression: // a target with a default value
 		return appendBound(names, t.Left)
 	case *ast.ArrayPattern:
 		for _, element := range t.Elements {
@@ -192,7 +192,7 @@ func withoutDeclarations(body []ast.Statement) []ast.Statement {
 			continue
 		}
 		value := *f.Function
-		value.Name = nil // otherwise the name inside would be another variable
+		value.Name = nil // a name inside the function would be another variable
 		functions = append(functions, &ast.VariableStatement{
 			Var: f.Idx0(), List: []*ast.Binding{{Target: f.Function.Name, Initializer: &value}},
 		})
@@ -243,8 +243,8 @@ func hasWith(program *ast.Program) bool {
 	return found
 }
 
-// renameThis makes the scope provide the value of this. A call of a function of the scope gets no
-// this, because the functions are not methods of the scope.
+// renameThis makes the scope object provide the value of `this`. Calls of the scope's functions are
+// made without `this`, because the functions are not methods of the scope object.
 func renameThis(program *ast.Program) {
 	visit(reflect.ValueOf(program.Body), func(v reflect.Value) bool {
 		switch n := v.Interface().(type) {
@@ -262,14 +262,15 @@ func renameThis(program *ast.Program) {
 				v.Set(reflect.ValueOf(&ast.Identifier{Name: thisName, Idx: n.Idx}))
 			}
 			return false
-		case *ast.FunctionLiteral, *ast.FieldDefinition, *ast.ClassStaticBlock: // have their own this
+		// Have their own `this`.
+		case *ast.FunctionLiteral, *ast.FieldDefinition, *ast.ClassStaticBlock:
 			return false
 		}
 		return true
 	})
 }
 
-// detached returns a callee that is called without this: (0, f) for f.
+// detached returns a callee that is called without `this`: (0, f) for f.
 func detached(callee ast.Expression) ast.Expression {
 	switch c := callee.(type) {
 	case *ast.Identifier:
@@ -285,8 +286,8 @@ func detached(callee ast.Expression) ast.Expression {
 }
 
 // visit calls f for the nodes of a syntax tree, outer nodes first. A node that is stored in an
-// interface is visited as an interface and as a pointer. If f returns false, the children of the
-// node are skipped. The nesting of the tree is limited.
+// interface is visited both as an interface and as a pointer. If f returns false, the children of
+// the node are skipped. The recursion is bounded, because the nesting of the tree is limited.
 func visit(v reflect.Value, f func(reflect.Value) bool) {
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:
@@ -313,7 +314,7 @@ func isNode(f reflect.StructField) bool {
 	return f.IsExported() && f.Name != "File" && f.Name != "DeclarationList"
 }
 
-// setEval hides the engine's own eval under a name that only replaced calls have.
+// setEval makes the engine's own eval accessible only under a name that replaced calls use.
 func (e *engine) setEval() error {
 	if _, err := e.rt.RunString("let eval = globalThis.eval"); err != nil {
 		return err

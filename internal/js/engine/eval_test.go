@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestDirectEval has direct calls of eval, which see the variables of their caller.
+// TestDirectEval runs direct calls of eval, which see the variables of their caller.
 func TestDirectEval(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
@@ -63,7 +63,7 @@ func TestDirectEval(t *testing.T) {
 	}
 }
 
-// TestDirectEvalIsRefused has texts that eval rejects.
+// TestDirectEvalIsRefused runs direct calls of eval with texts that it must reject.
 func TestDirectEvalIsRefused(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
@@ -82,8 +82,8 @@ func TestDirectEvalIsRefused(t *testing.T) {
 	}
 }
 
-// TestEngineEvalIsHidden tries to reach the engine's own eval, which does not check sums. Each
-// script returns a function, whose name shows which eval it reached.
+// TestEngineEvalIsHidden requires that scripts cannot reach the engine's own eval, which does not
+// check sums. Each script returns a function, whose name shows which eval it is.
 func TestEngineEvalIsHidden(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// maxCallStack limits the depth of recursion.
+	// maxCallStack is the largest depth of recursion.
 	maxCallStack = 2000
-	// maxHeapGrowth limits how much the process's heap may grow while a call runs, in addition to
-	// possible garbage. The garbage is counted as equal to the live heap, but at most maxGarbage.
-	// The sum of both limits chains of prototypes, too: see maxStack.
+	// maxHeapGrowth is the number of bytes by which the heap of the process may grow during a call,
+	// in addition to garbage. The garbage is assumed to be as large as the live heap, but at most
+	// maxGarbage. The sum of both also bounds the length of prototype chains: see maxStack.
 	maxHeapGrowth = 512 << 20
 	maxGarbage    = 128 << 20
-	// maxStackGrowth limits how much the process's stacks may grow.
+	// maxStackGrowth is the number of bytes by which the stacks of the process may grow.
 	maxStackGrowth = 128 << 20
-	// guardInterval is how often a long call is checked.
+	// guardInterval is the time between two checks of a long call.
 	guardInterval = 2 * time.Millisecond
 	// measureInterval is the greatest age of a memory measurement at the start of a call.
 	measureInterval = 50 * time.Millisecond
@@ -54,7 +54,7 @@ func (Engine) NewInterp(opts js.Options) (js.Interp, error) {
 	return i, nil
 }
 
-// timeout returns how long one call may take.
+// timeout returns the time limit for one call.
 func timeout(o *js.Options) time.Duration {
 	if o.Timeout > 0 {
 		return o.Timeout
@@ -113,7 +113,7 @@ func functionSource(code string) (string, error) {
 	return "", failure("SyntaxError: %v", err)
 }
 
-// onlyExpression returns the expression of a program that has nothing else.
+// onlyExpression returns the expression of a program that consists only of one expression, or nil.
 func onlyExpression(source string) ast.Expression {
 	program, err := parser.ParseFile(nil, "", source, 0)
 	if err != nil || len(program.Body) != 1 {
@@ -145,8 +145,7 @@ func (f *compiledFunc) engine() (*engine, error) {
 	return f.newEngine()
 }
 
-// Call calls the function with `this` (missing for undefined) and arguments, and converts the
-// result. It ends when the operation of the function's Options ends.
+// Call implements js.Func.
 func (f *compiledFunc) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
 	var result bsonx.Value
 	err := f.call(this, args, func(e *engine, v goja.Value) (err error) {
@@ -156,8 +155,7 @@ func (f *compiledFunc) Call(this bsonx.Value, args ...bsonx.Value) (bsonx.Value,
 	return result, err
 }
 
-// Test calls the function as $where does, with the document as `this` and as the global obj. It
-// reports whether the result is true in JavaScript.
+// Test implements js.Func.
 func (f *compiledFunc) Test(doc bsonx.Doc) (bool, error) {
 	result := false
 	err := f.call(bsonx.Document(doc), nil, func(_ *engine, v goja.Value) error {
@@ -173,7 +171,8 @@ func (f *compiledFunc) call(this bsonx.Value, args []bsonx.Value, use func(*engi
 		return err
 	}
 	if err := e.call(f.opts.Running.Context(), &f.opts, e.fn, this, args, use); err != nil {
-		// An engine that failed is not reused: it may hold the objects that made it fail.
+		// An engine is not reused after a failure, because it may keep the objects that caused the
+		// failure.
 		return err
 	}
 	f.engines.Put(e)

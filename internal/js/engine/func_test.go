@@ -97,7 +97,7 @@ func TestTruth(t *testing.T) {
 	} {
 		got, err := compile(t, c.code).Test(doc)
 		if c.code == "{}" {
-			got = false // an empty body or an empty object: engines differ
+			got = false // an empty body or an empty object: JavaScript engines differ
 		}
 		if got != c.want || err != nil {
 			t.Errorf("%s: %v, %v", c.code, got, err)
@@ -182,7 +182,8 @@ func TestContextEndsCall(t *testing.T) {
 	}
 }
 
-// TestInterruptedConversion ends the operation while code of the prelude converts the arguments.
+// TestInterruptedConversion interrupts the operation while code of the prelude converts the
+// arguments.
 func TestInterruptedConversion(t *testing.T) {
 	t.Parallel()
 	longs := make([]bsonx.Value, 1000)

@@ -15,18 +15,18 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// watch tells long-running code about its call: whether the call was interrupted, and whether there
-// is memory for more.
+// watch tells long-running Go code about the current call: whether the call was interrupted, and
+// whether there is memory left.
 type watch struct {
 	rt       *goja.Runtime
-	ctx      context.Context // the operation of the call
-	deadline time.Time       // of the call
-	guarded  *guard          // watches the call
-	// converted counts the values converted to and from BSON.
+	ctx      context.Context // the context of the call's operation
+	deadline time.Time       // the deadline of the call
+	guarded  *guard          // the guard of the call
+	// converted is the number of values converted to and from BSON.
 	converted int
 	// ended is the reason why the call was interrupted, or nil.
 	ended atomic.Pointer[string]
-	// The process's memory at the last measurement.
+	// The memory of the process at the last measurement, in bytes.
 	measured     time.Time
 	heap, stacks uint64
 }
@@ -38,13 +38,14 @@ type guard struct {
 	deadline time.Time
 	heap     uint64
 	stacks   uint64
-	// growth is how much the heap may grow. most is the largest heap allowed.
+	// growth is the number of bytes by which the heap may grow. most is the largest allowed heap
+	// size.
 	growth, most uint64
 
 	mu      sync.Mutex
 	timer   clock.Timer
 	stopped bool
-	greedy  bool // the call used too much memory
+	greedy  bool // the call was ended because it used too much memory
 }
 
 func (w *watch) guard(ctx context.Context, timeout time.Duration) *guard {
@@ -58,11 +59,11 @@ func (w *watch) guard(ctx context.Context, timeout time.Duration) *guard {
 	return g
 }
 
-// processShare is the fraction of the process's memory limit that a call may take: one eighth.
+// processShare is the divisor that limits one call to an eighth of the process's memory limit.
 const processShare = 8
 
-// heapLimits returns how much a call may let the heap grow, and how large the heap may become. A
-// process with a Go memory limit allows less than other processes.
+// heapLimits returns the number of bytes by which a call may let the heap grow, and the largest
+// allowed heap size. Both are smaller in a process with a Go memory limit.
 func heapLimits() (growth, most uint64) {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
@@ -71,8 +72,8 @@ func heapLimits() (growth, most uint64) {
 	return min(maxHeapGrowth, uint64(limit)/processShare), uint64(limit)
 }
 
-// measure measures the process's memory before a call. It does so only from time to time, because
-// most calls take microseconds.
+// measure measures the memory of the process before a call, unless the last measurement is recent.
+// Most calls take microseconds, so measuring each time would be slow.
 func (w *watch) measure(now time.Time) {
 	if now.Sub(w.measured) > measureInterval {
 		w.measured = now
@@ -99,24 +100,24 @@ func (g *guard) tick() {
 	}
 }
 
-// exceeds reports whether the heap is larger than the call may make it.
+// exceeds reports whether the heap is larger than the call allows.
 func (g *guard) exceeds(heap uint64) bool {
 	return heap > g.heap+min(g.heap, maxGarbage)+g.growth || heap > g.most
 }
 
-// end interrupts a call that takes too much memory.
+// end interrupts a call that uses too much memory.
 func (g *guard) end() {
 	g.greedy = true
 	g.watch.interrupt("JavaScript used too much memory")
 }
 
-// room ends the call if n more bytes would exceed its memory. Functions call it before they make a
-// large value. The guard's timer is too slow for that: a text may double many times before the
-// timer fires, and the timer is late on busy processors.
+// room interrupts the call if n more bytes would exceed its memory limit. Functions call it before
+// they create a large value. The guard's timer is too slow for that: a text may double many times
+// before the timer fires, and the timer is late on busy processors.
 func (w *watch) room(n int64) {
 	g := w.guarded
 	if g == nil {
-		return // the engine is being made
+		return // the engine is being created
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -125,7 +126,7 @@ func (w *watch) room(n int64) {
 	}
 }
 
-// stop ends the guard. After it the engine is no longer interrupted.
+// stop ends the guard. The engine is not interrupted afterwards.
 func (g *guard) stop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,14 +134,14 @@ func (g *guard) stop() {
 	g.timer.Stop()
 	g.watch.resume()
 	if g.greedy {
-		// What later calls start from must not be this one's garbage, which it is once the engine
-		// is dropped.
+		// Collect the garbage of this call soon, so that it does not count as live heap at the
+		// start of later calls.
 		clock.AfterFunc(clock.System{}, guardInterval, runtime.GC)
 	}
 }
 
-// memorySize returns three sizes in bytes: of the process's heap with its garbage, of the heap
-// alive at the last collection, and of the stacks.
+// memorySize returns three sizes in bytes: the heap of the process with its garbage, the live heap
+// after the last garbage collection, and the stacks.
 func memorySize() (heap, live, stacks uint64) {
 	sample := []metrics.Sample{
 		{Name: "/memory/classes/heap/objects:bytes"},
@@ -151,7 +152,7 @@ func memorySize() (heap, live, stacks uint64) {
 	return sample[0].Value.Uint64(), sample[1].Value.Uint64(), sample[2].Value.Uint64()
 }
 
-// interrupt ends the running call, if any. Another goroutine calls it.
+// interrupt interrupts the running call, if any. Any goroutine may call it.
 func (w *watch) interrupt(why string) {
 	w.ended.Store(&why)
 	w.rt.Interrupt(why)
@@ -163,7 +164,7 @@ func (w *watch) resume() {
 	w.rt.ClearInterrupt()
 }
 
-// look ends the call with an error if it was interrupted.
+// look panics with an error if the call was interrupted. The panic ends the call.
 func (w *watch) look() {
 	if why := w.ended.Load(); why != nil {
 		panic(w.rt.NewGoError(failure("Interrupted: %s", *why)))

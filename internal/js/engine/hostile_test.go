@@ -11,12 +11,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestHostileResults has results and exceptions that behave unexpectedly. Each call must end soon,
-// with an error.
+// TestHostileResults runs scripts whose results and exceptions behave unexpectedly. Each call must
+// end soon, with an error.
 func TestHostileResults(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
-	// A list that searches 3,000 prototypes for each missing element.
+	// A list whose missing elements are searched in 3,000 prototypes.
 	const plain = "let o = {}; for (let i = 0; i < 3000; i++) o = Object.create(o); const a = Array(1e5); "
 	const deep = plain + "Object.setPrototypeOf(a, o); a.includes = [].includes; "
 	for _, code := range []string{
@@ -63,8 +63,8 @@ func TestHostileResults(t *testing.T) {
 	}
 }
 
-// TestObjectsWithoutText has objects that cannot be converted to text. Their errors must not show
-// internals of the engine.
+// TestObjectsWithoutText runs scripts with objects that cannot be converted to text. Their errors
+// must not show internals of the engine.
 func TestObjectsWithoutText(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
@@ -81,7 +81,7 @@ func TestObjectsWithoutText(t *testing.T) {
 }
 
 // TestNativeIterators uses each built-in function as the method next of an iterator. A function
-// that returns an object makes an endless iterator, so it must notice an interrupt.
+// that returns an object makes an endless iterator, so the iteration must notice an interrupt.
 func TestNativeIterators(t *testing.T) {
 	t.Parallel()
 	e, err := newEngine()
@@ -149,8 +149,8 @@ const nativeIterators = `(() => {
 	return found;
 })()`
 
-// TestDeepChains writes to objects with as many prototypes as a call's memory allows, with enough
-// time to make them. The process would end if a stack got too large. It takes 2 GB.
+// TestDeepChains writes to objects with as many prototypes as the memory of a call allows. A stack
+// that grows too large would end the process. The test takes 2 GB of memory.
 func TestDeepChains(t *testing.T) {
 	if !*everyBuiltin {
 		t.Skip("run it with -js.builtins")

@@ -9,19 +9,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/js"
 )
 
-// interp is an engine with several functions. It implements js.interp.
+// interp is an engine with several functions. It implements js.Interp.
 type interp struct {
 	engine *engine
 	opts   js.Options
 }
 
-// routine is a function of an interp.
+// routine is a compiled function of an interp. It implements js.Routine.
 type routine struct{ fn goja.Callable }
 
-// callable returns the function of a routine that Compile returned.
+// callable returns the function in a routine.
 func callable(fn js.Routine) goja.Callable { return fn.(*routine).fn }
 
-// newInterp returns an engine without functions.
+// newInterp returns an interp without functions.
 func newInterp(opts js.Options) (*interp, error) {
 	e, err := newEngine()
 	if err != nil {
@@ -34,12 +34,12 @@ func newInterp(opts js.Options) (*interp, error) {
 	return &interp{e, opts}, e.define(stored)
 }
 
-// SetGlobal sets a global variable for all functions.
+// SetGlobal implements js.Interp.
 func (i *interp) SetGlobal(name string, v bsonx.Value) error {
 	return i.engine.run(func() error { return i.engine.rt.Set(name, i.engine.convert.toJS(v)) })
 }
 
-// Define defines a Go function as a global function. An error of fn ends the call of the script.
+// Define implements js.Interp.
 func (i *interp) Define(name string, fn func(args []bsonx.Value) error) error {
 	e := i.engine
 	return e.rt.Set(name, func(call goja.FunctionCall) goja.Value {
@@ -71,7 +71,7 @@ func (i *interp) Compile(code string) (js.Routine, error) {
 	return &routine{fn}, nil
 }
 
-// Call calls a function with `this` (missing for undefined) and arguments, and converts the result.
+// Call implements js.Interp.
 func (i *interp) Call(ctx context.Context, fn js.Routine, this bsonx.Value, args ...bsonx.Value) (bsonx.Value, error) {
 	var result bsonx.Value
 	err := i.engine.call(ctx, &i.opts, callable(fn), this, args, func(e *engine, v goja.Value) (err error) {
@@ -81,14 +81,12 @@ func (i *interp) Call(ctx context.Context, fn js.Routine, this bsonx.Value, args
 	return result, err
 }
 
-// Run calls a function for its effects, and drops the result.
+// Run implements js.Interp.
 func (i *interp) Run(ctx context.Context, fn js.Routine, this bsonx.Value, args ...bsonx.Value) error {
 	return i.engine.call(ctx, &i.opts, callable(fn), this, args, func(*engine, goja.Value) error { return nil })
 }
 
-// Fold calls a function with a state and the elements of each array in turn. The result of a call
-// is the state for the next call. Fold returns the last state. Only that state is converted to
-// BSON.
+// Fold implements js.Interp. Only the last state is converted to BSON.
 func (i *interp) Fold(ctx context.Context, fn js.Routine, state bsonx.Value,
 	inputs []bsonx.Value,
 ) (bsonx.Value, error) {

@@ -4,7 +4,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// heard returns a built-in function that notices an interrupt.
+// heard wraps a built-in function so that it checks for an interrupt. It returns other values
+// unchanged.
 func (l *limiter) heard(v goja.Value) goja.Value {
 	native, ok := v.Export().(func(goja.FunctionCall) goja.Value)
 	if !ok {
@@ -12,7 +13,7 @@ func (l *limiter) heard(v goja.Value) goja.Value {
 	}
 	return l.rt.ToValue(func(call goja.FunctionCall) goja.Value {
 		l.watch.look()
-		// The constructor of Map passes nil for the missing parts of an entry.
+		// The constructor of Map passes nil for missing parts of an entry.
 		for i, arg := range call.Arguments {
 			if arg == nil {
 				call.Arguments[i] = goja.Undefined()
@@ -22,8 +23,8 @@ func (l *limiter) heard(v goja.Value) goja.Value {
 	})
 }
 
-// setIterators lets the built-in iterators notice an interrupt. A spread, a destructuring and a
-// constructor visit a whole list in one instruction.
+// setIterators makes the built-in iterators check for interrupts. A spread, a destructuring or a
+// constructor visits a whole list in one instruction.
 func (l *limiter) setIterators() error {
 	v, err := l.rt.RunString("[[][Symbol.iterator](), new Map().entries(), new Set().values(), ''[Symbol.iterator](), 'a'.matchAll(/a/g)].map(Object.getPrototypeOf)")
 	if err != nil {
@@ -53,11 +54,11 @@ func (l *limiter) setIterators() error {
 	return nil
 }
 
-// maxGenerators limits the nesting of running generators. The engine takes seconds to end a
-// thousand nested generators.
+// maxGenerators is the largest nesting depth of running generators. The engine takes seconds to end
+// a thousand nested generators.
 const maxGenerators = 150
 
-// setGenerators limits generators that call generators, as with yield*.
+// setGenerators limits the nesting of generators that call generators, as with yield*.
 func (l *limiter) setGenerators() error {
 	v, err := l.rt.RunString("Object.getPrototypeOf(function* () {}).prototype")
 	if err != nil {

@@ -18,69 +18,70 @@ import (
 var limitsSource string
 
 const (
-	// regexTimeout limits the time for one match of a regular expression that goja gives to
-	// regexp2. regexp2 backtracks and would not notice an interrupt.
+	// regexTimeout is the time limit for one match of a regular expression that goja passes to
+	// regexp2. That library backtracks and does not check for interrupts.
 	regexTimeout = 100 * time.Millisecond
 	// regexTick is the precision of regexp2's time limit.
 	regexTick = 10 * time.Millisecond
-	// maxSearched limits the characters that a regular expression searches.
+	// maxSearched is the largest number of characters that a regular expression searches.
 	maxSearched = 1 << 23
-	// maxSource limits the text of a function. maxNesting limits its nesting, because the parser
-	// recurses and needs up to 4 KiB of stack per level.
+	// maxSource is the largest size of a function's source in bytes. maxNesting is its largest
+	// nesting depth, because the parser recurses and needs up to 4 KiB of stack per level.
 	maxSource  = 1 << 20
 	maxNesting = 20_000
-	// maxListLength limits lists that a built-in function visits. Documents rarely have more
-	// elements.
+	// maxListLength is the largest length of a list that a built-in function visits. Documents
+	// rarely have more elements.
 	maxListLength = 1_000_000
-	// maxTextNesting limits the nesting of JSON texts, and of values that are converted to text.
-	// maxTextBytes limits their length. maxTextValues limits the values in a JSON text, each of
-	// which takes up to 600 ns.
+	// maxTextNesting is the largest nesting depth of JSON texts, and of values that are converted
+	// to text. maxTextBytes is their largest size. maxTextValues is the largest number of values in
+	// a JSON text, each of which takes up to 600 ns.
 	maxTextNesting = 1000
 	maxTextBytes   = 16 << 20
 	maxTextValues  = 1 << 18
-	// valueSize is the number of bytes that a value counts at least. It stands for the time of
+	// valueSize is the smallest number of bytes that a value counts. It accounts for the time of
 	// converting an empty value.
 	valueSize = 24
-	// maxChars limits the length of a text.
+	// maxChars is the largest length of a text, in characters.
 	maxChars = 1 << 25
-	// maxWideMade limits a text with characters beyond ASCII that a script makes. Converting such a
-	// character, for example to a number, takes 20 to 40 ns.
+	// maxWideMade is the largest length of a text with non-ASCII characters that a script creates.
+	// Converting such a text, for example to a number, takes 20 to 40 ns per character.
 	maxWideMade = 1 << 22
-	// maxPretended limits a list that is not an array. Reading or setting one of its elements takes
-	// half a microsecond.
+	// maxPretended is the largest length of a list that is not an array. Reading or setting one of
+	// its elements takes half a microsecond.
 	maxPretended = 200_000
-	// maxLooks limits how often one call searches for elements in a list and its prototypes. A
-	// search takes up to 30 ns.
+	// maxLooks is the largest number of searches for elements in a list and its prototypes during
+	// one call. A search takes up to 30 ns.
 	maxLooks = 1 << 23
-	// large is the number of characters or elements from which the memory is checked first.
+	// large is the number of characters or elements from which a function checks the memory before
+	// it allocates.
 	large = 1 << 14
 	// elementSize is the memory of an element of a list, in bytes.
 	elementSize = 16
 )
 
-// limitsProgram is compiled once. regexp2's default for all regular expressions is used by nothing
-// else in the process.
+// limitsProgram is compiled at the first use. Changing regexp2's global default is safe, because no
+// other code in the process uses regexp2.
 var limitsProgram = sync.OnceValues(func() (*goja.Program, error) {
 	regexp2.DefaultMatchTimeout = regexTimeout
 	regexp2.SetTimeoutCheckPeriod(regexTick)
 	return goja.Compile("limits.js", limitsSource, true)
 })
 
-// limiter limits the functions of an engine that visit lists and texts.
+// limiter limits the built-in functions of an engine that visit lists and texts.
 type limiter struct {
 	rt    *goja.Runtime
 	watch *watch
-	// rangeError is the original class RangeError, even if a script replaces it.
+	// rangeError is the original class RangeError. A script may have replaced the global variable.
 	rangeError goja.Value
-	// checkPlain rejects a list whose length may change by itself.
+	// checkPlain throws an error for a list whose length may change by itself.
 	checkPlain goja.Callable
-	// walked are the lists that array methods visit at the moment.
+	// walked contains the lists that array methods are visiting at the moment.
 	walked []walked
 	// joins is the nesting depth of join calls.
 	joins int
 }
 
-// setLimits limits the engine's own functions.
+// setLimits wraps the built-in functions of the engine with limits.
 func (e *engine) setLimits() error {
 	l := &e.limits
 	l.rangeError = e.rt.GlobalObject().Get("RangeError")
@@ -128,7 +129,8 @@ func (e *engine) setLimits() error {
 	return e.regexps.define(e.checkChars, tools)
 }
 
-// compileText compiles the text of eval or Function. It returns the message of a syntax error.
+// compileText compiles the text of eval or Function. For a syntax error it returns the message
+// instead.
 func (e *engine) compileText(source string) any {
 	s, err := compileChecked(source, false)
 	if err != nil {
@@ -146,7 +148,7 @@ func syntaxMessage(err error) string {
 	return err.Error()
 }
 
-// runText runs a program of compileText and passes its exception on.
+// runText runs a program of compileText. It passes an exception on as a panic.
 func (e *engine) runText(s *script) goja.Value {
 	v, err := e.runScript(s)
 	if err != nil {
@@ -155,7 +157,8 @@ func (e *engine) runText(s *script) goja.Value {
 	return v
 }
 
-// refusal returns the error that a script gets for a limit: a RangeError if its text says so.
+// refusal returns the error value that a script gets for a limit: a RangeError if the text of err
+// begins with this name.
 func (l *limiter) refusal(err error) goja.Value {
 	var refused *mongoerr.Error
 	if !errors.As(err, &refused) {
@@ -172,7 +175,7 @@ func (l *limiter) refusal(err error) goja.Value {
 	return v
 }
 
-// checked converts a check to a function that throws the error of the check.
+// checked returns a JavaScript function that throws the error of check.
 func (l *limiter) checked(check func(goja.Value) error) func(goja.FunctionCall) goja.Value {
 	return func(call goja.FunctionCall) goja.Value {
 		if err := check(call.Argument(0)); err != nil {

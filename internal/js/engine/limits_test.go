@@ -14,8 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// TestBoundedFunctions checks that the replaced built-in functions give the same results as the
-// original ones. Each script returns true.
+// TestBoundedFunctions requires that the wrapped built-in functions give the same results as the
+// original functions. Each script returns true.
 func TestBoundedFunctions(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -73,8 +73,8 @@ func TestBoundedFunctions(t *testing.T) {
 	}
 }
 
-// TestChangingValues has scripts whose values change, or whose lists grow, when they are read a
-// second time. No script may exhaust memory or time, whether it ends with an error or not.
+// TestChangingValues runs scripts whose values change, or whose lists grow, when they are read a
+// second time. No script may exhaust memory or time, whether or not it ends with an error.
 func TestChangingValues(t *testing.T) {
 	for name, code := range map[string]string{
 		"separator":          "let i = 0; return new Array(1e5).fill(1).join({toString: () => i++ ? 'x'.repeat(1e5) : ''}).length",
@@ -131,8 +131,8 @@ func TestChangingValues(t *testing.T) {
 	}
 }
 
-// TestLimits has scripts that would bring the process down, or never end. Each must end with its
-// own error.
+// TestLimits runs scripts that would crash the process or never end. Each must end with the error
+// of its limit.
 func TestLimits(t *testing.T) {
 	torture.NeedsLong(t)
 	for name, code := range map[string]string{
@@ -217,7 +217,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			timeout := 200 * time.Millisecond
 			if name == "push" || name == "doubling" {
-				timeout = time.Minute // their memory ends them
+				timeout = time.Minute // the memory limit ends these scripts
 				defer runtime.GC()
 			}
 			var err error
@@ -248,7 +248,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestDeepestSource compiles code that is just within the limit of nesting.
+// TestDeepestSource compiles source code just within the limit of nesting.
 func TestDeepestSource(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -264,7 +264,7 @@ func TestDeepestSource(t *testing.T) {
 	}
 }
 
-// TestLimitedLanguage uses the replaced functions in the way ordinary scripts do.
+// TestLimitedLanguage uses the wrapped functions like ordinary scripts do.
 func TestLimitedLanguage(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
@@ -304,7 +304,7 @@ func TestLimitedLanguage(t *testing.T) {
 	}
 }
 
-// TestLimitsAreRangeErrors catches the errors of limits in a script by their class.
+// TestLimitsAreRangeErrors requires that scripts can catch the errors of limits as RangeError.
 func TestLimitsAreRangeErrors(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{
@@ -319,7 +319,7 @@ func TestLimitsAreRangeErrors(t *testing.T) {
 	}
 }
 
-// TestIterationIsInterrupted has instructions that visit a whole list. Each must notice an earlier
+// TestIterationIsInterrupted runs instructions that visit a whole list. Each must notice an earlier
 // interrupt.
 func TestIterationIsInterrupted(t *testing.T) {
 	t.Parallel()
@@ -338,8 +338,8 @@ func TestIterationIsInterrupted(t *testing.T) {
 		if err := e.rt.Set("ended", func() { why := "the test"; e.watch.ended.Store(&why) }); err != nil {
 			t.Fatal(err)
 		}
-		// The engine itself is not interrupted: that would end the next instruction, not the
-		// running one.
+		// The goja runtime is not interrupted: its interrupt would end the next instruction and not
+		// the running one.
 		source := "const list = Array.from({length: 5000}, (_, i) => i); ended(); " + code
 		err = e.run(func() error {
 			_, err := e.rt.RunString(source)
@@ -388,7 +388,7 @@ func TestSearchIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestEngineFault causes a failure in goja itself, and in a Go function that a script calls.
+// TestEngineFault causes a panic in goja, and a panic in a Go function that a script calls.
 func TestEngineFault(t *testing.T) {
 	t.Parallel()
 	e, err := newEngine()

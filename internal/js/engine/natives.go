@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"crypto/md5" // for the scripts' hex_md5
+	"crypto/md5" // for the function hex_md5
 	"encoding/hex"
 	"errors"
 	"time"
@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// setNatives defines the functions that the prelude uses, and removes them before user code runs.
+// setNatives defines the Go functions that the prelude uses. The prelude removes them before user
+// code runs.
 func (e *engine) setNatives() error {
 	natives := map[string]func(goja.FunctionCall) goja.Value{
 		"_bsonsize": func(call goja.FunctionCall) goja.Value {
@@ -40,7 +41,7 @@ func (e *engine) setNatives() error {
 			return e.rt.ToValue(hex.EncodeToString(sum[:]))
 		},
 		"sleep": e.sleep,
-		// The collector belongs to the process, and scripts cannot start it.
+		// The garbage collector belongs to the process, so scripts cannot start it.
 		"gc":      func(goja.FunctionCall) goja.Value { return goja.Undefined() },
 		"version": func(goja.FunctionCall) goja.Value { return e.rt.ToValue("goja") },
 		// A mapReduce replaces this function.
@@ -63,14 +64,14 @@ func (e *engine) sleep(call goja.FunctionCall) goja.Value {
 	}
 	millis := min(max(call.Argument(0).ToFloat(), 0),
 		float64(e.watch.deadline.Sub(clock.System{}.Now()).Milliseconds()+1))
-	// The call ends with its context.
+	// The error is ignored, because the call itself ends with its context.
 	_ = clock.Sleep(e.watch.ctx, clock.System{}, time.Duration(millis*float64(time.Millisecond)))
 	return goja.Undefined()
 }
 
 func isNumber(v goja.Value) bool {
 	if _, ok := v.(*goja.Object); ok {
-		return false // exporting it would copy it
+		return false // exporting an object would copy it
 	}
 	switch v.Export().(type) {
 	case int64, float64:

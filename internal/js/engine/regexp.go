@@ -22,35 +22,36 @@ import (
 var regexpSource string
 
 const (
-	// maxPattern limits the length of a regular expression.
+	// maxPattern is the largest length of a regular expression, in characters.
 	maxPattern = 1 << 15
-	// maxInstructions limits the program of a regular expression. maxLiterals limits the programs
-	// of all literals of a source together. An instruction takes about 80 bytes.
+	// maxInstructions is the largest number of instructions in the program of a regular expression.
+	// maxLiterals is the largest number for all literals of a source together. An instruction takes
+	// about 80 bytes.
 	maxInstructions = 1 << 16
 	maxLiterals     = 1 << 18
-	// maxCaptures limits instructions times groups, because each thread of a search keeps all
-	// groups.
+	// maxCaptures is the largest product of instructions and groups, because each thread of a
+	// search keeps all groups.
 	maxCaptures = 1 << 21
-	// maxWideRanges limits the ranges of characters beyond ASCII in a pattern that ignores case.
-	// Folding the case of one range takes up to 1.5 ms.
+	// maxWideRanges is the largest number of ranges of non-ASCII characters in a pattern that
+	// ignores case. Folding the case of one range takes up to 1.5 ms.
 	maxWideRanges = 32
-	// maxFolds limits the cost of folding the case of ., \W, \D and \S in regexp2, 17 ms each (see
-	// foldCost).
+	// maxFolds is the largest cost of folding the case of ., \W, \D and \S in regexp2, which takes
+	// 17 ms each (see foldCost).
 	maxFolds = 8
-	// maxWide limits the characters beyond ASCII in a pattern of regexp2, whose classes take
-	// quadratic time.
+	// maxWide is the largest number of non-ASCII characters in a pattern for regexp2, whose
+	// character classes take quadratic time.
 	maxWide = 1 << 13
-	// maxSteps limits instructions times characters of a search by goja without a check for
-	// interrupts. An instruction takes up to 12 ns per character.
+	// maxSteps is the largest product of instructions and characters for a search by goja without
+	// checks for interrupts. An instruction takes up to 12 ns per character.
 	maxSteps = 1 << 22
-	// smallest is the number of steps per character that every expression counts at least.
+	// smallest is the smallest number of steps per character that an expression counts.
 	smallest = 16
-	// lookSteps is the number of steps (instructions times characters) of a search between two
-	// checks for interrupts.
+	// lookSteps is the number of steps (instructions times characters) between two checks for
+	// interrupts in a search.
 	lookSteps = 1 << 16
 )
 
-// regexpProgram is compiled once.
+// regexpProgram is compiled at the first use.
 var regexpProgram = sync.OnceValues(func() (*goja.Program, error) {
 	return goja.Compile("regexp.js", regexpSource, true)
 })
@@ -60,21 +61,21 @@ type regexps struct {
 	rt     *goja.Runtime
 	watch  *watch
 	limits *limiter
-	// natives are the Go functions for regexp.js. It is nil while the prelude runs.
+	// natives contains the Go functions for regexp.js. It is nil while the prelude runs.
 	natives *goja.Object
-	// steps and groups are the maxima over all regular expressions.
+	// steps and groups are the largest values of all regular expressions so far.
 	steps, groups int
-	// quick is the number of steps of a search without a check for interrupts: maxSteps, or less in
-	// tests.
+	// quick is the number of steps that a search may take without a check for interrupts: maxSteps,
+	// or less in tests.
 	quick int64
-	// searchers are expressions compiled for searching long texts. searched is the number of their
-	// instructions.
+	// searchers caches expressions compiled for searching long texts. searched is the total number
+	// of their instructions.
 	searchers map[string]searcher
 	searched  int
 }
 
-// define limits the built-in functions. checkChars comes from concat.js, and tools is the result of
-// limits.js.
+// define wraps the built-in functions for regular expressions with limits. checkChars comes from
+// concat.js, and tools is the result of limits.js.
 func (x *regexps) define(checkChars, tools goja.Value) error {
 	natives, err := nativeObject(x.rt, map[string]any{
 		"maxNative":   regexTimeout.Milliseconds(),
@@ -103,11 +104,11 @@ func (x *regexps) define(checkChars, tools goja.Value) error {
 	return err
 }
 
-// compiled records the size of an expression of a script. A text that is short enough for all
-// expressions is searched without looking at the expression.
+// compiled records the size of a script's regular expression. A text that is short enough for the
+// largest expression is searched without a check of the expression.
 func (x *regexps) compiled(size patternSize) {
 	if x.natives == nil {
-		return // expressions of the prelude are small, or fail at the start of a text
+		return // expressions of the prelude are small, or match only at the start of a text
 	}
 	x.steps, x.groups = max(x.steps, size.steps()), max(x.groups, size.groups)
 	if err := errors.Join(x.natives.Set("short", x.quick/int64(x.steps)),
@@ -116,21 +117,20 @@ func (x *regexps) compiled(size patternSize) {
 	}
 }
 
-// patternSize is the cost of a search with a regular expression.
+// patternSize is the size of a regular expression's program, which determines the cost of a search.
 type patternSize struct{ instructions, groups int }
 
-// steps returns the cost of a search per character. One unit is the time of one instruction without
-// groups.
+// steps returns the cost of a search per character, in units of one instruction without groups.
 func (s patternSize) steps() int { return s.instructions * (1 + s.groups/8) }
 
 func (s patternSize) fits() bool {
 	return s.instructions <= maxInstructions && s.instructions*s.groups <= maxCaptures
 }
 
-// wideRange matches the end of a range beyond ASCII.
+// wideRange matches the end of a range of non-ASCII characters.
 var wideRange = regexp.MustCompile(`-(?:\\[ux]|\\?[^\x00-\x7f])`)
 
-// propertyEscape matches \p or \P. Without the flag u it stands for the letter.
+// propertyEscape matches \p or \P in a pattern. Without the flag u this is an escaped letter.
 var propertyEscape = regexp.MustCompile(`^(?:[^\\]|\\[^pP])*\\[pP]`)
 
 // sizeOf measures a regular expression before it is compiled. It returns an error if compiling
@@ -156,11 +156,11 @@ func sizeOf(pattern, flags string) (patternSize, error) {
 	}
 	source, ok := goPattern(utf16.Encode([]rune(pattern)), flags)
 	if !ok {
-		return size, nil // regexp2 repeats in a loop, and keeps groups once
+		return size, nil // regexp2 implements repetition as a loop, and keeps groups once
 	}
 	compiled, ok := compiledSize(source)
 	if !ok {
-		return size, nil // Go does not compile it either
+		return size, nil // Go's package regexp rejects the pattern
 	}
 	if size = compiled; !size.fits() {
 		return size, failure("RangeError: a regular expression is too large: write fewer or smaller repetitions {n,m}, and groups "+
@@ -169,8 +169,9 @@ func sizeOf(pattern, flags string) (patternSize, error) {
 	return size, nil
 }
 
-// checkBacktracking rejects a pattern that regexp2 would take too long to compile. goja gives a
-// pattern to regexp2 if Go has no equivalent, or if a search starts at lastIndex.
+// checkBacktracking returns an error for a pattern that would take too long to compile with
+// regexp2. goja passes a pattern to regexp2 if Go has no equivalent, or if a search starts at
+// lastIndex.
 func checkBacktracking(pattern, flags string) error {
 	fold := strings.Contains(flags, "i") && foldCost(pattern) > maxFolds
 	wide := 0
@@ -192,7 +193,8 @@ func checkBacktracking(pattern, flags string) error {
 	return failure("RangeError: a regular expression has more than %d characters beyond ASCII: split it into several", maxWide)
 }
 
-// foldCost returns the cost of folding the case of a pattern's characters in regexp2.
+// foldCost returns the cost of folding the case of a pattern's characters in regexp2, in units of
+// one ., \W, \D or \S.
 func foldCost(pattern string) int {
 	cost, class := 0, false
 	for i := 0; i < len(pattern); i++ {
@@ -222,8 +224,8 @@ func compiledSize(source string) (patternSize, bool) {
 	return patternSize{instructions(tree), tree.MaxCap()}, true
 }
 
-// instructions returns the approximate number of instructions in the program of a regular
-// expression.
+// instructions returns the approximate number of instructions that Go's package regexp compiles re
+// to.
 func instructions(re *syntax.Regexp) int {
 	n := 1
 	switch re.Op {
@@ -242,7 +244,8 @@ func instructions(re *syntax.Regexp) int {
 	return n
 }
 
-// literals measures the regular expressions of a source, which goja compiles together with it.
+// literals measures the regular expression literals of a source, which goja compiles together with
+// the source.
 type literals struct {
 	largest patternSize
 	total   int
@@ -261,8 +264,8 @@ func (l *literals) add(e *ast.RegExpLiteral) {
 	}
 }
 
-// goPattern translates a pattern for Go's package regexp as goja does. It reports false if goja
-// gives the pattern to regexp2 or rejects it.
+// goPattern translates a pattern for Go's package regexp as goja does. It returns false if goja
+// passes the pattern to regexp2 or rejects it.
 func goPattern(units []uint16, flags string) (string, bool) {
 	full := strings.Contains(flags, "u")
 	source, err := goparser.TransformRegExp(patternText(units, full), strings.Contains(flags, "s"), full)
@@ -281,8 +284,8 @@ func goPattern(units []uint16, flags string) (string, bool) {
 	return source, true
 }
 
-// patternText returns a pattern as text. A surrogate pair becomes one character if full is set, and
-// two escapes otherwise. A lone surrogate becomes an escape.
+// patternText returns a pattern as text. A surrogate pair becomes one character if full is true,
+// and two escapes otherwise. A lone surrogate becomes an escape.
 func patternText(units []uint16, full bool) string {
 	var b strings.Builder
 	for i := 0; i < len(units); i++ {
@@ -314,7 +317,7 @@ func patternText(units []uint16, full bool) string {
 	return b.String()
 }
 
-// escapedPair returns the character of two escaped surrogates, or 0 for other units.
+// escapedPair returns the character for two escaped surrogates, or 0 for other code units.
 func escapedPair(units []uint16) rune {
 	if len(units) < 12 {
 		return 0
@@ -329,14 +332,14 @@ func escapedPair(units []uint16) rune {
 	return 0
 }
 
-// searcher is a regular expression whose search can be interrupted. If re is nil, the expression
-// belongs to regexp2.
+// searcher is a regular expression whose search can be interrupted. If re is nil, goja passes the
+// expression to regexp2.
 type searcher struct {
 	re   *regexp.Regexp
 	size patternSize
 }
 
-// searcher returns the compiled form of an expression, and remembers it.
+// searcher returns the compiled form of an expression, from the cache if possible.
 func (x *regexps) searcher(pattern goja.Value, flags string) searcher {
 	text, _ := pattern.(goja.String)
 	units := make([]uint16, text.Length())
@@ -363,8 +366,8 @@ func (x *regexps) searcher(pattern goja.Value, flags string) searcher {
 	return s
 }
 
-// search finds the first match of a pattern in a text. It returns undefined for a pattern of
-// regexp2, true for a search that is fast enough in goja, and otherwise the result of exec.
+// search finds the first match of a pattern in a text. It returns undefined if goja passes the
+// pattern to regexp2, true if goja's own search is fast enough, and otherwise the result of exec.
 func (x *regexps) search(call goja.FunctionCall) goja.Value {
 	flags := call.Argument(1).String()
 	s := x.searcher(call.Argument(0), flags)
@@ -387,7 +390,7 @@ func (x *regexps) search(call goja.FunctionCall) goja.Value {
 	return x.match(text, at, s.re.SubexpNames())
 }
 
-// match returns the result of exec, as goja does.
+// match returns the result of exec, in the form that goja returns.
 func (x *regexps) match(text goja.String, at []int, names []string) goja.Value {
 	values := make([]any, len(at)/2)
 	var groups *goja.Object
@@ -426,15 +429,15 @@ func (x *regexps) set(object *goja.Object, name string, v goja.Value) {
 	}
 }
 
-// textReader reads the characters of a text until its call is interrupted. Positions count UTF-16
-// units.
+// textReader reads the characters of a text until the call is interrupted. Positions count UTF-16
+// code units.
 type textReader struct {
 	watch *watch
 	text  goja.String
 	full  bool // a surrogate pair is one character
 	at    int
-	// interval is the number of units between two checks for interrupts. next is the position of
-	// the next check.
+	// interval is the number of code units between two checks for interrupts. next is the position
+	// of the next check.
 	interval, next int
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// somePatterns are expressions and texts that all methods are called with.
+// somePatterns lists expressions with which all methods are called.
 var (
 	somePatterns = []string{
 		`o`, `(w|o)+d`, `nosuch(.)$`, `(a?){3}b`, `(?:x|(y))(z)?`, `\\b\\w`, `^`, `$`, ``, `a*?`, `(?=(w|o)*)x?`,
@@ -26,7 +26,7 @@ var (
 		``, `word1 wOrd2 `, `aaab`, `xyzzy yz`, `2024-1 and 2025-2`, `wörd1 😀x😀`, `zaacbbbcac`, `a/b\nc/x`,
 		`--aa--aaa`, `\ud83dx\ude00`, `foo\r\nbar\\`,
 	}
-	// regexpCalls use r, the expression, s, the text, and show.
+	// regexpCalls lists calls that use the expression r, the text s and the function show.
 	regexpCalls = []string{
 		"show(r.exec(s)) + r.lastIndex + show(r.exec(s)) + r.lastIndex", "r.test(s) + '' + r.lastIndex + r.test(s) + r.lastIndex", "(r.lastIndex = 2, show(r.exec(s)) + r.lastIndex)",
 		"(r.lastIndex = {valueOf() { return 1 }}, r.test(s) + '' + r.lastIndex)", "show(s.match(r)) + r.lastIndex", "s.search(r) + '' + r.lastIndex",
@@ -42,13 +42,14 @@ var (
 const regexpShow = `const show = (x) => x && typeof x === 'object' ? '[' + (Array.isArray(x) ? Array.from({length: x.length}, (_, i) => show(x[i])) :
 	Object.entries(x).map(([k, v]) => k + ':' + show(v))).join() + ('index' in x ? ';' + x.index + ';' + x.input.length + ';' + show(x.groups) : '') + ']' : JSON.stringify(x) + '';`
 
-// TestRegExpsKeepResults compares the methods of expressions with the engine's own.
+// TestRegExpsKeepResults requires that the wrapped methods of regular expressions give the same
+// results as the original methods of goja.
 func TestRegExpsKeepResults(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	own := goja.New()
-	// Its fast paths for expressions with original methods treat the flag y and empty matches
-	// differently.
+	// goja's fast paths, which it uses while the methods are original, treat the flag y and empty
+	// matches differently.
 	if _, err := own.RunString("RegExp.prototype.exec = RegExp.prototype.exec"); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func TestRegExpsKeepResults(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	engines[1].regexps.quick = -1 // every search looks
+	engines[1].regexps.quick = -1 // every search checks for interrupts
 	engines[1].regexps.compiled(patternSize{})
 	different := 0
 	for i := range 1500 {
@@ -83,7 +84,8 @@ func TestRegExpsKeepResults(t *testing.T) {
 	}
 }
 
-// TestPropertyEscapes has classes such as \p{L}, in which the engine would read the letter p.
+// TestPropertyEscapes requires an error for classes such as \p{L}, which goja would read as the
+// letter p.
 func TestPropertyEscapes(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{

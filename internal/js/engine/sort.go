@@ -14,9 +14,10 @@ const (
 	sortInterval = 1 << 10
 )
 
-// sortCall changes a call of sort in two ways. As in MongoDB's engine, a comparator is only asked
-// whether an element belongs after a later one, so that a comparator that returns true and false
-// works, too. And a long sort without a comparator can be interrupted.
+// sortCall changes the arguments of a call of sort in two ways. As in MongoDB's engine, a
+// comparator is only asked whether an element belongs after a later one, so a comparator that
+// returns true or false works too. A long sort without a comparator gets one that checks for
+// interrupts.
 func (l *limiter) sortCall(call goja.FunctionCall, length float64) goja.FunctionCall {
 	comparator := call.Argument(0)
 	compare, ok := goja.AssertFunction(comparator)
@@ -45,7 +46,7 @@ func (l *limiter) sortCall(call goja.FunctionCall, length float64) goja.Function
 }
 
 // compareNumbers orders numbers like a typed array without a comparator: -0 comes before 0, and NaN
-// last.
+// is last.
 func (l *limiter) compareNumbers(call goja.FunctionCall) goja.Value {
 	l.watch.step()
 	a, b := call.Argument(0).ToFloat(), call.Argument(1).ToFloat()

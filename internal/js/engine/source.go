@@ -9,14 +9,14 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// checkSource rejects code that would make the parser or the compiler recurse too deeply. It counts
-// brackets, operators and words since the last end of a statement or element on each level. It also
-// counts them in strings.
+// checkSource returns an error for source code that would make the parser or the compiler recurse
+// too deeply. It estimates the nesting without parsing: it counts brackets, and the operators and
+// words since the last end of a statement or element on each level, also in strings.
 func checkSource(source string) error {
 	if len(source) > maxSource {
 		return failure("SyntaxError: a function is longer than %d bytes", maxSource)
 	}
-	var open []int // the chain before each open bracket
+	var open []int // the value of chain before each open bracket
 	depth, chain, word := 0, 0, false
 	for i := range len(source) {
 		inWord := false
@@ -51,13 +51,14 @@ func checkSource(source string) error {
 
 var bigLiteral = regexp.MustCompile(`[0-9a-fA-F]n\b`)
 
-// checkLiterals rejects big integers, because their operators take unlimited time.
+// checkLiterals returns an error for big integer literals, because operators on big integers take
+// unlimited time.
 func checkLiterals(source string) error {
 	if !bigLiteral.MatchString(source) {
 		return nil
 	}
-	// The source is a program, an expression or the body of a function. The compiler reports other
-	// errors.
+	// The source may be a program, an expression or the body of a function. The compiler reports
+	// syntax errors.
 	for _, form := range []string{source, "(" + source + "\n)", "(function() {" + source + "\n})"} {
 		program, err := parser.ParseFile(nil, "", form, 0)
 		if err == nil && hasBigInt(reflect.ValueOf(program.Body)) {
@@ -67,7 +68,8 @@ func checkLiterals(source string) error {
 	return nil
 }
 
-// hasBigInt searches a syntax tree for a literal. The nesting of the tree is limited.
+// hasBigInt reports whether a syntax tree contains a big integer literal. The recursion is bounded,
+// because the nesting of the tree is limited.
 func hasBigInt(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:

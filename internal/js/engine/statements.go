@@ -10,11 +10,11 @@ import (
 
 // withLastValue makes statements without a return yield their completion value (ECMAScript, section
 // 14): the value of the last expression statement. It assigns each expression statement to a
-// variable, and returns the variable.
+// variable, and appends an expression that reads the variable.
 func withLastValue(code string) string {
 	program, err := parser.ParseFile(nil, "", code, 0)
 	if err != nil || len(program.Body) == 0 {
-		return code // with a return it is a function body and not a program
+		return code // code with a return statement is a function body and not a program
 	}
 	c := completion{code: code, name: "$value"}
 	for strings.Contains(code, c.name) {
@@ -31,8 +31,8 @@ func withLastValue(code string) string {
 	return code + "\n;return " + c.name + "; var " + c.name
 }
 
-// withoutDirective drops a first statement such as "use strict", because an assignment would
-// disable it.
+// withoutDirective drops a first statement such as "use strict", because an assignment would turn
+// it into an ordinary expression.
 func withoutDirective(statements []ast.Statement) []ast.Statement {
 	first, ok := statements[0].(*ast.ExpressionStatement)
 	if !ok || len(statements) == 1 {
@@ -44,7 +44,7 @@ func withoutDirective(statements []ast.Statement) []ast.Statement {
 	return statements
 }
 
-// completion collects insertions into code.
+// completion collects the texts to insert into code.
 type completion struct {
 	code, name string
 	insertions []insertion
@@ -55,12 +55,12 @@ type insertion struct {
 	text string
 }
 
-// list visits statements one after another. A conditional statement has no value if it runs no
-// branch.
+// list processes statements one after another. Before a conditional statement it clears the
+// variable, because the statement has no value if it runs no branch.
 func (c *completion) list(statements []ast.Statement) {
 	for _, s := range statements {
 		switch s := s.(type) {
-		case *ast.IfStatement: // the parser does not keep its position
+		case *ast.IfStatement: // the syntax tree does not contain the position of the keyword
 			c.insert(strings.LastIndex(c.code[:max(0, int(s.Test.Idx0())-1)], "if"), c.name+" = void 0; ")
 		case *ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.WhileStatement, *ast.SwitchStatement:
 			c.insert(int(s.Idx0())-1, c.name+" = void 0; ")
@@ -105,8 +105,9 @@ func (c *completion) statement(s ast.Statement) {
 	}
 }
 
-// expression assigns an expression, or the last of several expressions with commas between. The
-// parser omits parentheses.
+// expression inserts an assignment before an expression, or before the last of several expressions
+// separated by commas. The syntax tree does not contain parentheses, so they are searched in the
+// text.
 func (c *completion) expression(e ast.Expression) {
 	if several, ok := e.(*ast.SequenceExpression); ok {
 		e = several.Sequence[len(several.Sequence)-1]
@@ -120,7 +121,7 @@ func (c *completion) expression(e ast.Expression) {
 	c.insert(at, c.name+" = ")
 }
 
-// insert records a text and its position, if the parser knows the position.
+// insert records a text to insert at a position, if the position is known.
 func (c *completion) insert(at int, text string) {
 	if at >= 0 {
 		c.insertions = append(c.insertions, insertion{at, text})

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/js"
 )
 
-// TestLastValue has statements whose last value is true, and some without a value, for the document
-// {r: 5}.
+// TestLastValue runs statements for the document {r: 5}. The completion value of some is true,
+// others have no value.
 func TestLastValue(t *testing.T) {
 	t.Parallel()
 	this := bsonx.Document(bsonx.NewDoc("r", 5))

@@ -8,14 +8,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// The codes of MongoDB's checks of stored values.
+// MongoDB's error codes for invalid stored values.
 const (
 	codeStoredName  = mongoerr.Code(10209)
 	codeStoredValue = mongoerr.Code(10210)
 )
 
-// storedScripts returns the documents of the database's system.js. It returns nil if the database
-// has no system.js.
+// storedScripts returns the documents of the database's collection system.js, or nil if there is no
+// such collection.
 func storedScripts(o *js.Options) ([]bsonx.Doc, error) {
 	if o.Stored == nil {
 		return nil, nil
@@ -23,8 +23,7 @@ func storedScripts(o *js.Options) ([]bsonx.Doc, error) {
 	return o.Stored()
 }
 
-// define defines stored values as global variables. Stored code becomes the function that it
-// describes.
+// define defines the stored values as global variables. Stored code becomes a function.
 func (e *engine) define(stored []bsonx.Doc) error {
 	for _, doc := range stored {
 		name, v := doc.Lookup("_id"), doc.Lookup("value")

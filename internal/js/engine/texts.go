@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// checkTextNesting rejects JSON that nests too deeply, or has too many values.
+// checkTextNesting returns an error for a JSON text that nests too deeply or has too many values.
 func checkTextNesting(text string) error {
 	depth, values, quoted := 0, 0, false
 	for i := 0; i < len(text); i++ {
@@ -37,7 +37,7 @@ func checkTextNesting(text string) error {
 	return nil
 }
 
-// isWide reports whether a text has characters beyond ASCII. Most functions are much slower for
+// isWide reports whether a text contains non-ASCII characters. Most functions are much slower for
 // such texts.
 func isWide(v goja.Value) bool {
 	s, ok := v.(goja.String)
@@ -49,13 +49,13 @@ func isWide(v goja.Value) bool {
 		return false
 	case reflect.Slice:
 		return true
-	default: // not known yet
+	default: // the representation of the text is not determined yet
 		return reflect.TypeOf(s.Substring(0, s.Length())).Kind() != reflect.String
 	}
 }
 
-// checkWide rejects a text of a script that is too long and has characters beyond ASCII. It returns
-// any other value.
+// checkWide panics with a RangeError if v is a text with non-ASCII characters that is longer than
+// maxWideMade. Otherwise it returns v.
 func (l *limiter) checkWide(v goja.Value) goja.Value {
 	if s, ok := v.(goja.String); ok && s.Length() > maxWideMade && isWide(v) {
 		panic(l.refusal(failure("RangeError: a text with characters beyond ASCII is longer than %d characters", maxWideMade)))
@@ -63,8 +63,8 @@ func (l *limiter) checkWide(v goja.Value) goja.Value {
 	return v
 }
 
-// trim removes white space from a text: at the beginning, at the end, or both. The built-in
-// function copies the whole text twice.
+// trim removes white space from the beginning of a text, the end, or both. It replaces the built-in
+// function, which copies the whole text twice.
 func (l *limiter) trim(v goja.Value, begin, end bool) goja.Value {
 	s, ok := v.ToString().(goja.String)
 	if !ok {
@@ -90,7 +90,7 @@ func (l *limiter) trim(v goja.Value, begin, end bool) goja.Value {
 	return s.Substring(from, to)
 }
 
-// text converts a value to a text, like the language.
+// text converts a value to a text by the rules of JavaScript.
 func (l *limiter) text(v goja.Value) goja.String {
 	v = v.ToString()
 	s, ok := v.(goja.String)
@@ -100,7 +100,7 @@ func (l *limiter) text(v goja.Value) goja.String {
 	return s
 }
 
-// checkText rejects a value whose text would be too long.
+// checkText returns an error for a value whose conversion to text would be too long.
 func (l *limiter) checkText(v goja.Value) error {
 	w := textWalk{watch: l.watch}
 	if err := w.value(v, 0); err != nil {
@@ -112,14 +112,15 @@ func (l *limiter) checkText(v goja.Value) error {
 	return nil
 }
 
-// textWalk adds up the text that a value becomes.
+// textWalk is the state of computing the length of a value's text.
 type textWalk struct {
 	watch        *watch
 	size, values int
 }
 
-// value rejects a value that would become too long a text, or that nests too deeply. A shared part
-// counts each time it occurs, and a cycle nests without end. The walk notices an interrupt.
+// value adds the text length of v. It returns an error if the text would be too long, or v nests
+// too deeply. A shared object counts each time it occurs, and a cycle nests too deeply. The walk
+// checks for interrupts.
 func (w *textWalk) value(v goja.Value, depth int) error {
 	if w.values++; w.values%lookInterval == 0 {
 		w.watch.look()

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// MongoDB's codes of results beyond these limits.
+// MongoDB's error codes for results beyond the limits.
 const (
 	codeResultTooLarge = mongoerr.Code(17260)
 	codeResultTooDeep  = mongoerr.Code(17279)
@@ -28,15 +28,15 @@ func checkSize(n int) error {
 		"Converting from JavaScript to BSON failed: Object size %d exceeds limit of %d bytes.", n, limits.InternalDocumentBytes)
 }
 
-// converter converts values from and to BSON. It notices an interrupt of its call.
+// converter converts JavaScript values from and to BSON. It checks for interrupts of the call.
 type converter struct {
 	rt    *goja.Runtime
 	watch *watch
-	// The classes of the language and of the prelude, looked up once.
+	// Classes of JavaScript and of the prelude, looked up once.
 	classes map[string]*goja.Object
 }
 
-// toBSON converts a value. Numbers become doubles, as in MongoDB.
+// toBSON converts a value to BSON. Numbers become doubles, as in MongoDB.
 func (c *converter) toBSON(v goja.Value) (bsonx.Value, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -118,7 +118,8 @@ func (c *converter) appendObject(b *bsonx.Builder, key string, object *goja.Obje
 	case "String":
 		return c.append(b, key, object.ToString(), depth+1)
 	case "Number", "Boolean":
-		return c.append(b, key, c.rt.ToValue(object.Export()), depth+1) // even if a script replaced valueOf
+		// Safe even if a script has replaced valueOf.
+		return c.append(b, key, c.rt.ToValue(object.Export()), depth+1)
 	}
 	b.StartDocField(key)
 	for _, name := range object.Keys() {
@@ -153,8 +154,8 @@ func code(text string) bsonx.Value {
 	return bsonx.Value{Type: bsonx.TypeCode, Data: v.Data}
 }
 
-// classToBSON converts an object of the prelude's classes. A missing result means that the object
-// must be treated as an ordinary object.
+// classToBSON converts an object of a prelude class. It returns bsonx.Missing if the object must be
+// converted like an ordinary object.
 func (c *converter) classToBSON(class string, object *goja.Object, depth int) (bsonx.Value, error) {
 	switch class {
 	case "ObjectId":

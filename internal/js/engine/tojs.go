@@ -10,8 +10,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// toJS converts a value. Documents become ordinary objects. Strings, numbers, bools, null and dates
-// become JavaScript values of the same kind. Other types become objects of the prelude's classes.
+// toJS converts a BSON value to JavaScript. Documents become ordinary objects. Strings, numbers,
+// bools, null and dates become JavaScript values of the same kind. Other types become objects of
+// prelude classes.
 func (c *converter) toJS(v bsonx.Value) goja.Value {
 	switch v.Type {
 	case bsonx.TypeMissing, bsonx.TypeUndefined:
@@ -61,7 +62,7 @@ func (c *converter) arrayToJS(doc bsonx.Doc) goja.Value {
 	return c.rt.NewArray(values...)
 }
 
-// regexToJS drops the options that JavaScript does not have.
+// regexToJS converts a regular expression. It drops options that JavaScript does not have.
 func (c *converter) regexToJS(v bsonx.Value) goja.Value {
 	pattern, options := v.Regex()
 	flags := ""
@@ -102,8 +103,8 @@ func (c *converter) classToJS(v bsonx.Value) goja.Value {
 	}
 }
 
-// construct creates an object of a global class. The class is looked up before user code can
-// replace it.
+// construct creates an object of a global class. The first call looks the class up, before user
+// code can replace it.
 func (c *converter) construct(class string, args ...any) goja.Value {
 	constructor := c.classes[class]
 	if constructor == nil {
