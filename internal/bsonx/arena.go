@@ -5,16 +5,16 @@ import (
 	"math"
 )
 
-// Arena makes values without an allocation for each one: it cuts them out of larger chunks of
-// memory. The values stay valid until Rewind. An Arena belongs to one goroutine. A nil Arena
+// Arena allocates values from larger chunks of memory, so that most values need no allocation of
+// their own. The values stay valid until Rewind. An Arena belongs to one goroutine. A nil Arena
 // allocates each value separately.
 type Arena struct{ chunk []byte }
 
 const (
 	firstChunk = 64
 	lastChunk  = 4096
-	// largestCut is the size above which a value gets memory of its own, so that little of a chunk
-	// is wasted.
+	// largestCut is the size from which a value is allocated separately. Larger values in a chunk
+	// would waste the rest of it.
 	largestCut = lastChunk / 4
 )
 

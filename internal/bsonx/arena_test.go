@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// fillArena makes values of all kinds, some of them too large for a chunk. It also returns the
+// fillArena creates values of all kinds, some of them too large for a chunk. It also returns the
 // expected values.
 func fillArena(a *bsonx.Arena, n int) (got, want []bsonx.Value) {
 	for i := range n {
@@ -21,7 +21,8 @@ func fillArena(a *bsonx.Arena, n int) (got, want []bsonx.Value) {
 	return got, want
 }
 
-// TestArena makes many values. They must not change, even if one of them is appended to.
+// TestArena requires that the values of an arena do not change, even if a caller appends to one of
+// them.
 func TestArena(t *testing.T) {
 	t.Parallel()
 	for _, a := range []*bsonx.Arena{nil, new(bsonx.Arena)} {

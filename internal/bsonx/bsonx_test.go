@@ -98,7 +98,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestIterAndLookupAgree over all types.
+// TestIterAndLookupAgree requires the same values from Iter and Lookup, for random documents with
+// all types.
 func TestIterAndLookupAgree(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -156,7 +157,8 @@ func TestBuilder(t *testing.T) {
 	}
 }
 
-// TestBuilderDepth nests deeper than the builder's preallocated frames and comes back, twice.
+// TestBuilderDepth nests documents more deeply than the preallocated frames of the builder and
+// closes them, twice.
 func TestBuilderDepth(t *testing.T) {
 	t.Parallel()
 	b := bsonx.NewBuilder(nil)
@@ -303,7 +305,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestCompareOrder checks MongoDB's order over all classes, each with values in order.
+// TestCompareOrder compares values of all type classes, several per class, and requires MongoDB's
+// sort order.
 func TestCompareOrder(t *testing.T) {
 	t.Parallel()
 	dec := func(s string) bsonx.Value { v, _ := bsonx.ParseDecimal(s); return v }

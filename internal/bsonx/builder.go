@@ -20,7 +20,8 @@ import (
 //	doc := bsonx.Doc(b.Bytes())
 type Builder struct {
 	buf []byte
-	// open is the number of frames. The first ones are in near, the others in deep.
+	// open is the number of open documents and arrays. The first frames are in near, the others in
+	// deep.
 	open int
 	near [shallow]frame
 	deep []frame
@@ -31,7 +32,7 @@ const shallow = 4
 
 type frame struct {
 	start int
-	next  int // next array key, -1 in a document
+	next  int // the next array index; -1 in a document
 }
 
 // NewBuilder returns a builder that appends to buf.
@@ -46,8 +47,8 @@ func (b *Builder) Bytes() []byte { return b.buf }
 // Len returns the length of Bytes.
 func (b *Builder) Len() int { return len(b.buf) }
 
-// Grow makes room for n more bytes. When it has to copy the buffer, it doubles its size: append
-// alone would copy a large reply many times.
+// Grow ensures capacity for n more bytes. It at least doubles the buffer, because append grows
+// large buffers less and would copy a large reply many times.
 func (b *Builder) Grow(n int) {
 	if have := len(b.buf); cap(b.buf)-have < n {
 		b.buf = slices.Grow(b.buf, max(n, have))
@@ -57,7 +58,7 @@ func (b *Builder) Grow(n int) {
 // Move continues in another buffer, which must begin with the bytes appended so far.
 func (b *Builder) Move(buf []byte) { b.buf = buf }
 
-// Depth returns how many documents and arrays are open.
+// Depth returns the number of open documents and arrays.
 func (b *Builder) Depth() int { return b.open }
 
 // StartDoc opens an outermost document.
@@ -110,7 +111,7 @@ func (b *Builder) Value(key string, v Value) {
 	b.buf = append(b.buf, v.Data...)
 }
 
-// ValueBytes is Value for a key held as bytes.
+// ValueBytes is Value for a key given as bytes.
 func (b *Builder) ValueBytes(key []byte, v Value) {
 	if v.Type == TypeMissing {
 		return
@@ -227,9 +228,9 @@ func (b *Builder) nextKey(t Type) {
 	top.next++
 }
 
-// NewDoc builds a document from alternating keys and Go values. The values may be Value, Doc (a
-// document), string, bool, int32, int64, int (as int32 where it fits), float64, nil, []Value and
-// []Doc (arrays). It is for replies and tests, not for hot paths; any other type panics.
+// NewDoc returns a document from alternating keys and Go values. The values may be Value, Doc (a
+// document), string, bool, int32, int64, int (as int32 if it fits), float64, nil, []Value and []Doc
+// (arrays). It panics for any other type. It is slow, and intended for replies and tests.
 func NewDoc(pairs ...any) Doc {
 	b := NewBuilder(nil)
 	b.StartDoc()
@@ -240,7 +241,7 @@ func NewDoc(pairs ...any) Doc {
 	return Doc(b.Bytes())
 }
 
-// NewArray builds an array value; see NewDoc for the types.
+// NewArray returns an array value. NewDoc lists the types of the elements.
 func NewArray(values ...any) Value {
 	b := NewBuilder(nil)
 	b.StartArray()
@@ -251,8 +252,8 @@ func NewArray(values ...any) Value {
 	return Array(b.Bytes())
 }
 
-// elementRoom returns the most bytes that the i-th element of an array takes in addition to its
-// value: type and index.
+// elementRoom returns an upper bound for the bytes of array element i without its value: the type
+// and the key.
 func elementRoom(i int) int {
 	if i < 1000 {
 		return 5
@@ -260,7 +261,7 @@ func elementRoom(i int) int {
 	return 12
 }
 
-// ValueOf converts a Go value; see NewDoc for the types.
+// ValueOf converts a Go value to a Value. NewDoc lists the types.
 func ValueOf(v any) Value {
 	switch v := v.(type) {
 	case Value:

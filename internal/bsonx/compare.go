@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// CompareValues orders two values as MongoDB does: by type class first, then by value. Numbers of
-// the four types lie on one exact line on which NaN comes first and -0 equals 0. A missing value
+// CompareValues compares two values in MongoDB's sort order: first by type class, then by value.
+// Numbers of the four types are compared exactly; NaN comes first, and -0 equals 0. A missing value
 // equals null.
 func CompareValues(a, b Value) int {
 	if a.Type == b.Type {
@@ -179,7 +179,7 @@ func compareDoubles(a, b float64) int {
 	}
 }
 
-// compareInt64Double compares exactly: a conversion of i to double could round.
+// compareInt64Double compares exactly. Converting i to a double could round.
 func compareInt64Double(i int64, f float64) int {
 	switch {
 	case math.IsNaN(f):

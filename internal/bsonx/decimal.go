@@ -15,19 +15,18 @@ const (
 	decimalBias = 6176
 )
 
-// DecimalKind tells finite decimals from infinities and NaN.
+// DecimalKind distinguishes finite decimals, infinities and NaN.
 type DecimalKind uint8
 
-// The kinds of decimals.
+// Values of DecimalKind.
 const (
 	DecimalFinite DecimalKind = iota
 	DecimalInf
 	DecimalNaN
 )
 
-// Decimal is a decoded decimal128, in the binary integer encoding that BSON uses. Hi and Lo are the
-// halves of the coefficient, which is less than 10^34. Exp is between MinDecimalExp and
-// MaxDecimalExp.
+// Decimal is a decoded decimal128. BSON uses the binary integer encoding. Hi and Lo are the halves
+// of the coefficient, which is less than 10^34. Exp is between MinDecimalExp and MaxDecimalExp.
 type Decimal struct {
 	Kind   DecimalKind
 	Neg    bool
@@ -45,7 +44,7 @@ func decodeDecimal(hi, lo uint64) Decimal {
 			d.Kind = DecimalNaN
 		case 0x1e:
 			d.Kind = DecimalInf
-		default: // a coefficient of 2^113 or more
+		default: // the coefficient is 2^113 or more
 			d.Exp = int(hi>>47&0x3fff) - decimalBias
 		}
 		return d
@@ -57,7 +56,7 @@ func decodeDecimal(hi, lo uint64) Decimal {
 	return d
 }
 
-// Encode returns the halves of the decimal.
+// Encode returns the two halves of the encoded decimal128.
 func (d Decimal) Encode() (hi, lo uint64) {
 	if d.Neg {
 		hi = 1 << 63
@@ -81,7 +80,7 @@ func (v Value) Decimal() Decimal { return decodeDecimal(v.Decimal128()) }
 // IsZero reports whether the decimal is 0 or -0 with any exponent.
 func (d Decimal) IsZero() bool { return d.Kind == DecimalFinite && d.Hi|d.Lo == 0 }
 
-// Digits counts the digits of the coefficient. It returns 0 for zero.
+// Digits returns the number of decimal digits of the coefficient; 0 for zero.
 func (d Decimal) Digits() int { return d.coef().digits() }
 
 // AppendDigits appends the digits of the coefficient, "0" for zero.
@@ -123,8 +122,8 @@ func (d Decimal) WithExp(exp int) (Decimal, bool) {
 	return d, true
 }
 
-// Split returns the whole part of a finite decimal, and the digits of its fraction as frac /
-// 10^places, both without sign. It reports false if the whole part does not fit into 64 bits.
+// Split returns the integer part of a finite decimal, and its fraction as frac / 10^places, both
+// without the sign. ok is false if the integer part does not fit into 64 bits.
 func (d Decimal) Split() (whole, fracHi, fracLo uint64, places int, ok bool) {
 	c := d.coef()
 	switch {
@@ -146,8 +145,8 @@ func (d Decimal) Split() (whole, fracHi, fracLo uint64, places int, ok bool) {
 	return q.lo, r.hi, r.lo, -d.Exp, q.hi == 0
 }
 
-// roundsUp reports whether a finite decimal rounds away from zero to a whole number. A fraction of
-// exactly one half rounds up if the whole part is odd.
+// roundsUp reports whether rounding a finite decimal to an integer increases its absolute value. A
+// fraction of exactly one half rounds up if the integer part is odd.
 func (d Decimal) roundsUp(odd bool) bool {
 	_, hi, lo, places, ok := d.Split()
 	if !ok || places == 0 || places > maxDigits { // with more places than digits, the fraction is below a tenth
@@ -161,7 +160,8 @@ func (d Decimal) roundsUp(odd bool) bool {
 // negative.
 func (d Decimal) compareMagnitude(f float64) int {
 	if near := d.magnitude(); near != f {
-		// Rounding is monotonic: if the nearest double is less than f, so is the decimal.
+		// Rounding is monotonic: if the nearest double is less than f, the decimal is less than f
+		// too.
 		return cmp.Compare(near, f)
 	}
 	return d.compareExactly(f)
@@ -186,7 +186,7 @@ func (d Decimal) Float64() float64 {
 
 func (d Decimal) coef() uint128 { return uint128{d.Hi, d.Lo} }
 
-// exactPow10 are the powers of ten that a double holds exactly.
+// exactPow10 lists the powers of ten that a double represents exactly.
 var exactPow10 = [...]float64{
 	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
@@ -196,7 +196,7 @@ var exactPow10 = [...]float64{
 // if the decimal is beyond the range of doubles.
 func (d Decimal) magnitude() float64 {
 	if d.Hi == 0 && d.Lo < 1<<53 {
-		// Both operands are exact, so that the result is rounded only once.
+		// Both operands are exact, so the result is rounded only once.
 		switch {
 		case d.Lo == 0:
 			return 0
@@ -210,12 +210,13 @@ func (d Decimal) magnitude() float64 {
 	text := d.coef().appendDigits(buf[:0])
 	text = append(text, 'e')
 	text = strconv.AppendInt(text, int64(d.Exp), 10)
-	f, _ := strconv.ParseFloat(string(text), 64) // the only possible error is the range, and then f is Inf
+	// f is the only possible error is a result out of range, for which f is +Inf.
+	f, _ := strconv.ParseFloat(string(text), 64)
 	return f
 }
 
-// compareExactly compares coefficient × 10^exp with mantissa × 2^exp2 as whole numbers. The caller
-// knows that f is the double nearest to the decimal, which limits the size of the numbers.
+// compareExactly compares coefficient × 10^exp with mantissa × 2^exp2, converted to integers. f
+// must be the double nearest to the decimal, which bounds the size of the integers.
 func (d Decimal) compareExactly(f float64) int {
 	if f == 0 || d.IsZero() {
 		return boolInt(!d.IsZero())
@@ -258,7 +259,8 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// decimalToInt64 truncates toward zero; it reports false for NaN and numbers out of range.
+// decimalToInt64 truncates a decimal toward zero. It returns false for NaN and for numbers out of
+// range.
 func decimalToInt64(hi, lo uint64) (int64, bool) {
 	d := decodeDecimal(hi, lo)
 	if d.Kind != DecimalFinite {
@@ -304,7 +306,8 @@ func asDecimal(v Value) Decimal {
 	return d
 }
 
-// rank places a decimal in one of the parts of the number line: NaN, negative, zero, positive.
+// rank returns the part of the number line in which a decimal lies: NaN, negative, zero or
+// positive.
 func (d Decimal) rank() int {
 	switch {
 	case d.Kind == DecimalNaN:
@@ -335,8 +338,8 @@ func compareMagnitudes(a, b Decimal) int {
 	if c := cmp.Compare(ca.digits()+a.Exp, cb.digits()+b.Exp); c != 0 {
 		return c
 	}
-	// The first digits of both have the same place value, so that neither exceeds 34 digits when
-	// both get the same exponent.
+	// The first digits of both coefficients have the same place value. So none exceeds 34 digits
+	// after both have the same exponent.
 	if a.Exp > b.Exp {
 		ca = ca.mul(pow10[a.Exp-b.Exp])
 	} else {
@@ -361,7 +364,8 @@ func compareDecimalDouble(d Decimal, f float64) int {
 }
 
 // TruncFloat64 returns the absolute value of a finite decimal as a double, truncated toward zero,
-// and whether the two are equal. A decimal beyond the range of doubles gives the largest double.
+// and whether the conversion is exact. For a decimal beyond the range of doubles it returns the
+// largest double.
 func (d Decimal) TruncFloat64() (f float64, exact bool) {
 	f = d.magnitude()
 	if math.IsInf(f, 1) {

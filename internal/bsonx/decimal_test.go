@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// exactly returns the number as a fraction. rank places NaN and the infinities relative to all
-// fractions.
+// exactly returns the number as a fraction. For NaN and infinities, rank is their position relative
+// to all fractions.
 func exactly(v bsonx.Value) (r *big.Rat, rank int) {
 	switch v.Type {
 	case bsonx.TypeDouble:

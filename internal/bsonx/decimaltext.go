@@ -7,10 +7,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// FormatDecimal returns MongoDB's string form of a decimal: "1.50", "1E+3", "-Infinity", "NaN".
+// FormatDecimal formats a decimal like MongoDB: "1.50", "1E+3", "-Infinity", "NaN".
 func FormatDecimal(v Value) string { return string(appendDecimal(nil, v)) }
 
-// appendDecimal appends the text that FormatDecimal returns.
+// appendDecimal appends the text of FormatDecimal.
 func appendDecimal(dst []byte, v Value) []byte {
 	d := v.Decimal()
 	if d.Kind == DecimalNaN {
@@ -52,9 +52,9 @@ func appendDecimal(dst []byte, v Value) []byte {
 	}
 }
 
-// ParseDecimal reads a decimal in MongoDB's string form. A number with more than 34 digits is
-// rounded half to even. A number that is too large becomes infinite, and one that is too small
-// becomes zero. ParseDecimal returns an error if the text is not a number.
+// ParseDecimal parses a decimal in the format of FormatDecimal. A number with more than 34 digits
+// is rounded half to even. A number that is too large becomes infinite, and a number that is too
+// small becomes zero. ParseDecimal fails if the text is not a number.
 func ParseDecimal(s string) (Value, error) {
 	v, ok := parseDecimal(s)
 	if !ok {
@@ -80,7 +80,8 @@ func parseDecimal(s string) (Value, bool) {
 	if !ok {
 		return Value{}, false
 	}
-	seen, before := false, -1 // a digit was seen; the position of the point
+	// seen reports whether there was a digit, and before is the index of the point, or -1.
+	seen, before := false, -1
 	digits := make([]byte, 0, 64)
 	for i := range len(mantissa) {
 		switch c := mantissa[i]; {
@@ -104,8 +105,8 @@ func parseDecimal(s string) (Value, bool) {
 	return roundDigits(d.Neg, digits, exp).Value(), true
 }
 
-// cutExponent splits a text such as "12.5e-3". It clamps exponents far outside the range of
-// decimals.
+// cutExponent splits a text such as "12.5e-3" at the exponent. It clamps exponents far outside of
+// the range of decimals.
 func cutExponent(s string) (mantissa string, exp int, ok bool) {
 	i := strings.IndexAny(s, "eE")
 	if i < 0 {
@@ -126,7 +127,7 @@ func cutExponent(s string) (mantissa string, exp int, ok bool) {
 	return s[:i], min(max(exp, -1<<30), 1<<30), true
 }
 
-// roundDigits makes the decimal nearest to digits × 10^exp. The digits have no leading zeros.
+// roundDigits returns the decimal nearest to digits × 10^exp. digits must not have leading zeros.
 func roundDigits(neg bool, digits []byte, exp int) Decimal {
 	d := Decimal{Neg: neg}
 	if len(digits) == 0 {
@@ -168,7 +169,8 @@ func roundDigits(neg bool, digits []byte, exp int) Decimal {
 	return d
 }
 
-// roundsUp reports whether keep is rounded up when rest is dropped: half to even.
+// roundsUp reports whether the digits keep must be rounded up when the digits rest are dropped,
+// half to even.
 func roundsUp(keep, rest []byte) bool {
 	if rest[0] != '5' {
 		return rest[0] > '5'

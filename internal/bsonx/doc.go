@@ -1,15 +1,16 @@
-// Package bsonx works on BSON documents as bytes: it walks them, looks up fields and paths,
-// compares and builds them, without decoding into maps.
+// Package bsonx operates on encoded BSON documents. It iterates over them, looks up fields and
+// paths, compares and builds them, without decoding into maps.
 //
 // Invariants:
 //
 //  1. Validate checks each Doc once, when a client sends it or the catalog reads it. All other
 //     functions rely on well-formed bytes and do not check them again.
 //  2. A Value borrows the bytes of its document.
-//  3. CompareValues implements MongoDB's order. Package keystring encodes the same order as bytes.
+//  3. CompareValues implements MongoDB's sort order. Package keystring encodes the same order as
+//     bytes.
 //
-// The package does not know the query language: paths with MongoDB's array semantics are in package
-// filter.
+// The package does not implement the query language: paths with MongoDB's array semantics are in
+// package filter.
 package bsonx
 
 import (
@@ -20,10 +21,10 @@ import (
 	"strconv"
 )
 
-// Doc is an encoded BSON document: its length, its elements, and a zero byte.
+// Doc is an encoded BSON document: its length, its fields, and a zero byte.
 type Doc []byte
 
-// Empty is the document without fields. It must not be changed.
+// Empty is the document without fields. It must not be modified.
 var Empty = Doc{5, 0, 0, 0, 0}
 
 // Elem is one field of a document. Key borrows the document's bytes.
@@ -32,20 +33,21 @@ type Elem struct {
 	Value Value
 }
 
-// Iter walks the fields of a document in order:
+// Iter iterates over the fields of a document in order:
 //
 //	for it := doc.Iter(); it.Next(); {
 //		it.Key(), it.Value()
 //	}
 type Iter struct {
 	doc Doc
-	// Offsets of the current field's name and payload, and of the next field. Offsets are used
-	// instead of slices so that a step stores no pointers.
+	// The offsets of the current field's name and payload, and of the next field. With offsets
+	// instead of slices, a step stores no pointers.
 	name, payload, next int
 }
 
-// Iter returns an iterator before the first field. A nil Doc has no fields. The result is a pointer
-// because a for loop copies its variable on each turn. The iterator stays on the stack.
+// Iter returns an iterator before the first field. A nil Doc has no fields. The result is a
+// pointer, because a for loop copies its variable at each iteration. The iterator stays on the
+// stack.
 func (d Doc) Iter() *Iter { return &Iter{doc: d, next: 4} }
 
 // Next moves to the next field and reports whether there is one.
@@ -67,7 +69,7 @@ func (it *Iter) Next() bool {
 	return true
 }
 
-// Start returns the offset of the current field in its document.
+// Start returns the offset of the current field in the document.
 func (it *Iter) Start() int { return it.name - 1 }
 
 // Key returns the current field's name.
@@ -89,7 +91,7 @@ func (it *Iter) Value() Value {
 // Elem returns the current field.
 func (it *Iter) Elem() Elem { return Elem{it.Key(), it.Value()} }
 
-// Lookup returns the first field with the name key, or a missing value. Dots in key have no
+// Lookup returns the value of the first field named key, or Missing. Dots in key have no special
 // meaning.
 func (d Doc) Lookup(key string) Value {
 	end := len(d) - 1
@@ -113,8 +115,8 @@ func (d Doc) Lookup(key string) Value {
 	return Value{}
 }
 
-// LookupText returns the text of the first field with that name. It returns an empty text if the
-// field is missing or not a string.
+// LookupText returns the text of the first field named key. It returns "" if the field is missing
+// or not a string.
 func (d Doc) LookupText(key string) string {
 	if v := d.Lookup(key); v.Type == TypeString {
 		return v.Str()
@@ -134,8 +136,7 @@ func (d Doc) LookupPath(path ...string) Value {
 	return v
 }
 
-// Index returns the value of the i-th field, or a missing value. In an array this is the i-th
-// element.
+// Index returns the value of field i, or Missing. In an array this is element i.
 func (d Doc) Index(i int) Value {
 	for it := d.Iter(); it.Next(); i-- {
 		if i == 0 {
@@ -145,7 +146,7 @@ func (d Doc) Index(i int) Value {
 	return Value{}
 }
 
-// Len counts the fields.
+// Len returns the number of fields. It takes time proportional to the size of the document.
 func (d Doc) Len() int {
 	n := 0
 	for it := d.Iter(); it.Next(); {
@@ -157,14 +158,14 @@ func (d Doc) Len() int {
 // IsEmpty reports whether the document has no fields.
 func (d Doc) IsEmpty() bool { return len(d) <= 5 }
 
-// First returns the first field. Its value is missing if the document is empty.
+// First returns the first field. Its value is Missing if the document is empty.
 func (d Doc) First() Elem {
 	it := d.Iter()
 	it.Next()
 	return it.Elem()
 }
 
-// Second returns the second field. Its value is missing if the document has fewer than two fields.
+// Second returns the second field. Its value is Missing if the document has fewer than two fields.
 func (d Doc) Second() Elem {
 	it := d.Iter()
 	it.Next()
@@ -174,11 +175,12 @@ func (d Doc) Second() Elem {
 	return it.Elem()
 }
 
-// manyValues is the number of values from which Values estimates how many more follow, by the
-// number of bytes read so far. Otherwise append would copy a large slice about four times.
+// manyValues is the number of values from which Values estimates the number of remaining values,
+// from the bytes read so far. Without the estimate, append would copy a large slice about four
+// times.
 const manyValues = 64
 
-// Values returns the values of all fields. In an array these are the elements.
+// Values returns the values of all fields. For an array these are the elements.
 func (d Doc) Values() []Value {
 	var out []Value
 	for it := d.Iter(); it.Next(); {
@@ -193,10 +195,11 @@ func (d Doc) Values() []Value {
 // Clone returns a copy of the document with its own bytes.
 func (d Doc) Clone() Doc { return append(Doc(nil), d...) }
 
-// Equal reports whether two documents are the same bytes.
+// Equal reports whether two documents have the same bytes.
 func (d Doc) Equal(other Doc) bool { return bytes.Equal(d, other) }
 
-// ArrayIndex parses a path component as an array index: decimal digits without a leading zero.
+// ArrayIndex parses a path component as an array index: decimal digits without a leading zero. It
+// returns false for other text.
 func ArrayIndex(key string) (int, bool) {
 	if key == "" || len(key) > 9 || key[0] == '0' && len(key) > 1 {
 		return 0, false
@@ -211,12 +214,12 @@ func ArrayIndex(key string) (int, bool) {
 	return n, true
 }
 
-// IndexKey returns the key of the i-th array element.
+// IndexKey returns the key of array element i.
 func IndexKey(i int) string { return strconv.Itoa(i) }
 
-// longName is returned by zeroByte if the word has no zero byte. Most names are shorter than that,
-// so that a walk over fields finds the end of a name without a function call. Scans spend most of
-// their time in such walks.
+// longName is the result of zeroByte for a word without a zero byte. Most field names are shorter
+// than a word, so an iteration over fields finds the end of a name without a function call.
+// Collection scans spend most of their time in such iterations.
 const longName = 8
 
 // zeroByte returns the index of the first zero byte of a word.
@@ -225,8 +228,8 @@ func zeroByte(word uint64) int {
 	return bits.TrailingZeros64((word-ones)&^word&highs) / 8
 }
 
-// cstringEnd returns the position of the first zero byte. It looks at eight bytes at a time: names
-// are short, and a call of bytes.IndexByte takes longer.
+// cstringEnd returns the position of the first zero byte. It reads eight bytes at a time, because
+// for short names this is faster than a call of bytes.IndexByte.
 func cstringEnd(b []byte) int {
 	i := 0
 	for ; len(b)-i >= 8; i += 8 {
@@ -242,9 +245,9 @@ func cstringEnd(b []byte) int {
 	return len(b)
 }
 
-// sizes gives the length of the payload of each type. It is a fixed length or, with varLen, a
-// number to add to the length at the start of the payload. The zero entries of unknown types are
-// never used, because documents are validated.
+// sizes contains the payload length of each type: a fixed length or, with varLen, a number to add
+// to the length at the start of the payload. The entries of unknown types are never used, because
+// documents are validated.
 var sizes = [256]uint8{
 	TypeDouble: 8, TypeDate: 8, TypeTimestamp: 8, TypeInt64: 8, TypeInt32: 4, TypeBool: 1,
 	TypeObjectID: 12, TypeDecimal128: 16,
@@ -257,8 +260,8 @@ const (
 	twoStrings = 0xFF
 )
 
-// ReadValue takes a value of type t from the beginning of b. It reports false if b is cut off or a
-// length is malformed. It does not check the content of documents and arrays.
+// ReadValue returns the value of type t at the beginning of b, and the rest of b. ok is false if b
+// is truncated or a length is malformed. It does not check the contents of documents and arrays.
 func ReadValue(t Type, b []byte) (v Value, rest []byte, ok bool) {
 	size := int64(sizes[t])
 	switch {

@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 )
 
-// TestValidateEnding checks that the result for a document that ends like an earlier one is the
-// same as without the earlier one.
+// TestValidateEnding requires that ValidateEnding gives the same result as Validate, for documents
+// that end like an earlier one.
 func TestValidateEnding(t *testing.T) {
 	t.Parallel()
 	tail := NewDoc("lsid", NewDoc("id", Binary(4, make([]byte, 16))), "$db", "admin", "p", NewDoc("mode", "primary"))
@@ -51,7 +51,7 @@ func TestValidateEnding(t *testing.T) {
 	}
 }
 
-// TestValidateDeep checks documents that are nested more deeply than usual.
+// TestValidateDeep validates documents that are nested more deeply than usualDepth.
 func TestValidateDeep(t *testing.T) {
 	t.Parallel()
 	doc := NewDoc("x", 1)

@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// AppendExtJSON appends a value in Extended JSON. The canonical form keeps all types, the relaxed
-// form is easier to read.
+// AppendExtJSON appends a value in Extended JSON. The canonical format preserves all types; the
+// relaxed format is easier to read.
 func AppendExtJSON(dst []byte, v Value, canonical bool) ([]byte, error) {
 	if v.Type == TypeDocument {
 		text, err := bson.MarshalExtJSON(bson.Raw(v.Data), canonical, false)
@@ -17,8 +17,8 @@ func AppendExtJSON(dst []byte, v Value, canonical bool) ([]byte, error) {
 		}
 		return append(dst, text...), nil
 	}
-	// The driver writes only whole documents, so the value is wrapped in one and cut out of its
-	// text.
+	// The driver only writes whole documents. So the value is wrapped in a document, and its text
+	// is cut out of the result.
 	const name = "v"
 	text, err := bson.MarshalExtJSON(bson.Raw(NewDoc(name, v)), canonical, false)
 	if err != nil {

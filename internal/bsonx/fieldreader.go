@@ -5,46 +5,46 @@ import (
 	"slices"
 )
 
-// FieldReader reads several fields of one document after another. It walks each document once, and
-// only as far as the requested fields. It belongs to one goroutine.
+// FieldReader looks up several fields in a sequence of documents. It iterates over each document at
+// most once, and only up to the last requested field. It belongs to one goroutine.
 //
-// Documents of a collection mostly have the same fields in the same order. The reader remembers the
-// name of each field of the last document. If the next document has the same name at the same
-// position, the reader need not search for the name or for its end.
+// The documents of a collection usually have the same fields in the same order. The reader
+// remembers the field names of the last document by position. If the next document has the same
+// name at the same position, the reader searches neither for the name nor for its end.
 type FieldReader struct {
 	names   []string
-	index   map[string]int // the positions of names, if there are many
+	index   map[string]int // the positions of names, if there are many; nil otherwise
 	spans   []span
 	doc     Doc
-	next    int // offset of the next field to read
-	ordinal int // ordinal of the field at next
+	next    int // the offset of the next field to read
+	ordinal int // the position of that field among the fields of the document
 	learned []fieldGuess
 }
 
-// span is the range of a field's payload. start is 0 until the field is found.
+// span is the position of a field's payload. start is 0 until the field is found.
 type span struct {
 	start, end int32
 	t          Type
 }
 
-// fieldGuess is a name and the index of the wanted field with this name, or -1 if the name is not
-// wanted.
+// fieldGuess is a remembered field name, and its position among the requested names, or -1 if the
+// name is not requested.
 type fieldGuess struct {
 	// A name of up to seven bytes, with its zero byte, equals word under mask. For a longer name
-	// mask is 0 and word is not 0.
+	// mask is 0 and word is not 0, so the comparison fails.
 	word, mask uint64
 	name       []byte
 	field      int
 }
 
-// maxGuesses limits the number of names that a reader remembers.
+// maxGuesses is the largest number of names that a reader remembers.
 const maxGuesses = 64
 
 // manyNames is the number of names from which a map is faster than a linear search.
 const manyNames = 32
 
-// NewFieldReader returns a reader of fields by these names, which it does not change. Of 32 names and
-// more the caller gives the position of each, and readers may share that index.
+// NewFieldReader returns a reader for fields with the given names, which must not change. For 32 or
+// more names, index must contain the position of each name; several readers may share it.
 func NewFieldReader(names []string, index map[string]int) *FieldReader {
 	r := &FieldReader{names: names, spans: make([]span, len(names))}
 	if len(names) >= manyNames {
@@ -53,13 +53,13 @@ func NewFieldReader(names []string, index map[string]int) *FieldReader {
 	return r
 }
 
-// Read starts to read a document.
+// Read sets the document to read.
 func (r *FieldReader) Read(doc Doc) {
 	r.doc, r.next, r.ordinal = doc, 4, 0
 	clear(r.spans)
 }
 
-// Value returns the value of the first field with the i-th name, or a missing value.
+// Value returns the value of the first field with name number i, or Missing.
 func (r *FieldReader) Value(i int) Value {
 	s := &r.spans[i]
 	if s.start == 0 {
@@ -71,7 +71,7 @@ func (r *FieldReader) Value(i int) Value {
 	return Value{s.t, r.doc[s.start:s.end:s.end]}
 }
 
-// find walks the document until it reaches the wanted field.
+// find iterates over the document until it finds the field with name number wanted.
 func (r *FieldReader) find(wanted int) {
 	d, learned := r.doc, r.learned
 	for r.next < len(d)-1 {
@@ -97,8 +97,8 @@ func (r *FieldReader) find(wanted int) {
 	}
 }
 
-// name returns the length of the name at the start of b, and the index of the wanted field with
-// this name, or -1.
+// name returns the length of the field name at the start of b, and its position among the requested
+// names, or -1.
 func (r *FieldReader) name(b []byte) (n, field int) {
 	if r.ordinal < len(r.learned) {
 		g := &r.learned[r.ordinal]
@@ -112,7 +112,7 @@ func (r *FieldReader) name(b []byte) (n, field int) {
 	return n, field
 }
 
-// wanted returns the position of a name among the wanted names, or -1.
+// wanted returns the position of a name among the requested names, or -1.
 func (r *FieldReader) wanted(name []byte) int {
 	if r.index == nil {
 		return slices.Index(r.names, string(name))
@@ -123,7 +123,7 @@ func (r *FieldReader) wanted(name []byte) int {
 	return -1
 }
 
-// learn remembers the name of the field at the reader's position.
+// learn remembers the field name at the current position.
 func (r *FieldReader) learn(name []byte, field int) {
 	if r.ordinal == len(r.learned) && r.ordinal < maxGuesses {
 		r.learned = append(r.learned, fieldGuess{})

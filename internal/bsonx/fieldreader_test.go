@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestFieldReader reads fields of random documents. The names are short and long, have common
-// prefixes, and repeat.
+// TestFieldReader reads fields of random documents. The names have different lengths and common
+// prefixes, and occur repeatedly.
 func TestFieldReader(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -97,7 +97,7 @@ func TestFieldReaderOfManyNames(t *testing.T) {
 
 func newFieldReader(names []string) *bsonx.FieldReader {
 	index := make(map[string]int, len(names))
-	for i, name := range slices.Backward(names) { // of equal names the first counts
+	for i, name := range slices.Backward(names) { // for equal names, the first position
 		index[name] = i
 	}
 	return bsonx.NewFieldReader(names, index)

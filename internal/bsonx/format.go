@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Limits of the notation. Longer strings, code and binaries are cut. Documents and arrays below the
-// maximum depth are only hinted at.
+// Limits of FormatShell. Longer strings, code and binary data are truncated. Documents and arrays
+// below the largest depth are abbreviated.
 const (
 	shellMaxText   = 159
 	shellCutText   = 150
@@ -19,18 +19,18 @@ const (
 	shellMaxDepth  = 100
 )
 
-// MaxShown is the longest text of a document or an array, in bytes. The remainder of a longer one
-// is omitted.
+// MaxShown is the largest length of the text of a document or array, in bytes. The rest is omitted.
 const MaxShown = 256 << 10
 
-// FormatShell returns a value in the notation of MongoDB's messages, explain bounds and logs:
+// FormatShell formats a value like MongoDB's messages, explain bounds and logs:
 //
 //	{ a: 1, b: "x", c: [ 1, 2.0 ], d: ObjectId('000000000000000000000001'), e: new Date(0) }
 //
-// It is for people: it does not distinguish int from long, does not escape, and cuts long values.
+// The text is for people: it does not distinguish int from long, does not escape, and truncates
+// long values.
 func FormatShell(v Value) string { return string(AppendShell(nil, v)) }
 
-// AppendShell appends the text that FormatShell returns.
+// AppendShell appends the text of FormatShell.
 func AppendShell(dst []byte, v Value) []byte { return appendShell(dst, v, 0) }
 
 func appendShell(dst []byte, v Value, depth int) []byte {
@@ -150,8 +150,8 @@ func appendShellArray(dst []byte, d Doc, depth int) []byte {
 	return append(dst, " ]"...)
 }
 
-// appendShellDouble writes a whole number with a point, as in 1.0, to show that it is a double.
-// Infinities, NaN and numbers with an exponent get no point.
+// appendShellDouble formats an integral double with a decimal point, as in 1.0. Infinities, NaN and
+// numbers with an exponent get no decimal point.
 func appendShellDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -182,7 +182,7 @@ func appendShellBinary(dst []byte, v Value) []byte {
 		return append(dst, `")`...)
 	}
 	if subtype == 2 && len(data) >= 4 {
-		data = data[4:] // subtype 2 repeats the length
+		data = data[4:] // subtype 2 contains a second length
 	}
 	dst = append(dst, "BinData("...)
 	dst = strconv.AppendUint(dst, uint64(subtype), 10)

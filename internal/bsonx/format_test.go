@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// TestFormatShell checks the notation that a MongoDB server uses in E11000 messages.
+// TestFormatShell requires the notation of MongoDB's E11000 messages.
 func TestFormatShell(t *testing.T) {
 	t.Parallel()
 	id := [12]byte{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67}

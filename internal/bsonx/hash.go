@@ -6,11 +6,11 @@ import (
 	"math"
 )
 
-// hashSeed differs between processes, so that clients cannot choose values that collide.
+// hashSeed is random for each process, so that clients cannot choose values with equal hashes.
 var hashSeed = maphash.MakeSeed()
 
-// Hash64 returns a hash for sets and maps of values within one process. Values that are equal for
-// CompareValues have equal hashes, whatever their types.
+// Hash64 returns a hash for sets and maps of values. It is valid only within one process. Values
+// that CompareValues treats as equal have equal hashes, even if their types differ.
 func Hash64(v Value) uint64 {
 	var h maphash.Hash
 	h.SetSeed(hashSeed)
@@ -38,7 +38,7 @@ func hashValue(h *maphash.Hash, v Value) {
 		hashDoc(h, scope)
 	case ClassBool:
 		_ = h.WriteByte(byte(boolInt(v.Bool())))
-	default: // equal values of the other classes have equal payloads
+	default: // in the other classes, equal values have equal payloads
 		hashWord(h, uint64(len(v.Data)))
 		_, _ = h.Write(v.Data)
 	}
@@ -61,8 +61,8 @@ func hashWord(h *maphash.Hash, w uint64) {
 	_, _ = h.Write(b[:])
 }
 
-// hashNumber hashes a number that fits into an int64 as an int64, a number that is exactly a double
-// as a double, and any other number as a reduced decimal.
+// hashNumber hashes a number as an int64 if it fits exactly, otherwise as a double if it fits
+// exactly, and otherwise as a reduced decimal.
 func hashNumber(h *maphash.Hash, v Value) {
 	switch v.Type {
 	case TypeDouble:

@@ -21,7 +21,7 @@ func TestEqualValuesHashAlike(t *testing.T) {
 		check(t, bsonxtest.Value(2).Draw(t, "a"), bsonxtest.Value(2).Draw(t, "b"))
 		n := bsonxtest.Number().Draw(t, "n")
 		check(t, n, bsonxtest.Number().Draw(t, "m"))
-		// The same number in the other types, if they can hold it.
+		// The same number in other types, if they can represent it.
 		if i, ok := n.AsExactInt64(); ok {
 			check(t, n, bsonx.Int64(i))
 		}

@@ -14,8 +14,8 @@ func TestIter(t *testing.T) {
 			t.Errorf("%x has a field", []byte(empty))
 		}
 	}
-	// Names that are shorter than a word, as long, and longer, with values that end the document
-	// early.
+	// Names shorter than a word, as long as a word, and longer, before values that end at the end
+	// of the document.
 	names := []string{"", "a", "sevench", "eightcha", "ninechara", "sixteencharacter"}
 	for _, last := range []bsonx.Value{bsonx.Null, bsonx.Int32(7), bsonx.Regex("a", "i"), bsonx.String("x")} {
 		for _, name := range names {
@@ -41,7 +41,7 @@ func TestIter(t *testing.T) {
 	}
 }
 
-// An iterator stays on the stack.
+// TestIterAllocatesNothing requires that an iterator stays on the stack.
 func TestIterAllocatesNothing(t *testing.T) {
 	doc := benchDoc()
 	fields := 0

@@ -23,7 +23,7 @@ func (d Doc) CheckResult() error {
 }
 
 // Deeper reports whether the nesting depth of documents and arrays in v exceeds limit. The value
-// itself counts as one level. It looks only into values that are long enough to be that deep.
+// itself counts as one level. It descends only into values that are long enough for such a depth.
 func (v Value) Deeper(limit int) bool {
 	if v.Type != TypeDocument && v.Type != TypeArray || len(v.Data) < minLevel*limit {
 		return false

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// SaturatingInt64 converts a number or a boolean to a whole number, like MongoDB's safeNumberLong.
-// Numbers beyond the range of int64 become its limits. All other values become 0.
+// SaturatingInt64 converts a number or bool to an integer, like MongoDB's safeNumberLong. Numbers
+// beyond the range of int64 become the nearest limit. All other values become 0.
 func SaturatingInt64(v Value) int64 {
 	if v.Type == TypeBool {
 		if v.Bool() {
@@ -17,8 +17,7 @@ func SaturatingInt64(v Value) int64 {
 	return v.saturatingInt64()
 }
 
-// NumberText returns a number as it is shown in messages, or the name of the type for any other
-// value.
+// NumberText formats a number for messages. For other values it returns the name of the type.
 func NumberText(v Value) string {
 	if f, ok := v.AsFloat64(); ok {
 		return strings.TrimSuffix(strconv.FormatFloat(f, 'g', -1, 64), ".0")

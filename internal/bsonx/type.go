@@ -2,7 +2,7 @@ package bsonx
 
 import "strconv"
 
-// Type is a BSON element type with the number that BSON gives it.
+// Type is a BSON element type. Its value is the number in the BSON specification.
 type Type byte
 
 // The BSON types.
@@ -48,8 +48,8 @@ func (t Type) String() string {
 	return "type " + strconv.Itoa(int(t))
 }
 
-// TypeByAlias returns the type for an alias of $type. It does not know the alias "number", which
-// stands for four types.
+// TypeByAlias returns the type for an alias of $type. It returns false for unknown aliases and for
+// "number", which stands for four types.
 func TypeByAlias(alias string) (Type, bool) {
 	for t, s := range typeAliases {
 		if s == alias && t != TypeMissing {
@@ -64,13 +64,13 @@ func (t Type) IsNumber() bool {
 	return t == TypeInt32 || t == TypeInt64 || t == TypeDouble || t == TypeDecimal128
 }
 
-// The canonical classes in MongoDB's comparison order. Types of one class compare by value.
+// Type classes in MongoDB's sort order. Values of different types in one class compare by value.
 const (
 	ClassMinKey     = 1
 	ClassUndefined  = 2
-	ClassNull       = 3 // null and missing
+	ClassNull       = 3 // null and missing values
 	ClassNumber     = 4
-	ClassString     = 5 // string and symbol
+	ClassString     = 5 // strings and symbols
 	ClassDocument   = 6
 	ClassArray      = 7
 	ClassBinary     = 8
@@ -85,11 +85,11 @@ const (
 	ClassMaxKey     = 17
 )
 
-// Class returns the type's place in MongoDB's comparison order.
+// Class returns the type class, which is the position of the type in MongoDB's sort order.
 func (t Type) Class() int { return int(classes[t]) }
 
-// classes is a table because every comparison looks up two classes. Unknown types have the class of
-// MaxKey.
+// classes maps types to classes. It is a table because every comparison looks up two classes.
+// Unknown types have the class of MaxKey.
 var classes = newClasses()
 
 func newClasses() (classes [256]uint8) {

@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// uint128 holds the coefficient of a decimal. It is less than 10^34, so that products with a small
-// power of ten still fit.
+// uint128 is the coefficient of a decimal. It is less than 10^34, so that products with small
+// powers of ten fit.
 type uint128 struct{ hi, lo uint64 }
 
-// maxDigits is the precision of a decimal128.
+// maxDigits is the precision of a decimal128 in decimal digits.
 const maxDigits = 34
 
-// pow10 holds 10^0 to 10^34.
+// pow10 contains 10^0 to 10^34.
 var pow10 = func() (t [maxDigits + 1]uint128) {
 	t[0] = uint128{0, 1}
 	for i := 1; i < len(t); i++ {
@@ -31,13 +31,13 @@ func (u uint128) cmp(v uint128) int {
 	return cmp.Compare(u.lo, v.lo)
 }
 
-// mul64 multiplies. The caller knows that the product fits.
+// mul64 returns u*m. The caller ensures that the product fits.
 func (u uint128) mul64(m uint64) uint128 {
 	hi, lo := bits.Mul64(u.lo, m)
 	return uint128{hi + u.hi*m, lo}
 }
 
-// mul multiplies. The caller knows that the product fits.
+// mul returns u*v. The caller ensures that the product fits.
 func (u uint128) mul(v uint128) uint128 {
 	hi, lo := bits.Mul64(u.lo, v.lo)
 	return uint128{hi + u.hi*v.lo + u.lo*v.hi, lo}
@@ -48,14 +48,14 @@ func (u uint128) add64(v uint64) uint128 {
 	return uint128{u.hi + carry, lo}
 }
 
-// divmod64 divides by a word.
+// divmod64 returns the quotient and remainder of u/d.
 func (u uint128) divmod64(d uint64) (q uint128, r uint64) {
 	q.hi, r = u.hi/d, u.hi%d
 	q.lo, r = bits.Div64(r, u.lo, d)
 	return q, r
 }
 
-// divmodPow10 divides by 10^k for k up to 34.
+// divmodPow10 returns the quotient and remainder of u/10^k, for k up to 34.
 func (u uint128) divmodPow10(k int) (q, r uint128) {
 	if k <= 19 {
 		q, rest := u.divmod64(pow10[k].lo)
@@ -68,9 +68,10 @@ func (u uint128) divmodPow10(k int) (q, r uint128) {
 	return q, r
 }
 
-// digits counts the decimal digits; 0 has none.
+// digits returns the number of decimal digits; 0 for zero.
 func (u uint128) digits() int {
-	// 1233/4096 is just above log10(2), so that the estimate is the number of digits or one more.
+	// 1233/4096 is slightly more than log10(2), so the estimate is the number of digits or one
+	// more.
 	n := bits.Len64(u.lo)
 	if u.hi != 0 {
 		n = 64 + bits.Len64(u.hi)
@@ -82,7 +83,7 @@ func (u uint128) digits() int {
 	return n
 }
 
-// trim removes trailing zeros and returns how many it removed.
+// trim removes trailing zeros, and returns their number.
 func (u uint128) trim() (uint128, int) {
 	n := 0
 	if u.isZero() {
@@ -98,7 +99,7 @@ func (u uint128) trim() (uint128, int) {
 	}
 }
 
-// appendDigits appends the decimal digits, "0" for zero.
+// appendDigits appends the decimal digits; "0" for zero.
 func (u uint128) appendDigits(dst []byte) []byte {
 	if u.hi == 0 {
 		return strconv.AppendUint(dst, u.lo, 10)

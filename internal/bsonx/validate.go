@@ -8,28 +8,29 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Limits are what Validate checks beyond well-formedness.
+// Limits contains the limits that Validate checks, in addition to well-formedness.
 type Limits struct {
-	// MaxDepth is the deepest nesting, limits.DocumentDepth if zero.
+	// MaxDepth is the largest nesting depth; zero means limits.DocumentDepth.
 	MaxDepth int
 }
 
-// Validate checks that b is exactly one well-formed BSON document: lengths, terminators, types,
-// booleans and nesting. It returns the error InvalidBSON, or Overflow for the nesting. It never
-// panics. It allocates memory only for errors and for deeply nested documents.
+// Validate returns an error unless b is exactly one well-formed BSON document. It checks lengths,
+// terminators, types, bools and the nesting depth. The error code is InvalidBSON, or Overflow for
+// the nesting depth. Validate never panics. It allocates memory only for errors and for deeply
+// nested documents.
 //
-// Field names and strings may be any bytes: data that is not UTF-8 is stored and returned as it
-// came, as MongoDB does. Names of array elements are not checked: nothing in this package reads
-// them.
+// Field names and strings may contain any bytes: as in MongoDB, text that is not UTF-8 is stored
+// and returned unchanged. Keys of array elements are not checked, because this package does not
+// read them.
 func Validate(b []byte, bounds Limits) error {
 	_, err := ValidateEnding(b, bounds, nil)
 	return err
 }
 
-// ValidateEnding is Validate for a document that may end with the same fields as another one.
-// ending is the end of a document that was validated, from the beginning of one of its fields on.
-// Where b ends likewise, at is where its last fields begin, which are not checked again; else at is
-// 0.
+// ValidateEnding is Validate for a document that may end with the same fields as an earlier one.
+// ending is the end of a document that was validated, from the beginning of one of its fields. If b
+// ends with the same bytes at a field boundary, these fields are not checked again, and at is their
+// offset. Otherwise at is 0.
 func ValidateEnding(b []byte, bounds Limits, ending []byte) (at int, err error) {
 	if bounds.MaxDepth <= 0 || bounds.MaxDepth > limits.DocumentDepth {
 		bounds.MaxDepth = limits.DocumentDepth
@@ -44,22 +45,23 @@ func ValidateEnding(b []byte, bounds Limits, ending []byte) (at int, err error) 
 	return v.found, nil
 }
 
-// usualDepth is the depth up to which Validate does not allocate.
+// usualDepth is the nesting depth up to which Validate does not allocate.
 const usualDepth = 32
 
-// validator walks the bytes once, without recursion. ends holds the offset of the terminating zero
-// of each open document, and deeper does so below usualDepth. They are separate because clearing
-// memory for the deepest documents would take as long as checking a small document.
+// validator is the state of one validation, which iterates over the bytes once and without
+// recursion. ends contains the offset of the terminating zero of each open document, and deeper
+// continues it below usualDepth. They are separate because clearing memory for the deepest
+// documents would take as long as checking a small document.
 type validator struct {
 	b      []byte
 	limits Limits
 	pos    int
-	name   []byte // of the field that is being checked
+	name   []byte // the name of the field that is being checked
 	depth  int
 	ends   [usualDepth]int32
 	deeper []int32
-	// ending is the expected end of the document, endingAt the offset at which it would begin, and
-	// found that offset if the document really ends that way.
+	// ending is the expected end of the document, and endingAt the offset at which it would begin.
+	// found is that offset if the document ends that way.
 	ending          []byte
 	endingAt, found int
 }
@@ -74,7 +76,7 @@ const (
 	tooDeep       = "BSONObj exceeds maximum nested object depth"
 )
 
-// run returns the reason why the document is invalid, or an empty string.
+// run returns the reason why the document is invalid, or "".
 func (v *validator) run() string {
 	if msg := v.open(len(v.b)); msg != "" {
 		return msg
@@ -115,8 +117,8 @@ func (v *validator) end() int {
 	return int(v.deeper[v.depth-usualDepth-1])
 }
 
-// value checks the payload at pos, which must end at or before end. It moves past the payload, or
-// into it if it is a document.
+// value checks the payload at pos, which must not extend beyond end. It moves pos after the
+// payload, or to the first field if the payload is a document.
 func (v *validator) value(t Type, end int) string {
 	switch t {
 	case TypeDouble, TypeDate, TypeTimestamp, TypeInt64:
@@ -162,8 +164,8 @@ func (v *validator) fixed(n, end int) string {
 	return ""
 }
 
-// length reads the length at pos. It reports false unless four bytes are left and min ≤ length ≤
-// end-pos.
+// length reads the length at pos. It returns false unless at least four bytes remain and minimum ≤
+// length ≤ end-pos.
 func (v *validator) length(minimum, end int) (int, bool) {
 	if end-v.pos < 4 {
 		return 0, false
@@ -258,7 +260,7 @@ func (v *validator) codeWithScope(end int) string {
 // end.
 func (v *validator) cstring(from, end int) ([]byte, bool) {
 	rest := v.b[from:max(end, from)]
-	// Names are short: a loop beats a call.
+	// A loop is faster than a call for short names.
 	for i, c := range rest {
 		if c == 0 {
 			return rest[:i], true
@@ -274,7 +276,7 @@ func (v *validator) cstring(from, end int) ([]byte, bool) {
 	return rest[:i], true
 }
 
-// error returns an error with MongoDB's wording, which includes the field's name.
+// error returns an error with MongoDB's text, which contains the name of the field.
 func (v *validator) error(msg string) error {
 	if msg == tooDeep {
 		return mongoerr.New(mongoerr.Overflow, "%s", msg)

@@ -120,7 +120,7 @@ func TestValidateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// walk reads every byte that the package's readers read.
+// walk reads every byte that the readers of this package may read.
 func walk(d Doc) int {
 	n := 0
 	for it := d.Iter(); it.Next(); {
@@ -146,8 +146,8 @@ func walk(d Doc) int {
 	return n
 }
 
-// FuzzValidate checks that a document that Validate accepts can be walked, compared, formatted and
-// rebuilt.
+// FuzzValidate states that a document that Validate accepts can be iterated, compared, formatted
+// and rebuilt.
 func FuzzValidate(f *testing.F) {
 	f.Add([]byte(sample()))
 	f.Add([]byte(nested(20)))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Value is one BSON value: its type and its encoded payload. It borrows the bytes of its document
-// and is valid as long as they do not change. The zero Value is a missing value.
+// Value is a BSON value: its type and its encoded payload. It borrows the bytes of its document,
+// and is valid as long as they do not change. The zero Value is Missing.
 type Value struct {
 	Type Type
 	Data []byte
@@ -20,9 +20,9 @@ func (v Value) IsMissing() bool { return v.Type == TypeMissing }
 // IsNull reports whether the value is null or absent.
 func (v Value) IsNull() bool { return v.Type == TypeNull || v.Type == TypeMissing }
 
-// The accessors below require that the value has their type. They do not check it.
+// The following methods require that the value has the right type. They do not check it.
 
-// Doc returns an embedded document, or an array as the document of its elements.
+// Doc returns an embedded document. For an array it returns the document with the keys "0", "1", ….
 func (v Value) Doc() Doc { return Doc(v.Data) }
 
 // Double returns a double.
@@ -51,8 +51,8 @@ func (v Value) Timestamp() (t, i uint32) {
 	return binary.LittleEndian.Uint32(v.Data[4:]), binary.LittleEndian.Uint32(v.Data)
 }
 
-// Binary returns the subtype and the bytes of a binary. For the old subtype 2 the bytes begin with
-// the inner length.
+// Binary returns the subtype and the data of a binary value. For the old subtype 2 the data begins
+// with a second length.
 func (v Value) Binary() (subtype byte, data []byte) { return v.Data[4], v.Data[5:] }
 
 // ObjectID returns an ObjectId.
@@ -88,10 +88,10 @@ func (v Value) Clone() Value {
 	return Value{v.Type, append([]byte(nil), v.Data...)}
 }
 
-// Missing is the absent value.
+// Missing represents an absent value.
 var Missing = Value{}
 
-// The values of the types without a payload.
+// Values of the types without a payload.
 var (
 	Null      = Value{Type: TypeNull}
 	Undefined = Value{Type: TypeUndefined}
@@ -175,8 +175,8 @@ func Document(d Doc) Value { return Value{TypeDocument, d} }
 // Array returns an array value; d is the document of its elements with keys "0", "1", ….
 func Array(d Doc) Value { return Value{TypeArray, d} }
 
-// AsInt64 converts a number to an int64, truncating toward zero. It reports false for values that
-// are not numbers and for numbers that are NaN or out of range.
+// AsInt64 converts a number to an int64, truncating toward zero. It returns false for other types,
+// NaN and numbers out of range.
 func (v Value) AsInt64() (int64, bool) {
 	switch v.Type {
 	case TypeInt32:
@@ -196,8 +196,8 @@ func (v Value) AsInt64() (int64, bool) {
 	}
 }
 
-// RoundInt64 is AsInt64 with MongoDB's rules for arguments of commands: a double is truncated, but
-// a decimal is rounded half to even.
+// RoundInt64 is AsInt64 with MongoDB's rounding for arguments of commands: a double is truncated,
+// but a decimal is rounded half to even.
 func (v Value) RoundInt64() (int64, bool) {
 	i, ok := v.AsInt64()
 	if !ok || v.Type != TypeDecimal128 {
@@ -214,8 +214,8 @@ func (v Value) RoundInt64() (int64, bool) {
 	}
 }
 
-// saturatingInt64 is RoundInt64, but a number out of range becomes the nearest limit, and NaN and
-// other types become 0.
+// saturatingInt64 is RoundInt64, except that a number out of range becomes the nearest limit, and
+// NaN and other types become 0.
 func (v Value) saturatingInt64() int64 {
 	if n, ok := v.RoundInt64(); ok {
 		return n
@@ -230,12 +230,12 @@ func (v Value) saturatingInt64() int64 {
 	}
 }
 
-// SaturatingInt32 is saturatingInt64 with the limits of 32 bits.
+// SaturatingInt32 is saturatingInt64 with the range of an int32.
 func (v Value) SaturatingInt32() int32 {
 	return int32(max(math.MinInt32, min(v.saturatingInt64(), math.MaxInt32)))
 }
 
-// AsExactInt64 is AsInt64, but it reports false for numbers with a fraction.
+// AsExactInt64 is AsInt64, except that it returns false for numbers with a fraction.
 func (v Value) AsExactInt64() (int64, bool) {
 	switch v.Type {
 	case TypeInt32:
@@ -251,8 +251,7 @@ func (v Value) AsExactInt64() (int64, bool) {
 	return i, CompareValues(v, Int64(i)) == 0
 }
 
-// AsFloat64 converts a number to the nearest double. It reports false for values that are not
-// numbers.
+// AsFloat64 converts a number to the nearest double. It returns false for other types.
 func (v Value) AsFloat64() (float64, bool) {
 	switch v.Type {
 	case TypeInt32:
@@ -268,8 +267,8 @@ func (v Value) AsFloat64() (float64, bool) {
 	}
 }
 
-// Truthy converts a value to a bool as MongoDB does: missing, null, undefined, false and zero are
-// false.
+// Truthy converts a value to a bool like MongoDB: missing, null, undefined, false and zero are
+// false, everything else is true.
 func (v Value) Truthy() bool {
 	switch v.Type {
 	case TypeMissing, TypeNull, TypeUndefined:

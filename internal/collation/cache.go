@@ -6,17 +6,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Cache keeps the collators of specifications, because most operations use one of a few
-// specifications. The zero value is ready to use.
+// Cache caches collators by specification, because most operations use one of a few specifications.
+// The zero value is ready to use. It is safe for concurrent use.
 type Cache struct {
 	mu        sync.Mutex
 	collators map[string]*Collator
 }
 
-// maxCached is the number of collators at which the cache is emptied.
+// maxCached is the number of collators at which the cache is cleared.
 const maxCached = 64
 
-// Parse is the function Parse, but returns the same collator for the same specification.
+// Parse is like the function Parse, but returns the same collator for the same specification.
 func (c *Cache) Parse(spec bsonx.Doc) (*Collator, error) {
 	c.mu.Lock()
 	known, ok := c.collators[string(spec)]

@@ -19,7 +19,7 @@ func parse(t *testing.T, fields ...any) *collation.Collator {
 	return c
 }
 
-// TestOrder checks orders recorded from ICU 57.1. A = joins equal texts.
+// TestOrder requires orders recorded from ICU 57.1. "A = B" means that the texts are equal.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -11,33 +11,35 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Collator compares strings by a collation. A nil Collator compares bytes. It is immutable and safe
-// for concurrent use.
+// Collator compares strings with a collation. A nil Collator compares bytes. It is immutable and
+// safe for concurrent use.
 type Collator struct {
 	*rules
-	// running is the operation that the collator serves, or nil.
+	// running is the operation that the collator serves, whose interrupt ends comparisons; may be
+	// nil.
 	running *interrupt.Running
 }
 
-// rules make the collation keys of texts. All collators of a specification share them.
+// rules creates the collation keys of texts for one specification. All collators of the
+// specification share it.
 type rules struct {
 	opts options
 	spec bsonx.Doc
-	// aligned means that the weights of one level depend on another level, or on the kind of the
-	// characters.
+	// aligned reports that the weights of one level depend on another level, or on the kind of
+	// character. Keys must then be built from whole elements.
 	aligned bool
-	// ascii has the elements of the ASCII characters. It is set only if each ASCII character has an
-	// element of its own.
+	// ascii contains the collation elements of the ASCII characters. It is nil if some of them are
+	// ordered together with the next character.
 	ascii    *[128]element
-	variable uint32 // the last primary weight that alternate "shifted" ignores
+	variable uint32 // the largest primary weight that alternate "shifted" ignores
 	zero     uint32 // the primary weight of the digit 0
 	order    scriptOrder
-	levels   []level // of a key, in their order
+	levels   []level // the levels of a key, in order
 	pool     sync.Pool
 }
 
 // scriptOrder moves the primary weights in [first, next) before the weights from latin on. The zero
-// value moves nothing.
+// value moves no weights.
 type scriptOrder struct{ latin, first, next uint32 }
 
 func (o scriptOrder) of(p uint32) uint32 {
@@ -51,8 +53,8 @@ func (o scriptOrder) of(p uint32) uint32 {
 	}
 }
 
-// worker has the buffers of one comparison. It exists because x/text's collator is not safe for
-// concurrent use.
+// worker contains the buffers for one comparison. Workers are pooled, because x/text's collator is
+// not safe for concurrent use.
 type worker struct {
 	order    scriptOrder
 	collator *collate.Collator
@@ -63,7 +65,8 @@ type worker struct {
 	levels   levels
 }
 
-// Parse parses a collation's specification. An empty document and the simple locale give nil.
+// Parse compiles the specification of a collation. For an empty document or the simple locale it
+// returns nil.
 func Parse(doc bsonx.Doc) (*Collator, error) {
 	if doc.IsEmpty() {
 		return nil, nil
@@ -92,7 +95,7 @@ func Parse(doc bsonx.Doc) (*Collator, error) {
 	c.zero = w.primary('0')
 	c.variable = w.primary('`') - 1 // the first symbol
 	if opts.maxVariable == "space" {
-		c.variable = w.primary('_') - 1 // the first punctuation
+		c.variable = w.primary('_') - 1 // the first punctuation character
 	}
 	if !l.contracts {
 		c.ascii = new([128]element)
@@ -105,7 +108,7 @@ func Parse(doc bsonx.Doc) (*Collator, error) {
 
 func (by *rules) worker() *worker { return by.pool.Get().(*worker) }
 
-// Spec returns the specification with all its fields, or nil for a nil Collator.
+// Spec returns the specification with all fields, or nil for a nil Collator.
 func (c *Collator) Spec() bsonx.Doc {
 	if c == nil {
 		return nil
@@ -113,13 +116,13 @@ func (c *Collator) Spec() bsonx.Doc {
 	return c.spec
 }
 
-// Same reports whether two collators compare alike.
+// Same reports whether two collators have the same specification.
 func (c *Collator) Same(o *Collator) bool {
 	return c == o || c != nil && o != nil && bytes.Equal(c.spec, o.spec)
 }
 
-// Serving returns a collator with the same order for an operation. If the operation ends,
-// comparisons stop early: see Ended.
+// Serving returns a collator with the same order that serves the operation r. After an interrupt of
+// the operation, comparisons stop early: see Ended.
 func (c *Collator) Serving(r *interrupt.Running) *Collator {
 	if c == nil || r == nil || c.running == r {
 		return c
@@ -127,8 +130,8 @@ func (c *Collator) Serving(r *interrupt.Running) *Collator {
 	return &Collator{rules: c.rules, running: r}
 }
 
-// Ended returns the reason why the operation of the collator ended, if a comparison of a and b may
-// have stopped early. Then the result of the comparison must not be used.
+// Ended returns the error of an interrupt if a comparison of a and b may have stopped early. The
+// result of the comparison must not be used then.
 func (c *Collator) Ended(a, b bsonx.Value) error { return c.EndedIn(len(a.Data) + len(b.Data)) }
 
 // EndedIn is Ended for comparisons of values with n bytes in total.
@@ -147,10 +150,10 @@ func (by *rules) compareShort(a, b []byte) int {
 	return order
 }
 
-// AppendKey appends the collation key of a string. Compared as bytes, the keys have the order of
-// the strings. AppendKey checks the operation r or, if r is nil, the operation of the collator. It
-// reserves the memory of large keys before it makes them. It fails if the operation ends or if
-// there is too little memory.
+// AppendKey appends the collation key of a string. Comparing keys as bytes gives the order of the
+// strings. AppendKey checks for interrupts of the operation r or, if r is nil, of the collator's
+// operation. It reserves memory for a large key before it builds the key. It fails after an
+// interrupt, or if the memory limit is exceeded.
 func (c *Collator) AppendKey(dst, s []byte, r *interrupt.Running) ([]byte, error) {
 	if c == nil {
 		return append(dst, s...), nil

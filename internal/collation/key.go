@@ -8,15 +8,15 @@ import (
 )
 
 // element is a collation element: the weights of a unit of text on each level. A weight is zero if
-// the unit has no weight on that level.
+// the unit has no weight on the level.
 type element struct {
 	primary   uint32
 	secondary uint16
 	tertiary  uint8
-	shifted   bool // alternate "shifted" moved the element to the fourth level
+	shifted   bool // alternate "shifted" has moved the element to the fourth level
 }
 
-// levels are the weights of a text, level by level.
+// levels contains the weights of a text by level.
 type levels struct {
 	primaries   []uint32
 	secondaries []uint16
@@ -24,7 +24,7 @@ type levels struct {
 }
 
 const (
-	separator = 1 // between levels; the first byte of every weight is greater
+	separator = 1 // separates levels; the first byte of every weight is greater
 
 	commonSecondary = 0x20
 	commonTertiary  = 2
@@ -32,7 +32,7 @@ const (
 	caseLower = 2
 	caseUpper = 4
 
-	// unshifted is the weight of characters that are not variable, on the fourth level.
+	// unshifted is the weight on the fourth level of characters that are not variable.
 	unshifted = 0xFF
 )
 
@@ -57,7 +57,7 @@ func (by *rules) appendKey(dst, s []byte, w *worker) []byte {
 	return by.appendIdentical(dst, s)
 }
 
-// appendASCII is appendKey for a text in which each character has its own element.
+// appendASCII is appendKey for a text of ASCII characters, each of which has its own element.
 func (by *rules) appendASCII(dst, s []byte) []byte {
 	dst = by.appendASCIIPrimaries(dst, s)
 	if by.opts.strength >= secondary {
@@ -114,8 +114,8 @@ func (by *rules) appendSecondaries(dst []byte, weights []uint16) []byte {
 	return dst
 }
 
-// appendPrimary writes a weight in two bytes, or in three for the many ideographs. The first byte
-// is greater than the separator.
+// appendPrimary appends a primary weight in two bytes, or in three bytes for most ideographs. The
+// first byte is greater than the separator.
 func appendPrimary(dst []byte, p uint32) []byte {
 	if p <= 0x7FFF {
 		return append(dst, byte(p>>8)+1, byte(p))
@@ -123,7 +123,7 @@ func appendPrimary(dst []byte, p uint32) []byte {
 	return append(dst, byte(p>>16)|0x80+1, byte(p>>8), byte(p))
 }
 
-// appendSecondary writes a weight. Frequent weights take one byte.
+// appendSecondary appends a secondary weight. Frequent weights take one byte.
 func appendSecondary(dst []byte, s uint16) []byte {
 	if s < 0xE0 {
 		return append(dst, byte(s))
@@ -131,8 +131,9 @@ func appendSecondary(dst []byte, s uint16) []byte {
 	return append(dst, 0xE0|byte(s>>8), byte(s))
 }
 
-// weigh takes x/text's key of a text apart. The key has the primary weights in two or three bytes
-// each, 00 00, the secondary weights in two bytes, 00 00, and the tertiary weights in one byte.
+// weigh stores the weights of a text in w.levels. It takes apart the key of x/text, which contains
+// the primary weights in two or three bytes each, 00 00, the secondary weights in two bytes, 00 00,
+// and the tertiary weights in one byte.
 func (w *worker) weigh(s []byte) {
 	w.buffer.Reset()
 	key := w.collator.Key(&w.buffer, s)
@@ -163,7 +164,7 @@ func (w *worker) weigh(s []byte) {
 	l.tertiaries = append(l.tertiaries, key...)
 }
 
-// first returns the first element of a character, or an element without weights.
+// first returns the first collation element of a character, or a zero element.
 func (w *worker) first(r rune) element {
 	w.elements = w.appendUnit(w.elements[:0], []byte(string(r)))
 	if len(w.elements) == 0 {
@@ -174,9 +175,10 @@ func (w *worker) first(r rune) element {
 
 func (w *worker) primary(r rune) uint32 { return w.first(r).primary }
 
-// appendUnit appends the elements of a base character with its marks. The key has as many secondary
-// as tertiary weights. If the number of primary weights equals the number of elements with the
-// common secondary weight, each of these elements gets one. Otherwise the first elements get them.
+// appendUnit appends the elements of a base character with its marks. x/text's key contains as many
+// secondary as tertiary weights, but may contain fewer primary weights. If there are as many
+// primary weights as elements with the common secondary weight, each of these elements gets a
+// primary weight. Otherwise the first elements do.
 func (w *worker) appendUnit(dst []element, s []byte) []element {
 	w.weigh(s)
 	l := &w.levels
@@ -213,8 +215,7 @@ func (by *rules) appendElements(dst []element, s []byte, w *worker) []element {
 	return dst
 }
 
-// appendFirst appends the elements of the first unit or number of s, and returns the length of the
-// unit.
+// appendFirst appends the elements of the first unit or number in s, and returns its length.
 func (by *rules) appendFirst(dst []element, s []byte, w *worker) ([]element, int) {
 	if by.opts.numeric {
 		if segment, n := w.leadingSegment(s); n > 0 {
@@ -231,8 +232,8 @@ func (by *rules) appendFirst(dst []element, s []byte, w *worker) ([]element, int
 	return w.appendUnit(dst, s[:n]), n
 }
 
-// unit returns the length of the first piece of s whose weights do not depend on the following
-// text. A piece without an end is cut after maxPiece bytes.
+// unit returns the length of the first part of s whose weights do not depend on the following text.
+// A part that is too long is cut after maxPiece bytes.
 func (by *rules) unit(s []byte) int {
 	s = s[:min(len(s), maxPiece)]
 	before, n := utf8.DecodeRune(s)
@@ -247,11 +248,11 @@ func (by *rules) unit(s []byte) int {
 	return n
 }
 
-// continues reports whether the weights of r may depend on the previous character: r is a mark, or
-// belongs to a script whose letters are ordered together.
+// continues reports whether the weights of r may depend on the previous character. That is the case
+// for a mark, and for a script whose letters are ordered together.
 func continues(before, r rune) bool {
 	if r == '·' || r == '\u0387' {
-		return before == 'l' || before == 'L' // the letter of Catalan
+		return before == 'l' || before == 'L' // the Catalan letter l·
 	}
 	if unicode.In(r, unicode.M) || r == 'ー' || r >= 'ゝ' && r <= 'ゞ' || r >= 'ヽ' && r <= 'ヾ' || isJamo(r) {
 		return true
@@ -259,7 +260,7 @@ func continues(before, r rune) bool {
 	return !alone(before) && !alone(r)
 }
 
-// alone reports whether a character belongs to a script whose letters have weights of their own.
+// alone reports whether a character belongs to a script whose letters have independent weights.
 func alone(r rune) bool {
 	return r < utf8.RuneSelf ||
 		unicode.In(r, unicode.Common, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Han,
@@ -269,11 +270,11 @@ func alone(r rune) bool {
 
 func isJamo(r rune) bool { return r >= 0x1100 && r <= 0x11FF }
 
-// maxSegment is the number of digits that form one number. Further digits form the next number.
+// maxSegment is the largest number of digits in one number. More digits form another number.
 const maxSegment = 254
 
 // appendSegment appends the elements for the digits of a number. As in ICU, the number of digits
-// comes first.
+// comes first, so that longer numbers sort later.
 func (by *rules) appendSegment(dst []element, segment []byte) []element {
 	if len(segment) == 0 {
 		return dst
@@ -288,9 +289,9 @@ func (by *rules) appendSegment(dst []element, segment []byte) []element {
 	return dst
 }
 
-// leadingSegment returns the values of the first decimal digits of s, of any script, up to
-// maxSegment, and their length in s. It omits leading zeros. After maxPiece bytes of zeros it
-// returns no digits.
+// leadingSegment returns the values of the decimal digits at the beginning of s, of any script, up
+// to maxSegment digits, and their length in s. It omits leading zeros. After maxPiece bytes of
+// zeros it returns no digits.
 func (w *worker) leadingSegment(s []byte) (segment []byte, n int) {
 	segment = w.digits[:0]
 	for n < len(s) && n < maxPiece {
@@ -315,12 +316,13 @@ func (w *worker) leadingSegment(s []byte) (segment []byte, n int) {
 	return segment, n
 }
 
-// digitValue relies on the ten digits of a script having consecutive code points.
+// digitValue returns the value of a decimal digit. It relies on the fact that the ten digits of a
+// script have consecutive code points.
 func digitValue(r rune) byte {
 	if r < utf8.RuneSelf {
 		return byte(r - '0')
 	}
-	if r >= 0x1D7CE && r <= 0x1D7FF { // five sets of mathematical digits in a row
+	if r >= 0x1D7CE && r <= 0x1D7FF { // five adjacent sets of mathematical digits
 		return byte((r - 0x1D7CE) % 10)
 	}
 	v := byte(0)
@@ -330,7 +332,7 @@ func digitValue(r rune) byte {
 	return v % 10
 }
 
-// appendAligned makes a key from whole elements.
+// appendAligned appends a key that is built from whole elements.
 func (by *rules) appendAligned(dst, s []byte, w *worker) []byte {
 	w.elements = by.appendElements(w.elements[:0], s, w)
 	elements := w.elements
@@ -354,7 +356,7 @@ func (by *rules) appendAligned(dst, s []byte, w *worker) []byte {
 	return by.appendIdentical(dst, s)
 }
 
-// appendPrimaries writes the first level of elements.
+// appendPrimaries appends the first level of the elements.
 func appendPrimaries(dst []byte, elements []element) []byte {
 	for _, e := range elements {
 		if e.primary != 0 && !e.shifted {
@@ -364,7 +366,7 @@ func appendPrimaries(dst []byte, elements []element) []byte {
 	return dst
 }
 
-// appendElementSecondaries writes the second level of elements.
+// appendElementSecondaries appends the second level of the elements.
 func (by *rules) appendElementSecondaries(dst []byte, elements []element, w *worker) []byte {
 	weights := w.levels.secondaries[:0]
 	for _, e := range elements {
@@ -376,8 +378,8 @@ func (by *rules) appendElementSecondaries(dst []byte, elements []element, w *wor
 	return by.appendSecondaries(dst, weights)
 }
 
-// shift moves variable elements to the fourth level, and drops the marks on them. after says
-// whether the previous element was variable.
+// shift moves variable elements to the fourth level, and drops the marks that follow them. after
+// tells whether the previous element was variable.
 func (by *rules) shift(elements []element, after *bool) []element {
 	out := elements[:0]
 	for _, e := range elements {
@@ -395,8 +397,8 @@ func (by *rules) shift(elements []element, after *bool) []element {
 	return out
 }
 
-// appendCases writes the case level. At strength 1 only letters have a case weight, otherwise marks
-// have one, too.
+// appendCases appends the case level. At strength 1 only letters have a case weight, otherwise
+// marks have one too.
 func (by *rules) appendCases(dst []byte, elements []element) []byte {
 	for _, e := range elements {
 		if e.shifted || e.tertiary == 0 || e.primary == 0 && (by.opts.strength == primary || e.secondary == 0) {
@@ -407,7 +409,7 @@ func (by *rules) appendCases(dst []byte, elements []element) []byte {
 	return dst
 }
 
-// caseOf returns the weight of an element's case.
+// caseOf returns the case weight of an element.
 func (by *rules) caseOf(e element) byte {
 	upper := e.primary != 0 && isUpper(e.tertiary)
 	if by.opts.caseFirst == "upper" {
@@ -419,8 +421,8 @@ func (by *rules) caseOf(e element) byte {
 	return caseLower
 }
 
-// isUpper reports whether a tertiary weight belongs to a capital letter, or to a kana that is not
-// small.
+// isUpper reports whether a tertiary weight belongs to an upper-case letter, or to a full-size
+// kana.
 func isUpper(tertiary uint8) bool {
 	switch tertiary {
 	case 0x08, 0x09, 0x0A, 0x0B, 0x0C, 0x0E, 0x11, 0x12, 0x13, 0x1D:
@@ -430,8 +432,8 @@ func isUpper(tertiary uint8) bool {
 	}
 }
 
-// appendTertiaries writes the third level. If caseFirst is set, the case comes before the rest of
-// the weight. Marks sort after all letters.
+// appendTertiaries appends the third level. If caseFirst is set, the case is the most significant
+// part of the weight. Marks sort after all letters.
 func (by *rules) appendTertiaries(dst []byte, elements []element) []byte {
 	byCase := by.opts.caseFirst != "off" && !by.opts.caseLevel
 	for _, e := range elements {
@@ -448,7 +450,7 @@ func (by *rules) appendTertiaries(dst []byte, elements []element) []byte {
 	return dst
 }
 
-// appendQuaternaries writes the fourth level. Variable elements sort before all others.
+// appendQuaternaries appends the fourth level. Variable elements sort before all other elements.
 func appendQuaternaries(dst []byte, elements []element) []byte {
 	for _, e := range elements {
 		switch {

@@ -7,22 +7,23 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// simple is the locale that compares bytes.
+// simple is the locale that means binary comparison.
 const simple = "simple"
 
 // locale describes how x/text supports one of MongoDB's locales.
 type locale struct {
-	// tag is the language tag of the table with the same order.
+	// tag is the language tag of the x/text table with the same order.
 	tag string
-	// contracts means that some Latin letters are ordered together with the next letter.
+	// contracts reports that some Latin letters are ordered together with the next letter, like
+	// "ch" in Czech.
 	contracts bool
-	// first and next are letters. The scripts from the script of first up to the script of next are
-	// ordered before the Latin script.
+	// first and next are letters of two scripts. The scripts from the script of first up to, but
+	// not including, the script of next are ordered before the Latin script.
 	first, next rune
 }
 
-// supported are the locales that x/text orders like ICU 57.1. They use the root order, or their own
-// rules are the same in both libraries.
+// supported contains the locales that x/text orders like ICU 57.1. They use the root order, or
+// their own rules are the same in both libraries.
 var supported = map[string]locale{
 	"en": {}, "en_US": {}, "chr": {}, "de": {}, "fr": {}, "fr_CA": {}, "ga": {}, "id": {}, "it": {}, "lb": {},
 	"ms": {}, "nl": {}, "pt": {}, "sw": {},
@@ -39,8 +40,8 @@ var supported = map[string]locale{
 	"sv":                     {tag: "sv"},
 }
 
-// refused are MongoDB's other locales and variants. x/text does not know their order, or knows
-// another version of it.
+// refused lists the other locales and variants of MongoDB. x/text does not support their order, or
+// implements another version of it.
 var refused = []string{
 	"af", "am", "ar", "ar@collation=compat", "as", "az", "az@collation=search", "be", "bn",
 	"bn@collation=traditional", "bo", "bs",
@@ -73,7 +74,7 @@ func known(name string) bool {
 	return slices.Contains(refused, name)
 }
 
-// similar returns a locale that may be meant by an unknown name, or "".
+// similar returns a known locale that an unknown name may mean, or "".
 func similar(name string) string {
 	name = strings.ReplaceAll(name, "-", "_")
 	name, _, _ = strings.Cut(name, "@")
@@ -87,7 +88,7 @@ func similar(name string) string {
 	return ""
 }
 
-// Locales returns the usable locales, and MongoDB's other locales. Both lists are sorted.
+// Locales returns the supported locales, and the other locales of MongoDB. Both lists are sorted.
 func Locales() (usable, others []string) {
 	for name := range supported {
 		usable = append(usable, name)
@@ -96,7 +97,7 @@ func Locales() (usable, others []string) {
 	return usable, slices.Clone(refused)
 }
 
-// supported returns an error if x/text would order the locale differently from MongoDB.
+// supported returns an error if x/text orders the locale differently from MongoDB.
 func (p *parser) supported() error {
 	o := &p.opts
 	l, ok := supported[o.locale]

@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestContractions checks two things. If locales.go says that no letters are ordered together, the
-// keys of pairs of characters are made of the keys of the characters. And every locale is either
-// supported or refused.
+// TestContractions requires that every locale is either supported or refused. If locales.go states
+// that a locale has no contractions, the keys of pairs of characters must be composed of the keys
+// of the single characters.
 func TestContractions(t *testing.T) {
 	t.Parallel()
 	for name, l := range supported {

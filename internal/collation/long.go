@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// longText is the size from which a text, or a pair of texts to compare, is processed in
-	// pieces.
+	// longText is the size in bytes from which a text, or a pair of texts to compare, is processed
+	// in pieces.
 	longText = 8 << 10
-	// pieceBytes is the approximate size of a piece.
+	// pieceBytes is the approximate size of a piece, in bytes.
 	pieceBytes = 2 << 10
-	// maxPiece is the length at which a piece is cut if its weights do not end earlier, for example
-	// if it has only marks.
+	// maxPiece is the length at which a piece is cut if it has no natural end before, for example
+	// if it consists of marks.
 	maxPiece = 16 << 10
-	// textWork is the work of weighing one byte of a text.
+	// textWork is the amount of work of computing the weights for one byte of text.
 	textWork = 16
-	// blockBytes is the size of the blocks in which a long key is collected.
+	// blockBytes is the size of the blocks from which a long key is assembled.
 	blockBytes = 64 << 10
-	// heldBytes is the step in which the memory of a long key is reserved.
+	// heldBytes is the step in bytes in which memory for a long key is reserved.
 	heldBytes = 1 << 20
 )
 
@@ -42,7 +42,7 @@ const (
 	levelIdentical
 )
 
-// levels returns the levels of a key, in their order.
+// levels returns the levels of a key, in order.
 func (o *options) levels() []level {
 	out := []level{levelPrimary}
 	add := func(l level, ok bool) {
@@ -58,7 +58,7 @@ func (o *options) levels() []level {
 	return out
 }
 
-// piece is a part of a text whose weights do not depend on the text around it, except for after:
+// piece is a part of a text whose weights do not depend on the surrounding text, except for after:
 // see shift.
 type piece struct {
 	text  []byte
@@ -66,8 +66,8 @@ type piece struct {
 	ascii bool
 }
 
-// weighPiece weighs the first piece of s. It leaves the weights in w. It sets after for the next
-// piece.
+// weighPiece computes the weights of the first piece of s and stores them in w. It updates after
+// for the next piece.
 func (by *rules) weighPiece(s []byte, after *bool, w *worker) piece {
 	p := piece{after: *after}
 	if !by.aligned {
@@ -90,7 +90,7 @@ func (by *rules) weighPiece(s []byte, after *bool, w *worker) piece {
 	return p
 }
 
-// appendLevel appends a level of the piece weighed last.
+// appendLevel appends one level of the piece that weighPiece has processed last.
 func (by *rules) appendLevel(dst []byte, p piece, l level, w *worker) []byte {
 	switch {
 	case l == levelIdentical:
@@ -152,8 +152,8 @@ func (by *rules) cut(s []byte) int {
 	return end
 }
 
-// between reports whether a text may be cut at s[i], that is, between two valid characters for
-// which ends reports true.
+// between reports whether a text may be cut at s[i]. There must be valid characters on both sides,
+// for which ends returns true.
 func between(s []byte, i int, ends func(before, r rune) bool) bool {
 	if !utf8.RuneStart(s[i]) {
 		return false
@@ -163,37 +163,37 @@ func between(s []byte, i int, ends func(before, r rune) bool) bool {
 	return (r != utf8.RuneError || size > 1) && (before != utf8.RuneError || sizeBefore > 1) && ends(before, r)
 }
 
-// breaks reports whether the weights of the characters before r do not depend on the weights from r
-// on, and vice versa.
+// breaks reports whether a text may be cut between before and r: the weights on each side do not
+// depend on the other side.
 func (by *rules) breaks(before, r rune) bool {
 	switch {
-	case by.ascii == nil && (r == 'h' || r == 'H'): // of ch
+	case by.ascii == nil && (r == 'h' || r == 'H'): // the second letter of "ch"
 		return false
-	case r >= '\uFF65' && r <= '\uFF9F': // halfwidth kana with their marks
+	case r >= '\uFF65' && r <= '\uFF9F': // halfwidth kana, which may be marks
 		return false
 	}
 	return !continues(before, r) && alone(r) && (alone(before) || unicode.Is(unicode.M, before))
 }
 
-// breaksRun is a weaker form of breaks, for a text that has no such place in many thousand
+// breaksRun is a weaker form of breaks, for a text in which breaks is false for thousands of
 // characters.
 func breaksRun(before, r rune) bool {
 	return !unicode.Is(unicode.M, r) && !unicode.Is(unicode.Logical_Order_Exception, before)
 }
 
-// isBackwards reports whether the pieces of a level are in reverse order.
+// isBackwards reports whether the pieces of a level are in reverse order, as in French.
 func (by *rules) isBackwards(l level) bool { return by.opts.backwards && l == levelSecondary }
 
-// keyReader makes a key piece by piece and level by level, without memory for the whole key.
+// keyReader generates a key piece by piece and level by level, without memory for the whole key.
 type keyReader struct {
 	by    *rules
 	w     *worker
 	text  []byte
 	level int
-	rest  []byte // the text that the level has not read yet
+	rest  []byte // the text that was not read yet on the current level
 	after bool
 	chunk []byte
-	// marks are the starts of the pieces of a text, for a level that runs backwards.
+	// marks contains the starts of the pieces, for a level in reverse order.
 	marks []mark
 }
 
@@ -204,7 +204,7 @@ type mark struct {
 }
 
 // next returns the next bytes of the key, which are valid until the next call. It returns nil at
-// the end of the key, or if the operation ends.
+// the end of the key or after an interrupt.
 func (k *keyReader) next(watch *interrupt.Watch) []byte {
 	for {
 		l := k.by.levels[k.level]
@@ -228,7 +228,7 @@ func (k *keyReader) next(watch *interrupt.Watch) []byte {
 	}
 }
 
-// ahead returns the text that begins with the next piece. It reports false at the end of the level.
+// ahead returns the text that begins with the next piece. It returns false at the end of the level.
 func (k *keyReader) ahead(l level) ([]byte, bool) {
 	if !k.by.isBackwards(l) {
 		return k.rest, len(k.rest) > 0
@@ -242,7 +242,7 @@ func (k *keyReader) ahead(l level) ([]byte, bool) {
 	return k.rest[m.at:], true
 }
 
-// pass moves past a piece.
+// pass moves to the next piece.
 func (k *keyReader) pass(l level, p piece) {
 	if k.by.isBackwards(l) {
 		n := len(k.marks) - 1
@@ -255,9 +255,10 @@ func (k *keyReader) pass(l level, p piece) {
 	k.rest = k.rest[len(p.text):]
 }
 
-// skipSame skips the pieces that two readers have in common. Both are at the beginning of a piece.
+// skipSame skips the pieces that are the same in both readers. Both readers must be at the
+// beginning of a piece.
 func skipSame(a, b *keyReader, watch *interrupt.Watch) {
-	const same = maxPiece + utf8.UTFMax // the bytes that determine the end of a piece
+	const same = maxPiece + utf8.UTFMax // the number of bytes that determine the end of a piece
 	by := a.by
 	if by.aligned || by.opts.backwards || a.level != b.level {
 		return
@@ -271,7 +272,7 @@ func skipSame(a, b *keyReader, watch *interrupt.Watch) {
 	}
 }
 
-// compareLong compares long texts piece by piece. If the operation ends, the result has no meaning.
+// compareLong compares long texts piece by piece. After an interrupt the result is not valid.
 func (by *rules) compareLong(a, b []byte, watch *interrupt.Watch) int {
 	v, w := by.worker(), by.worker()
 	defer by.pool.Put(v)
@@ -302,10 +303,10 @@ func (by *rules) compareLong(a, b []byte, watch *interrupt.Watch) int {
 	}
 }
 
-// blocks are the bytes of a level of a long key.
+// blocks contains the bytes of one level of a long key.
 type blocks [][]byte
 
-// add appends bytes. own keeps the bytes as a separate block, which a level that runs backwards
+// add appends bytes. With own, the bytes become a separate block, which a level in reverse order
 // needs.
 func (b *blocks) add(bytes []byte, own bool) {
 	if n := len(*b); own || n == 0 || len((*b)[n-1])+len(bytes) > cap((*b)[n-1]) {
@@ -359,6 +360,6 @@ func (by *rules) appendLong(dst, s []byte, r *interrupt.Running) ([]byte, error)
 	return dst, r.Err()
 }
 
-// holdKey reserves the memory of a key of n bytes while it is made and used: in blocks, as a whole,
-// and in the value made from it.
+// holdKey reserves the memory of a key of n bytes while it is built and used: in blocks, as a
+// whole, and in the value made from it.
 func holdKey(op *memory.Operation, n int) error { return op.Value(int64(n) * 3 / 2) }

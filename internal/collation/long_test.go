@@ -16,7 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// longCollators are collators of every locale and every option.
+// longCollators returns collators for every locale and every option.
 func longCollators(t *testing.T) map[string]*Collator {
 	t.Helper()
 	out := map[string]*Collator{}
@@ -45,7 +45,7 @@ func longCollators(t *testing.T) map[string]*Collator {
 	return out
 }
 
-// longTexts are texts of several pieces.
+// longTexts returns texts that consist of several pieces.
 func longTexts(r *rand.Rand) []string {
 	units := []string{
 		"a", "b", "Z", " ", "-", "ch", "CH", "l·l", "é", "e\u0301", "ß", "Æ", "ö", "ä", "я", "й",
@@ -74,7 +74,8 @@ func longTexts(r *rand.Rand) []string {
 	return out
 }
 
-// TestLong checks that keys and comparisons made in pieces equal the ones of the whole texts.
+// TestLong requires that processing texts in pieces gives the same keys and comparisons as
+// processing whole texts.
 func TestLong(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -105,7 +106,7 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// change changes a text in one place.
+// change returns a text with a random change in one place.
 func change(r *rand.Rand, s string) string {
 	at := r.IntN(len(s))
 	return s[:at] + []string{"", "a", "É", "\u0301", "0", " "}[r.IntN(6)] + s[min(len(s), at+r.IntN(3)):]
@@ -119,7 +120,7 @@ func sameBytes(a, b []byte) int {
 	return n
 }
 
-// endless returns texts of a size that takes long, by the property that makes them slow.
+// endless returns texts that take long to process, named by the property that makes them slow.
 func endless(size int) map[string]string {
 	out := map[string]string{}
 	for name, unit := range map[string]string{
@@ -132,7 +133,7 @@ func endless(size int) map[string]string {
 	return out
 }
 
-// countedEnd ends after a number of checks.
+// countedEnd is a context that is cancelled after a number of checks.
 type countedEnd struct {
 	context.Context
 	left int
@@ -145,8 +146,8 @@ func (c *countedEnd) Err() error {
 	return nil
 }
 
-// TestLooks checks that every use of a long text checks the operation after a part of the work, and
-// stops.
+// TestLooks requires that every operation on a long text checks for interrupts regularly, and stops
+// after one.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	const size = 256 << 10
@@ -191,7 +192,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// small returns values that are each too small for a check of the operation.
+// small returns values that are each too small for a check for interrupts.
 func small(s string, n int) []bsonx.Value {
 	out := make([]bsonx.Value, n)
 	for i := range out {
@@ -200,7 +201,7 @@ func small(s string, n int) []bsonx.Value {
 	return out
 }
 
-// TestHeld checks that the memory of a large key is reserved before the key is made.
+// TestHeld requires that the memory of a large key is reserved before the key is built.
 func TestHeld(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()

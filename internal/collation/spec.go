@@ -9,11 +9,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// icuVersion is the version of ICU whose order the collations follow. Every normalised
-// specification has it.
+// icuVersion is the version of ICU whose order the collations follow. It is part of every
+// normalised specification.
 const icuVersion = "57.1"
 
-// Strength is the number of levels that are compared.
+// strength is the number of levels that are compared.
 type strength int
 
 const (
@@ -24,7 +24,7 @@ const (
 	identical
 )
 
-// options are a specification's fields.
+// options contains the fields of a specification.
 type options struct {
 	locale        string
 	caseLevel     bool
@@ -37,18 +37,18 @@ type options struct {
 	backwards     bool
 }
 
-// parser reads a specification.
+// parser is the state of parsing a specification.
 type parser struct {
 	doc bsonx.Doc
-	// within is the name of the specification in errors.
+	// within is the name of the specification in error messages.
 	within  string
 	opts    options
 	version string
-	// backwards is nil if it is not specified. Some locales have a default of their own.
+	// backwards is nil if it is not specified. Its default depends on the locale.
 	backwards *bool
 }
 
-// parseOptions checks a specification and fills in defaults.
+// parseOptions checks a specification and sets defaults.
 func parseOptions(doc bsonx.Doc) (options, error) {
 	p := newParser(doc, "collation")
 	if err := p.fields(); err != nil {
@@ -67,8 +67,8 @@ func newParser(doc bsonx.Doc, within string) *parser {
 }
 
 // Complete checks the types of a specification's fields. It returns the specification with defaults
-// for all fields that do not depend on the locale. Errors name the specification within, such as
-// "create.collation".
+// for all fields that do not depend on the locale. within is the name of the specification in error
+// messages, such as "create.collation".
 func Complete(doc bsonx.Doc, within string) (bsonx.Doc, error) {
 	p := newParser(doc, within)
 	if err := p.fields(); err != nil {
@@ -110,7 +110,8 @@ func (p *parser) fields() error {
 	return nil
 }
 
-// absent reports whether a value counts as absent for MongoDB's IDL, as null and undefined do.
+// absent reports whether MongoDB's IDL parser treats a value as absent: it is missing, null or
+// undefined.
 func absent(v bsonx.Value) bool { return v.IsNull() || v.Type == bsonx.TypeUndefined }
 
 func (p *parser) field(name string, v bsonx.Value) (err error) {
@@ -193,7 +194,8 @@ func (p *parser) notAValue(name, value string) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", value, p.within, name)
 }
 
-// locale checks that MongoDB knows the locale and that this package supports its order.
+// locale returns an error if MongoDB does not know the locale, or if this package does not support
+// its order.
 func (p *parser) locale() error {
 	name := p.opts.locale
 	switch {
@@ -213,7 +215,7 @@ func (p *parser) locale() error {
 	return nil
 }
 
-// check rejects other versions, and combinations without a meaning.
+// check returns an error for another ICU version, and for meaningless combinations of options.
 func (p *parser) check() error {
 	o := &p.opts
 	if o.locale == simple {
@@ -237,14 +239,14 @@ func (p *parser) check() error {
 	return p.supported()
 }
 
-// aligned reports whether the weights of one level depend on another level, or on the kind of the
-// characters.
+// aligned reports whether the weights of one level depend on another level, or on the kind of
+// character.
 func (o *options) aligned() bool {
 	return o.alternate == "shifted" || o.caseLevel || o.caseFirst != "off" || o.numeric
 }
 
-// document returns the normalised specification: with every field, as in listCollections and
-// listIndexes.
+// document returns the normalised specification, which contains every field, as in listCollections
+// and listIndexes.
 func (o *options) document() bsonx.Doc {
 	return bsonx.NewDoc("locale", o.locale, "caseLevel", o.caseLevel, "caseFirst",
 		o.caseFirst, "strength", int(o.strength),

@@ -11,9 +11,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// CompareValues is bsonx.CompareValues, but compares strings by the collation, including strings in
-// documents and arrays. It compares field names as bytes. In large values it checks the operation,
-// like Compare.
+// CompareValues is bsonx.CompareValues, except that it compares strings with the collation, also in
+// documents and arrays. Field names are compared as bytes. For large values it checks for
+// interrupts: see Ended.
 func (c *Collator) CompareValues(a, b bsonx.Value) int {
 	if c == nil {
 		return bsonx.CompareValues(a, b)
@@ -25,7 +25,8 @@ func (c *Collator) CompareValues(a, b bsonx.Value) int {
 	return c.compareValues(a, b, &watch)
 }
 
-// compareValues compares values. watch is nil for small values.
+// compareValues compares two values. watch is nil for small values, which need no checks for
+// interrupts.
 func (c *Collator) compareValues(a, b bsonx.Value, watch *interrupt.Watch) int {
 	ca, cb := a.Type.Class(), b.Type.Class()
 	if ca != cb {
@@ -83,14 +84,15 @@ func (c *Collator) compareFields(a, b bsonx.Doc, names bool, watch *interrupt.Wa
 	}
 }
 
-// Comparer compares values for an operation, and remembers whether the operation has ended. Results
-// after that must not be used. Only one goroutine at a time may use it.
+// Comparer compares values for an operation, and remembers an interrupt. Results after an interrupt
+// must not be used. It belongs to one goroutine.
 type Comparer struct {
 	c     *Collator
 	watch interrupt.Watch
 }
 
-// Comparer returns a comparer for an operation. If r is nil, it is the operation of the collator.
+// Comparer returns a Comparer for the operation r. If r is nil, it is the operation of the
+// collator.
 func (c *Collator) Comparer(r *interrupt.Running) *Comparer {
 	if c != nil && r == nil {
 		r = c.running
@@ -98,7 +100,7 @@ func (c *Collator) Comparer(r *interrupt.Running) *Comparer {
 	return &Comparer{c: c, watch: interrupt.Watch{Running: r}}
 }
 
-// Compare is CompareValues.
+// Compare compares two values like CompareValues. After an interrupt the result is not valid.
 func (m *Comparer) Compare(a, b bsonx.Value) int {
 	switch {
 	case m.c == nil:
@@ -110,18 +112,17 @@ func (m *Comparer) Compare(a, b bsonx.Value) int {
 	}
 }
 
-// Ended returns the reason why the operation has ended, if a comparison has noticed it.
+// Ended returns the error of the interrupt if a comparison has noticed it.
 func (m *Comparer) Ended() error { return m.watch.Ended() }
 
-// Sort sorts values, and keeps the order of equal values. It fails if the operation ends, and the
-// order is undefined then.
+// Sort sorts values stably. It fails after an interrupt, and the order is undefined then.
 func (c *Collator) Sort(values []bsonx.Value, m *interrupt.Meter, r *interrupt.Running) error {
 	by := c.Comparer(r)
 	return cmp.Or(interrupt.Sort(values, interrupt.Step, by.Compare, m, r), by.Ended())
 }
 
-// Compact replaces runs of equal values by their first value, in place. It fails if the operation
-// ends, and the values are undefined then.
+// Compact replaces each run of equal values by its first value, in place, and returns the shortened
+// slice. It fails after an interrupt, and the values are undefined then.
 func (c *Collator) Compact(values []bsonx.Value, m *interrupt.Meter, r *interrupt.Running) ([]bsonx.Value, error) {
 	by := c.Comparer(r)
 	equal := func(a, b bsonx.Value) bool { return by.Compare(a, b) == 0 }
@@ -129,7 +130,7 @@ func (c *Collator) Compact(values []bsonx.Value, m *interrupt.Meter, r *interrup
 	return out, cmp.Or(err, by.Ended())
 }
 
-// Concerns reports whether a collation may affect how a value compares: it is a string, or may
+// Concerns reports whether a collation may affect comparisons of a value: it is a string, or may
 // contain one.
 func Concerns(v bsonx.Value) bool {
 	switch v.Type {
@@ -140,9 +141,9 @@ func Concerns(v bsonx.Value) bool {
 	}
 }
 
-// Fold returns a value with every string replaced by its collation key. Folded values compare
-// without the collation as the values compare with it. With a nil Collator it returns the value
-// itself. It fails in the same cases as AppendKey.
+// Fold returns a value with every string replaced by its collation key. Binary comparison of folded
+// values gives the same order as comparing the original values with the collation. With a nil
+// Collator it returns the value itself. It fails in the same cases as AppendKey.
 func (c *Collator) Fold(v bsonx.Value, r *interrupt.Running) (bsonx.Value, error) {
 	if c == nil || !Concerns(v) {
 		return v, nil
@@ -169,7 +170,7 @@ func (c *Collator) Fold(v bsonx.Value, r *interrupt.Running) (bsonx.Value, error
 	return bsonx.Value{Type: v.Type, Data: f.b.Bytes()}, nil
 }
 
-// foldText returns the collation key of a text as a string.
+// foldText returns the collation key of a text as a string value.
 func (c *Collator) foldText(s []byte, r *interrupt.Running) (bsonx.Value, error) {
 	if len(s) <= longText {
 		var room [128]byte
@@ -184,7 +185,7 @@ func (c *Collator) foldText(s []byte, r *interrupt.Running) (bsonx.Value, error)
 	return bsonx.Value{Type: bsonx.TypeString, Data: append(data, 0)}, nil
 }
 
-// folder folds the strings of a document.
+// folder is the state of folding the strings in a document.
 type folder struct {
 	c     *Collator
 	b     *bsonx.Builder
@@ -229,7 +230,7 @@ func (f *folder) elements(array bsonx.Doc) {
 	}
 }
 
-// fold folds a value in a document. After an error its result has no meaning.
+// fold folds a value in a document. After an error the result is not valid.
 func (f *folder) fold(v bsonx.Value) bsonx.Value {
 	if Concerns(v) {
 		if f.watch.Stopped(textWork * len(v.Data)) {
@@ -240,7 +241,7 @@ func (f *folder) fold(v bsonx.Value) bsonx.Value {
 			return bsonx.Null
 		}
 	}
-	// A growing builder doubles its memory.
+	// A growing builder doubles its buffer.
 	if n := 2 * (len(f.b.Bytes()) + len(v.Data)); n > f.held {
 		f.held = n + heldBytes
 		f.err = holdKey(f.op, f.held)
@@ -250,13 +251,13 @@ func (f *folder) fold(v bsonx.Value) bsonx.Value {
 
 const displayPrefix = "CollationKey(0x"
 
-// Display returns a folded value in the form that MongoDB shows: with every collation key in
+// Display returns a folded value in the form that MongoDB shows: each collation key is in
 // hexadecimal.
 func Display(folded bsonx.Value) bsonx.Value {
 	switch folded.Type {
 	case bsonx.TypeString:
 		if len(folded.StrBytes()) == 0 {
-			return folded // the least string, not a collation key
+			return folded // the smallest string, which is not a collation key
 		}
 		return bsonx.String(displayPrefix + hex.EncodeToString(folded.StrBytes()) + ")")
 	case bsonx.TypeDocument:
@@ -283,7 +284,7 @@ func Display(folded bsonx.Value) bsonx.Value {
 // IsDisplayed reports whether a string is a collation key in the form of Display.
 func IsDisplayed(s []byte) bool { return bytes.HasPrefix(s, []byte(displayPrefix)) }
 
-// Displayed returns the form that MongoDB shows for a value in an index with the collation. It
+// Displayed returns the form that MongoDB shows for a value in an index with this collation. It
 // fails in the same cases as Fold.
 func (c *Collator) Displayed(v bsonx.Value, r *interrupt.Running) (bsonx.Value, error) {
 	if c == nil {

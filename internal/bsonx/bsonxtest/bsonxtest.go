@@ -8,10 +8,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// Names are the field names that generated documents use.
+// Names lists the field names of generated documents.
 var Names = []string{"a", "b", "ab", "", "é"}
 
-// Int64 generates whole numbers. It prefers numbers near powers of two and ten.
+// Int64 generates integers, with a preference for numbers near powers of two and ten.
 func Int64() *rapid.Generator[int64] {
 	return rapid.Custom(func(t *rapid.T) int64 {
 		near := rapid.Int64Range(-3, 3).Draw(t, "near")
@@ -50,7 +50,7 @@ func Float64() *rapid.Generator[float64] {
 	)
 }
 
-// Decimal generates decimals. Among them are equal values with different exponents, neighbours of
+// Decimal generates decimals, including equal values with different exponents, neighbours of
 // doubles, and encodings that are not canonical.
 func Decimal() *rapid.Generator[bsonx.Value] {
 	coefficient := rapid.OneOf(
@@ -90,7 +90,7 @@ func Decimal() *rapid.Generator[bsonx.Value] {
 	return rapid.OneOf(parts, text, fromDouble, raw)
 }
 
-// Number generates numbers of the four types.
+// Number generates numbers of the four numeric types.
 func Number() *rapid.Generator[bsonx.Value] {
 	return rapid.OneOf(
 		rapid.Map(Int64(), func(i int64) bsonx.Value { return bsonx.Int32(int32(i)) }),
@@ -123,7 +123,7 @@ func objectID() *rapid.Generator[[12]byte] {
 	})
 }
 
-// Scalar generates values that are neither documents nor arrays.
+// Scalar generates values of all types except documents and arrays.
 func Scalar() *rapid.Generator[bsonx.Value] {
 	cstring := rapid.SampledFrom([]string{"", "a", "ab", "i", "\x01", "\xff"})
 	word := rapid.OneOf(rapid.Uint32(), rapid.Uint32Range(0, 2))

@@ -1,7 +1,6 @@
-// Package bsonxtest reads and generates BSON for tests.
+// Package bsonxtest parses and generates BSON for tests.
 //
-// Parse and the other parsers read Extended JSON. Tests of all packages below the commands use
-// them. The generators make random BSON for property tests. They prefer values that are close to
-// each other or to the limits of their types, because comparisons are most likely to be wrong
-// there.
+// Parse and the other parsers read Extended JSON. The generators create random BSON for property
+// tests. They prefer values that are close to each other or to the limits of their types, because
+// comparison errors are most likely there.
 package bsonxtest

@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// FormatDouble returns the shortest text that reads back as f: "1", "0.1", "1e+300", "NaN",
-// "Infinity".
+// FormatDouble returns the shortest text that parses to f: "1", "0.1", "1e+300", "NaN", "Infinity".
 func FormatDouble(f float64) string {
 	switch {
 	case math.IsInf(f, 1):

@@ -6,13 +6,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TB is the part of testing.TB that the parsers need. rapid.T has it, too.
+// TB is the part of testing.TB that the parsers use. rapid.T implements it too.
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// Parse reads a document in Extended JSON. It fails the test if the text is malformed.
+// Parse parses a document in Extended JSON. It fails the test if the text is malformed.
 func Parse(t TB, text string) bsonx.Doc {
 	t.Helper()
 	d, err := TryParse(text)
@@ -22,15 +22,15 @@ func Parse(t TB, text string) bsonx.Doc {
 	return d
 }
 
-// ParseValue reads a value of any type in Extended JSON. It fails the test if the text is
+// ParseValue parses a value of any type in Extended JSON. It fails the test if the text is
 // malformed.
 func ParseValue(t TB, text string) bsonx.Value {
 	t.Helper()
 	return Parse(t, `{"v":`+text+`}`).Lookup("v")
 }
 
-// ParseD reads a document in Extended JSON as the driver's bson.D. It fails the test if the text is
-// malformed.
+// ParseD parses a document in Extended JSON to the driver's bson.D. It fails the test if the text
+// is malformed.
 func ParseD(t TB, text string) bson.D {
 	t.Helper()
 	var d bson.D
@@ -40,7 +40,7 @@ func ParseD(t TB, text string) bson.D {
 	return d
 }
 
-// MustParse reads a document in Extended JSON, for tables of cases. It panics if the text is
+// MustParse parses a document in Extended JSON, for tables of test cases. It panics if the text is
 // malformed.
 func MustParse(text string) bsonx.Doc {
 	d, err := TryParse(text)
@@ -50,7 +50,7 @@ func MustParse(text string) bsonx.Doc {
 	return d
 }
 
-// TryParse reads a document in Extended JSON. It returns an error if the text is malformed.
+// TryParse parses a document in Extended JSON. It returns an error if the text is malformed.
 func TryParse(text string) (bsonx.Doc, error) {
 	var d bson.D
 	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {

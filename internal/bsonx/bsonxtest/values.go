@@ -11,7 +11,7 @@ func DBPointer(ns string, id [12]byte) bsonx.Value {
 	return bsonx.Value{Type: bsonx.TypeDBPointer, Data: append(bsonx.String(ns).Data, id[:]...)}
 }
 
-// CodeWithScope returns JavaScript code with a scope.
+// CodeWithScope returns a value of the type JavaScript code with scope.
 func CodeWithScope(code string, scope bsonx.Doc) bsonx.Value {
 	text := bsonx.String(code).Data
 	b := binary.LittleEndian.AppendUint32(nil, uint32(4+len(text)+len(scope)))
@@ -19,7 +19,7 @@ func CodeWithScope(code string, scope bsonx.Doc) bsonx.Value {
 	return bsonx.Value{Type: bsonx.TypeCodeWithScope, Data: append(b, scope...)}
 }
 
-// Code returns JavaScript code.
+// Code returns a value of the type JavaScript code.
 func Code(code string) bsonx.Value {
 	return bsonx.Value{Type: bsonx.TypeCode, Data: bsonx.String(code).Data}
 }
