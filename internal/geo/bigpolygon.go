@@ -7,16 +7,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// bigPolygon is the area to the left of a ring, which may be more than half of the sphere. s2
-// compares only smaller polygons. So border is the smaller of the two areas that the ring divides.
-// The big polygon is that area or, if inverted is set, the other one.
+// bigPolygon is the area to the left of a ring. It may be larger than half of the sphere, but s2
+// compares only smaller polygons. So border is the smaller of the two areas that the ring
+// separates. The big polygon is the same area as border or, if inverted is true, the other area.
 type bigPolygon struct {
 	loop     *s2.Loop
 	border   *s2.Polygon
 	inverted bool
 }
 
-// parseBigPolygon reads a polygon of one ring.
+// parseBigPolygon parses a polygon with one ring.
 func parseBigPolygon(v bsonx.Value, w *interrupt.Watch) (*bigPolygon, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, reason("Coordinates of polygon must be an array")
@@ -34,7 +34,7 @@ func parseBigPolygon(v bsonx.Value, w *interrupt.Watch) (*bigPolygon, error) {
 	}, nil
 }
 
-// touches reports whether the polygon contains a point, or a part of the point's leaf cell.
+// touches reports whether the polygon contains p, or overlaps the leaf cell that contains p.
 func (b *bigPolygon) touches(p s2.Point) bool {
 	if b.loop.ContainsPoint(p) {
 		return true
@@ -57,13 +57,13 @@ func (b *bigPolygon) intersects(p *s2.Polygon, w *interrupt.Watch) bool {
 	return polygonIntersects(b.border, p, w)
 }
 
-// containsLine reports whether no part of a line is outside.
+// containsLine reports whether the whole line is inside the polygon.
 func (b *bigPolygon) containsLine(line *polyline, w *interrupt.Watch) bool {
 	return clip(b.border, line, !b.inverted, w).pieces == 0
 }
 
-// intersectsLine reports whether a line has a point in the polygon or on its ring. The ring belongs
-// to a big polygon in both directions.
+// intersectsLine reports whether a line has a point in the polygon or on its ring. Unlike in other
+// polygons, it does not matter in which direction the line follows the ring.
 func (b *bigPolygon) intersectsLine(line *polyline, w *interrupt.Watch) bool {
 	return meets(b.border, line, w) || areaContains(b.border, line.Polyline[0]) != b.inverted
 }

@@ -11,35 +11,36 @@ import (
 )
 
 const (
-	// mergeGap is the rounding error of a crossing point. Two pieces of a line whose distance is
-	// not greater are joined.
+	// mergeGap is the rounding error of a crossing point. Two pieces of a line are joined if their
+	// distance is at most mergeGap.
 	mergeGap = s1.Angle(1.5e-15)
-	// lostLength is how much of a line may lie outside a polygon that contains it: 1e-10 degrees.
+	// lostLength is how much of a line may lie outside a polygon that contains the line, which is
+	// 1e-10 degrees.
 	lostLength = s1.Angle(1e-10) * s1.Degree
 )
 
 // clipped describes the parts of a line on one side of a polygon's boundary.
 type clipped struct {
-	pieces int      // connected parts of the line on that side
+	pieces int      // how many connected parts of the line are on that side
 	lost   s1.Angle // length of the longest part on the other side
 }
 
-// crossing is a point where a line crosses a boundary. at is its position on the line's edge, from
-// 0 to 1.
+// crossing is a point where a line crosses a boundary. at is the position of the point on an edge
+// of the line, from 0 to 1.
 type crossing struct {
 	at    float64
 	point s2.Point
 }
 
-// clip cuts a line at the boundary of a polygon. It reports on the parts inside or, if outside is
-// set, on the parts outside.
+// clip cuts a line at the boundary of a polygon. It describes the parts inside the polygon or, if
+// outside is true, the parts outside.
 //
-// The boundary belongs to the polygon in one direction. An edge that the line shares with the
-// polygon is inside if the line runs in the polygon's direction, with the area to its left. It is
-// outside if the line runs the other way. A line that touches the boundary only in a point has no
-// part inside. Crossings at shared vertices are counted as in s2's test whether a point is inside,
-// so that their number always agrees with the two ends of the line. If the operation has ended, the
-// result has no meaning.
+// The boundary belongs to the polygon in one direction only. An edge that the line shares with the
+// polygon is inside if the line has the polygon's area to its left. It is outside if the line runs
+// the other way. If a line touches the boundary only in a point, it has no part inside. Crossings
+// at shared vertices are counted in the same way as s2 tests whether a point is inside. So their
+// number always agrees with the two ends of the line. The result is not valid if the operation was
+// interrupted.
 func clip(polygon *s2.Polygon, line *polyline, outside bool, w *interrupt.Watch) clipped {
 	if !outside && !polygon.RectBound().Intersects(line.RectBound()) {
 		w.Stopped(segmentWork)
@@ -50,7 +51,7 @@ func clip(polygon *s2.Polygon, line *polyline, outside bool, w *interrupt.Watch)
 	}
 	tree := newEdgeTree(polygon)
 	var out clipped
-	var last s2.Point // end of the last piece, if there is one
+	var last s2.Point // end of the last piece
 	var cuts []crossing
 	var near []s2.Edge
 	inside := areaContains(polygon, line.Polyline[0]) != outside
@@ -90,8 +91,8 @@ func clip(polygon *s2.Polygon, line *polyline, outside bool, w *interrupt.Watch)
 	return out
 }
 
-// appendCrossings appends the points where an edge of a line crosses edges of a polygon. A shared
-// edge counts at both ends.
+// appendCrossings appends the points where one edge of a line crosses edges of a polygon. An edge
+// that both share is counted at both ends.
 func appendCrossings(to []crossing, edge s2.Edge, others []s2.Edge) []crossing {
 	for _, other := range others {
 		switch sign := crossingSign(edge, other); {

@@ -23,8 +23,8 @@ func lineOf(places ...string) string {
 	return `{"type":"LineString","coordinates":[` + strings.Join(places, ",") + `]}`
 }
 
-// TestSharedEdge checks that an edge belongs to a polygon in one direction, with the area to the
-// left, however the ring is written.
+// TestSharedEdge requires that an edge belongs to a polygon only in the direction with the area to
+// its left. It must not matter in which direction the ring is written.
 func TestSharedEdge(t *testing.T) {
 	t.Parallel()
 	a, b, c := "[40,5]", "[41,6]", "[40,6]" // counterclockwise
@@ -56,7 +56,7 @@ func TestSharedEdge(t *testing.T) {
 	}
 }
 
-// drawPlaces draws corners of a small lattice, so that edges and vertices are often shared.
+// drawPlaces draws corners of a small lattice, so that geometries often share edges and vertices.
 func drawPlaces(t *rapid.T, least, most int) []string {
 	place := rapid.Custom(func(t *rapid.T) string {
 		return fmt.Sprintf("[%d,%d]", rapid.IntRange(0, 3).Draw(t, "x"), rapid.IntRange(4, 7).Draw(t, "y"))
@@ -64,7 +64,7 @@ func drawPlaces(t *rapid.T, least, most int) []string {
 	return rapid.SliceOfNDistinct(place, least, most, rapid.ID[string]).Draw(t, "places")
 }
 
-// drawGeometry draws a line, a polygon or a point. It reports false if the ring crosses itself.
+// drawGeometry draws a line, a polygon or a point. It returns false if the ring crosses itself.
 func drawGeometry(t *rapid.T) (text string, g Geometry, ok bool) {
 	switch rapid.IntRange(0, 3).Draw(t, "kind") {
 	case 0:
@@ -79,8 +79,8 @@ func drawGeometry(t *rapid.T) (text string, g Geometry, ok bool) {
 	return text, g, err == nil
 }
 
-// TestWithinIntersects checks that a geometry within a region intersects the region, and that
-// intersection is symmetric.
+// TestWithinIntersects requires that a geometry within a region also intersects the region. It also
+// requires that intersecting does not depend on the order of the two.
 func TestWithinIntersects(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -106,8 +106,8 @@ func TestWithinIntersects(t *testing.T) {
 	})
 }
 
-// TestReversedLine checks that the direction of a line matters only on a shared edge, which the
-// polygon has in exactly one direction.
+// TestReversedLine requires that the direction of a line matters only on a shared edge. The polygon
+// contains that edge in exactly one direction.
 func TestReversedLine(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

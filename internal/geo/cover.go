@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// finestLevel is the level of the smallest cells for geometries that are not points: about a
-	// metre. A point is indexed by its leaf cell.
+	// finestLevel is the level of the smallest cells that cover a geometry, about a metre wide. A
+	// point uses its leaf cell instead.
 	finestLevel = 23
-	// storedCells is the maximum number of cells for a geometry in an index. queryCells is the
-	// maximum for a region in a query.
+	// storedCells is how many cells an index stores for a geometry at most. queryCells is the same
+	// limit for a region in a query.
 	storedCells = 50
 	queryCells  = 20
 )
 
-// The reasons why a geometry cannot be in a 2dsphere index.
+// These errors are the reasons why a geometry cannot be in a 2dsphere index.
 var (
 	errStrict  = reason("can't index geometry with strict winding order")
 	errNoPlace = reason("can't project geometry into spherical CRS")
 )
 
-// AppendCells appends the cells of the sphere under which the geometry is indexed. It may project
+// AppendCells appends the cells of the sphere that an index stores for the geometry. It may project
 // the geometry.
 func (g *Geometry) AppendCells(dst []uint64) ([]uint64, error) {
 	switch {
@@ -42,7 +42,7 @@ func (g *Geometry) AppendCells(dst []uint64) ([]uint64, error) {
 	return dst, nil
 }
 
-// parts returns a geometry other than a single point as a region of the sphere.
+// parts returns a geometry as a region of the sphere. The geometry must not be a single point.
 func (g *Geometry) parts() parts {
 	var out parts
 	if g.big != nil {
@@ -63,12 +63,13 @@ func (g *Geometry) parts() parts {
 	return out
 }
 
-// Interval is a range of values that an index stores for cells, including both ends. The values are
-// uint64s. A 2dsphere index compares them as int64s.
+// Interval is a range of values that an index stores for cells. It includes both ends. The values
+// are uint64s, but a 2dsphere index compares them as int64s.
 type Interval struct{ Low, High uint64 }
 
-// SphereCovering returns the cells that a 2dsphere index can store for geometries that the region
-// contains or intersects, in the order of int64s. It reports false for a region of a plane.
+// SphereCovering returns the cells that a 2dsphere index may store for geometries that the region
+// contains or intersects. They are in the order of int64s. It returns false for a region of a
+// plane.
 func (r *Region) SphereCovering() ([]Interval, bool) {
 	var region s2.Region
 	switch {
@@ -97,7 +98,7 @@ func (r *Region) SphereCovering() ([]Interval, bool) {
 	return joined(intervals), true
 }
 
-// joined sorts intervals as int64s and joins intervals that touch.
+// joined sorts intervals as int64s, and joins intervals that touch each other.
 func joined(in []Interval) []Interval {
 	slices.SortFunc(in, func(a, b Interval) int { return cmp.Compare(int64(a.Low), int64(b.Low)) })
 	out := in[:0]
@@ -111,7 +112,7 @@ func joined(in []Interval) []Interval {
 	return out
 }
 
-// parts is the union of regions.
+// parts is the union of several regions.
 type parts []s2.Region
 
 // CapBound implements s2.Region.
@@ -155,10 +156,10 @@ func (p parts) CellUnionBound() []s2.CellID {
 	return s2.FullCap().CellUnionBound()
 }
 
-// chordError is greater than the error of a distance computed from squared chords.
+// chordError is larger than the error of a distance computed from squared chords.
 const chordError = s1.Angle(1e-7)
 
-// sphereSpace is the sphere around a point.
+// sphereSpace is the sphere, seen from a point.
 type sphereSpace struct{ center s2.Point }
 
 // Roots implements Space.
@@ -188,8 +189,8 @@ func (sphereSpace) Within(c Cell) Interval {
 	return Interval{uint64(id.RangeMin()), uint64(id.RangeMax())}
 }
 
-// Own implements Space. The cell of a line or a polygon is stored under its own id, which is
-// between the ids of its children.
+// Own implements Space. A line or a polygon is stored under the ids of its cells. The id of a cell
+// is between the ids of its children.
 func (sphereSpace) Own(c Cell) (Interval, bool) { return Interval{c.ID, c.ID}, c.Level < s2.MaxLevel }
 
 // Entry implements Space.
@@ -201,8 +202,8 @@ func (sphereSpace) Entry(id uint64) (Cell, bool) {
 	return Cell{ID: id, Level: cell.Level()}, true
 }
 
-// Distance implements Space. It subtracts more than the error of the distance and the size of a
-// leaf cell.
+// Distance implements Space. It makes the distance smaller by more than the rounding error and the
+// size of a leaf cell.
 func (s sphereSpace) Distance(c Cell) float64 {
 	if c.Level == s2.MaxLevel {
 		return float64(max(0, s.center.Distance(s2.CellID(c.ID).Point())-nearby)) * EarthRadius
@@ -217,5 +218,5 @@ func (s sphereSpace) Farthest(c Cell) float64 {
 	return float64(d+chordError) * EarthRadius
 }
 
-// Reaches implements Space. An index of the sphere covers the whole sphere.
+// Reaches implements Space. It returns true because the index covers the whole sphere.
 func (sphereSpace) Reaches(*Geometry, float64) bool { return true }

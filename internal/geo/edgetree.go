@@ -2,12 +2,12 @@ package geo
 
 import "github.com/golang/geo/s2"
 
-// leafEdges is the number of edges in a leaf of an edgeTree.
+// leafEdges is how many edges a leaf of an edgeTree contains.
 const leafEdges = 8
 
 // edgeTree finds the edges of a line or a polygon that may cross another edge. It is a binary tree
-// of boxes around consecutive edges: node 1 is the root, nodes 2i and 2i+1 are the children of node
-// i, and the leaves are the second half of the nodes.
+// of boxes around consecutive edges. Node 1 is the root, and nodes 2i and 2i+1 are the children of
+// node i. The leaves are the second half of the nodes.
 type edgeTree struct {
 	shape s2.Shape
 	nodes []solid
@@ -33,8 +33,7 @@ func newEdgeTree(shape s2.Shape) edgeTree {
 	return t
 }
 
-// edgesOf returns the numbers of the first edge of a leaf and of the edge that follows its last
-// one.
+// edgesOf returns the number of the first edge in a leaf and the number after its last edge.
 func (t edgeTree) edgesOf(leaf int) (first, end int) {
 	return leaf * leafEdges, min((leaf+1)*leafEdges, t.shape.NumEdges())
 }
@@ -55,8 +54,9 @@ func (t edgeTree) appendNear(to []s2.Edge, node int, s *solid) []s2.Edge {
 	return to
 }
 
-// solidAround returns a box that contains an edge with a margin for rounding. The edge is an arc.
-// Its distance from the chord is at most a quarter of the square of the chord's length.
+// solidAround returns a box that contains an edge. The margin allows for rounding and because the
+// edge is an arc. The distance between the arc and its chord is at most a quarter of the square of
+// the chord's length.
 func solidAround(e s2.Edge) solid {
 	margin := e.V0.Sub(e.V1.Vector).Norm2()/4 + 1e-14
 	return solid{

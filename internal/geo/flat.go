@@ -20,9 +20,9 @@ type circle struct {
 	radius float64
 }
 
-// contains reports whether a point is in the circle or on its line. A point straight above or
-// beside the center is compared by sums, as in MongoDB: 1000.1 counts as 0.1 away from 1000,
-// although the computed difference is greater.
+// contains reports whether a point is inside the circle or on its line. If the point is straight
+// above or beside the center, contains compares sums, as MongoDB does. For example, 1000.1 is 0.1
+// away from 1000, although the computed difference is larger.
 func (c circle) contains(p flatPoint) bool {
 	dx, dy := c.center.x-p.x, c.center.y-p.y
 	switch {
@@ -39,7 +39,7 @@ func (c circle) bounds() flatBox {
 	return flatBox{c.center.x - c.radius, c.center.y - c.radius, c.center.x + c.radius, c.center.y + c.radius}
 }
 
-// flatDistance returns the distance of two points of a plane.
+// flatDistance returns the distance between two points of a plane.
 func flatDistance(a, b flatPoint) float64 {
 	dx, dy := a.x-b.x, a.y-b.y
 	switch {
@@ -65,10 +65,9 @@ func (r *Region) containsFlat(p flatPoint) bool {
 	}
 }
 
-// inRing reports whether a point is a corner of a ring, on an edge parallel to an axis, or inside
-// the ring. It counts the edges to the right of the point. Points on slanting edges may or may not
-// count as inside, as in MongoDB. The order of the operations matters, because products are
-// rounded.
+// inRing reports whether a point is inside a ring, on a corner, or on an edge parallel to an axis.
+// It counts the edges to the right of the point. A point on a slanting edge may or may not be
+// inside, as in MongoDB. The order of the operations matters, because products are rounded.
 func inRing(ring []flatPoint, p flatPoint) bool {
 	inside := false
 	a := ring[len(ring)-1]
@@ -87,7 +86,7 @@ func inRing(ring []flatPoint, p flatPoint) bool {
 	return inside
 }
 
-// onUprightEdge reports whether p equals a or b, or lies between them on a line parallel to an
+// onUprightEdge reports whether p is equal to a or b, or lies between them on a line parallel to an
 // axis.
 func onUprightEdge(a, b, p flatPoint) bool {
 	switch {
@@ -102,8 +101,8 @@ func onUprightEdge(a, b, p flatPoint) bool {
 	}
 }
 
-// flatBounds returns the box around a region of a plane, or around a region of the sphere that does
-// not wrap around the edges of the map. It reports false for other regions.
+// flatBounds returns the box around a region of a plane. For a region of the sphere, it returns a
+// box if the region does not cross the edges of the map. It returns false for other regions.
 func (r *Region) flatBounds() (flatBox, bool) {
 	switch r.kind {
 	case regionBox:

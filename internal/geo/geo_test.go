@@ -23,7 +23,7 @@ func geometry(t testing.TB, text string) *Geometry {
 	return &g
 }
 
-// TestDistances compares with recorded results of a MongoDB server.
+// TestDistances compares distances with results that were recorded from a MongoDB server.
 func TestDistances(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -53,7 +53,7 @@ func TestDistances(t *testing.T) {
 	}
 }
 
-// TestInvalid checks the reasons against MongoDB's.
+// TestInvalid requires the same reasons as MongoDB.
 func TestInvalid(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -86,7 +86,8 @@ func TestInvalid(t *testing.T) {
 }
 
 // TestVertexOnCellBorder tests a vertex at longitude and latitude 0, which is a corner of its leaf
-// cell. Only a polygon with a part in that cell contains it. The expected results are MongoDB's.
+// cell. A polygon must contain this point only if it overlaps that cell. The expected results are
+// from MongoDB.
 func TestVertexOnCellBorder(t *testing.T) {
 	t.Parallel()
 	g := geometry(t, `{"type":"Point","coordinates":[0,0]}`)
@@ -104,7 +105,7 @@ func TestVertexOnCellBorder(t *testing.T) {
 	}
 }
 
-// TestHash checks that cells of a grid are ordered by the bits of column and row in turn.
+// TestHash requires that the bits of a cell are alternately bits of the column and of the row.
 func TestHash(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -126,8 +127,7 @@ func TestHash(t *testing.T) {
 	})
 }
 
-// TestCellsAreNotFarther checks that the distance of a cell in a space is not greater than the
-// distance of the points in the cell.
+// TestCellsAreNotFarther requires that a cell is not farther away than the points in the cell.
 func TestCellsAreNotFarther(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -162,7 +162,7 @@ func TestCellsAreNotFarther(t *testing.T) {
 	})
 }
 
-// fuzzed are geometries to begin with.
+// fuzzed contains the first inputs of FuzzGeometry.
 var fuzzed = []string{
 	`[1,2]`, `{"x":1,"y":2}`, `{"type":"Point","coordinates":[1,2]}`,
 	`{"type":"LineString","coordinates":[[1,2],[3,4]]}`,
@@ -175,7 +175,8 @@ var fuzzed = []string{
 	`{"type":"Polygon","crs":{"type":"name","properties":{"name":"urn:x-mongodb:crs:strictwinding:EPSG:4326"}},"coordinates":[[[0,0],[0,9],[9,9],[9,0],[0,0]]]}`,
 }
 
-// FuzzGeometry checks that every parsed geometry can be compared with everything, and covered.
+// FuzzGeometry requires that every parsed geometry can be compared with everything, and can be
+// covered with cells.
 func FuzzGeometry(f *testing.F) {
 	var fixed []*Region
 	for _, text := range fuzzed {
@@ -192,7 +193,7 @@ func FuzzGeometry(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input string) {
 		if !json.Valid([]byte(input)) {
-			return // the driver's parser does not end on some malformed texts
+			return // the driver's parser never returns for some malformed texts
 		}
 		var raw bson.Raw
 		if bson.UnmarshalExtJSON([]byte(`{"v":`+input+`}`), false, &raw) != nil {

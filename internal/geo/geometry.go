@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Geometry is a location in a document: a legacy pair, or the points, lines and polygons of a
+// Geometry is a location in a document. It is a legacy pair, or the points, lines and polygons of a
 // GeoJSON object.
 type Geometry struct {
 	crs      CRS
@@ -16,14 +16,14 @@ type Geometry struct {
 	points   []Point
 	lines    []*polyline
 	polygons []*s2.Polygon
-	big      *bigPolygon // the polygon of StrictSphere
+	big      *bigPolygon // a polygon in StrictSphere
 	watch    interrupt.Watch
 }
 
-// ParseStored parses a location in a document into g. An array is a legacy pair, which may be
-// followed by other elements, and so is a document whose first field is a number. Other documents
-// are GeoJSON. ParseStored fails if the operation r ends. r may be nil. Later calculations with g
-// also stop early if r ends; then Ended returns the reason.
+// ParseStored parses a location in a document into g. A legacy pair is an array, or a document
+// whose first field is a number. More elements may follow the pair. All other documents are
+// GeoJSON. ParseStored fails if the operation r is interrupted. r may be nil. Later calculations
+// with g also stop early if r is interrupted, and then Ended returns the reason.
 func (g *Geometry) ParseStored(v bsonx.Value, r *interrupt.Running) error {
 	*g = Geometry{watch: interrupt.Watch{Running: r}}
 	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
@@ -37,7 +37,7 @@ func (g *Geometry) ParseStored(v bsonx.Value, r *interrupt.Running) error {
 	return g.parseGeoJSON(v.Doc())
 }
 
-// toSphere converts the geometry to the sphere. It reports false if that is impossible.
+// toSphere converts the geometry to the sphere. It returns false if that is impossible.
 func (g *Geometry) toSphere() bool {
 	if g.isPoint {
 		return g.point.ToSphere()
@@ -62,7 +62,7 @@ func (g *Geometry) parseGeoJSON(doc bsonx.Doc) error {
 	return g.parseSimple(name, doc)
 }
 
-// kindName converts a name to a string, without an allocation for the most frequent name.
+// kindName converts a name to a string. It does not allocate for the most frequent name.
 func kindName(name []byte) string {
 	if string(name) == "Point" {
 		return "Point"
@@ -105,7 +105,7 @@ func (g *Geometry) parseSimple(name string, doc bsonx.Doc) error {
 	}
 }
 
-// parseCollection adds the parts of a GeometryCollection. A part must not be a collection.
+// parseCollection adds the parts of a GeometryCollection. A part must not be a collection itself.
 func (g *Geometry) parseCollection(doc bsonx.Doc) error {
 	g.crs = Sphere
 	list := doc.Lookup("geometries")
@@ -141,7 +141,8 @@ func (g *Geometry) parseCollection(doc bsonx.Doc) error {
 	return nil
 }
 
-// each adds the parts of a multi-part geometry. There must be at least one part.
+// each calls add for each part of a geometry that has several parts. There must be at least one
+// part.
 func each(name string, v bsonx.Value, add func(bsonx.Value) error) error {
 	if v.Type != bsonx.TypeArray {
 		return reasonf("%s coordinates must be an array", name)

@@ -8,20 +8,22 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// Grid divides a square of a plane into four, Bits times. The result are the cells of a 2d index.
+// Grid divides a square of a plane into four parts, and repeats this Bits times. The resulting
+// parts are the cells of a 2d index.
 type Grid struct {
 	Bits     int
 	Min, Max float64
 }
 
-// DefaultGrid is the grid of an index without options, for longitudes and latitudes.
+// DefaultGrid is the grid of an index without options. Its coordinates are longitudes and
+// latitudes.
 var DefaultGrid = Grid{Bits: 26, Min: -180, Max: 180}
 
-// buckets is the greatest number of columns and of rows.
+// buckets is how many columns and rows a grid can have.
 const buckets = 1 << 32
 
-// Hash returns the smallest cell that contains a point. Its bits are alternately bits of the column
-// and of the row, from the highest bit on.
+// Hash returns the smallest cell that contains a point. Starting at the highest bit, its bits are
+// alternately bits of the column and of the row.
 func (g Grid) Hash(x, y float64) (uint64, error) {
 	if !g.Has(x, y) {
 		return 0, reasonf("point not in interval of [ %g, %g ]  :: caused by :: { lon: %g, lat: %g }", g.Min, g.Max, x, y)
@@ -36,12 +38,12 @@ func (g Grid) hash(x, y float64) uint64 {
 	return (spread(g.column(x))<<1 | spread(g.column(y))) & g.mask(g.Bits)
 }
 
-// column converts a coordinate to a column number.
+// column converts a coordinate to the number of a column or row.
 func (g Grid) column(v float64) uint32 {
 	return uint32(min(max((v-g.Min)/(g.Max-g.Min)*buckets, 0), buckets-1))
 }
 
-// mask has the bits of level divisions set.
+// mask returns a number with the highest 2*level bits set.
 func (g Grid) mask(level int) uint64 { return ^(math.MaxUint64 >> (2 * level)) }
 
 // spread inserts a zero before each bit.
@@ -64,7 +66,7 @@ func gather(x uint64) uint32 {
 	return uint32(x | x>>16)
 }
 
-// box returns the area of a cell, slightly enlarged, because coordinates are rounded.
+// box returns the area of a cell. It is slightly enlarged, because coordinates are rounded.
 func (g Grid) box(c Cell) flatBox {
 	unit := (g.Max - g.Min) / buckets
 	size := math.Ldexp(g.Max-g.Min, -c.Level)
@@ -87,7 +89,7 @@ func (g Grid) children(c Cell) []Cell {
 	return out
 }
 
-// Covering returns the cells of the grid that can store points of the region. It reports false if
+// Covering returns the cells of the grid that may store points of the region. It returns false if
 // the bounds of the region on the plane are unknown.
 func (g Grid) Covering(r *Region) ([]Interval, bool) {
 	bounds, ok := r.flatBounds()
@@ -128,20 +130,20 @@ func (r *Region) mayReach(b flatBox) bool {
 	return r.kind != regionCircle || boxDistance(b, r.circle.center) <= r.circle.radius
 }
 
-// boxDistance returns the distance of a point from a box. It is zero for points in the box.
+// boxDistance returns the distance of a point from a box. It returns zero for points in the box.
 func boxDistance(b flatBox, p flatPoint) float64 {
 	dx := max(b.MinX-p.x, 0, p.x-b.MaxX)
 	dy := max(b.MinY-p.y, 0, p.y-b.MaxY)
 	return math.Hypot(dx, dy)
 }
 
-// Around returns the space of a 2d index around a point. Distances are measured on the plane, or on
-// the sphere if the point is a point of the sphere.
+// Around returns the space of a 2d index around a point. It measures distances on the plane, or on
+// the sphere if center is a point of the sphere.
 func (g Grid) Around(center *Point) Space {
 	return gridSpace{grid: g, center: flatPoint{center.X, center.Y}, spherical: center.CRS != Flat}
 }
 
-// gridSpace is a plane around a point.
+// gridSpace is a plane, seen from a point.
 type gridSpace struct {
 	grid      Grid
 	center    flatPoint
@@ -172,7 +174,7 @@ func (s gridSpace) Distance(c Cell) float64 {
 	lat := r1.Interval{Lo: max(radians(b.MinY), -math.Pi/2), Hi: min(radians(b.MaxY), math.Pi/2)}
 	lng := s1.Interval{Lo: max(radians(b.MinX), -math.Pi), Hi: min(radians(b.MaxX), math.Pi)}
 	if lat.Lo > lat.Hi || lng.Lo > lng.Hi {
-		return maxDistance // no point of the cell is on the sphere
+		return maxDistance // the cell contains no point of the sphere
 	}
 	rect := s2.Rect{Lat: lat, Lng: lng}
 	d := rect.DistanceToLatLng(s2.LatLngFromDegrees(s.center.y, s.center.x))
@@ -190,15 +192,15 @@ func (s gridSpace) Farthest(c Cell) float64 {
 	return math.Hypot(dx, dy) * (1 + 1e-12)
 }
 
-// Reaches implements Space. A 2d index is a map whose edges do not meet. A search around a point of
-// the sphere searches a box of the map that is as high as the distance, and wide enough for it. It
-// misses only points that are near across longitude 180.
+// Reaches implements Space. A 2d index is a map whose left and right edges do not meet. A search
+// around a point of the sphere searches a box of the map. The box is as high as the distance, and
+// wide enough for it. The search misses only points that are near across longitude 180.
 func (s gridSpace) Reaches(g *Geometry, distance float64) bool {
 	apart := math.Abs(g.point.X - s.center.x)
 	if !s.spherical || apart < 180 {
 		return true
 	}
-	const highest = 89 // degrees; at a pole the box would have infinite width
+	const highest = 89 // in degrees, because the box would be infinitely wide at a pole
 	height := distance / EarthRadius * (180 / math.Pi)
 	north, south := min(s.center.y+height, highest), max(s.center.y-height, -highest)
 	return apart <= height/min(math.Cos(radians(north)), math.Cos(radians(south)))

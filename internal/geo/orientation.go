@@ -8,11 +8,11 @@ import (
 )
 
 // orientation returns 1 if three points of the sphere are counterclockwise, -1 if they are
-// clockwise, and 0 if two of them are equal. For three other points on one great circle, rounding
-// decides. The order of the steps is the same as in the s2 library of 2011, so that lines and
+// clockwise, and 0 if two of them are equal. If three different points lie on one great circle,
+// rounding decides. The steps are in the same order as in the s2 library of 2011. So lines and
 // polygons with edges on a meridian or on the equator compare as in MongoDB.
 func orientation(a, b, c s2.Point) int {
-	const certain = 1.6e-15 // more than the rounding error of the determinant
+	const certain = 1.6e-15 // larger than the rounding error of the determinant
 	switch det := a.Cross(b.Vector).Dot(c.Vector); {
 	case det > certain:
 		return 1
@@ -28,8 +28,8 @@ func orientation(a, b, c s2.Point) int {
 }
 
 // stableDeterminant computes the determinant of three points that are close to one great circle. It
-// uses the triangle sides that meet opposite the longest side. A point and the antipode of another
-// point count as close.
+// uses the two shorter sides of the triangle. Two points also count as close if they are almost
+// opposite to each other.
 func stableDeterminant(a, b, c s2.Point) float64 {
 	ab, bc, ca := side(a, b).Norm2(), side(b, c).Norm2(), side(c, a).Norm2()
 	isShorter := func(side, other float64, p, q s2.Point) bool {
@@ -45,7 +45,8 @@ func stableDeterminant(a, b, c s2.Point) float64 {
 	return side(a, b).Cross(side(c, a)).Dot(a.Vector) * towards(a, b)
 }
 
-// towards returns the factor by which q is added to p for the shorter of their sum and difference.
+// towards returns the factor by which q is added to p, so that the result is the shorter of their
+// sum and difference.
 func towards(p, q s2.Point) float64 {
 	if p.Dot(q.Vector) > 0 {
 		return -1
@@ -55,9 +56,9 @@ func towards(p, q s2.Point) float64 {
 
 func side(p, q s2.Point) r3.Vector { return p.Add(q.Mul(towards(p, q))) }
 
-// perturbed returns the orientation of three points in one plane with the center of the sphere,
-// after moving all of them by the same tiny distance. This is their order around the center in one
-// of the three coordinate planes.
+// perturbed returns the orientation of three points whose plane contains the center of the sphere.
+// It acts as if all points were moved by the same tiny distance. So the result is their order
+// around the center in one of the three coordinate planes.
 func perturbed(a, b, c s2.Point) int {
 	return cmp.Or(
 		flatOrder(flatPoint{a.Y, a.Z}, flatPoint{b.Y, b.Z}, flatPoint{c.Y, c.Z}),
@@ -66,13 +67,13 @@ func perturbed(a, b, c s2.Point) int {
 	)
 }
 
-// flatOrder returns 1 if three points of a plane are counterclockwise around its origin, and -1
+// flatOrder returns 1 if three points of a plane are counterclockwise around the origin, and -1
 // otherwise.
 func flatOrder(a, b, c flatPoint) int {
 	return cmp.Compare(flatTurn(a, b)+flatTurn(b, c)+flatTurn(c, a), 0)
 }
 
-// flatTurn returns 1 if b is counterclockwise of a around the origin, and -1 if it is clockwise.
+// flatTurn returns 1 if b is counterclockwise from a around the origin, and -1 if it is clockwise.
 // For precision, it multiplies the smaller point with the sum or difference of both.
 func flatTurn(a, b flatPoint) int {
 	factor := 1.0
@@ -92,7 +93,7 @@ func (p flatPoint) dot(q flatPoint) float64 { return float64(p.x*q.x) + float64(
 func (p flatPoint) cross(q flatPoint) float64 { return float64(p.x*q.y) - float64(p.y*q.x) }
 
 // inOrder reports whether a, b and c follow each other counterclockwise around o. b may be equal to
-// one of the others.
+// a or c.
 func inOrder(a, b, c, o s2.Point) bool {
 	n := 0
 	if orientation(b, o, a) >= 0 {
@@ -107,7 +108,7 @@ func inOrder(a, b, c, o s2.Point) bool {
 	return n >= 2
 }
 
-// crossingSign says whether the inner parts of two edges cross. It returns s2.MaybeCross if they
+// crossingSign tells whether the inner parts of two edges cross. It returns s2.MaybeCross if they
 // share a vertex.
 func crossingSign(e, f s2.Edge) s2.Crossing {
 	v0 := orientation(e.V0, e.V1, f.V0)
@@ -124,9 +125,9 @@ func crossingSign(e, f s2.Edge) s2.Crossing {
 	}
 }
 
-// vertexCrossing reports whether two edges that share a vertex cross there: counterclockwise from a
-// fixed direction, e comes after f. So the number of crossings between a line and a ring tells
-// whether the line ends on the side where it began.
+// vertexCrossing reports whether two edges that share a vertex cross there. They cross if e comes
+// after f, counterclockwise from a fixed direction. So the number of crossings between a line and a
+// ring tells whether the line ends on the side where it began.
 func vertexCrossing(e, f s2.Edge) bool {
 	switch {
 	case e.V0 == f.V1:
@@ -146,8 +147,8 @@ func crosses(e, f s2.Edge) bool {
 }
 
 // crossingPoint returns the point where the inner parts of two edges cross. If the edges are almost
-// parallel, rounding can move this point off one of them. Then it returns the nearest vertex that
-// lies on both.
+// parallel, rounding can move this point off one of them. Then crossingPoint returns the nearest
+// vertex that lies on both.
 func crossingPoint(e, f s2.Edge) s2.Point {
 	normalE, normalF := normal(e.V0, e.V1), normal(f.V0, f.V1)
 	x := normal(normalE, normalF)
@@ -172,7 +173,7 @@ func crossingPoint(e, f s2.Edge) s2.Point {
 	return nearest
 }
 
-// normal returns the unit vector that is orthogonal to two points. The points may be close to each
+// normal returns the unit vector that is orthogonal to two points, which may be close to each
 // other.
 func normal(a, b s2.Point) s2.Point {
 	n := b.Add(a.Vector).Cross(b.Sub(a.Vector))
@@ -183,7 +184,7 @@ func normal(a, b s2.Point) s2.Point {
 }
 
 // areaContains reports whether a polygon contains a point. It counts the edges between p and a
-// fixed point whose side s2 knows.
+// fixed point. s2 knows whether that point is inside.
 func areaContains(polygon *s2.Polygon, p s2.Point) bool {
 	inside := false
 	path := s2.Edge{V0: s2.OriginPoint(), V1: p}

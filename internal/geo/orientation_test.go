@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawPoint draws a point of a lattice on which many places lie on one great circle.
+// drawPoint draws a point of a lattice in which many places lie on the same great circle.
 func drawPoint(t *rapid.T) s2.Point {
 	tenths := rapid.IntRange(-3, 3)
 	return pointOf(float64(tenths.Draw(t, "lng"))/10+90, float64(tenths.Draw(t, "lat"))/10)
@@ -26,9 +26,9 @@ func drawEdges(t *rapid.T) *s2.Polyline {
 	return &line
 }
 
-// TestOrientation checks that the orientation of three points does not depend on the first point,
-// that it changes sign in reverse order, and that it is exact if the points do not lie on one great
-// circle.
+// TestOrientation requires that the orientation of three points does not depend on which one is
+// first, and that it changes sign in reverse order. It must be exact if the points do not lie on
+// one great circle.
 func TestOrientation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -47,7 +47,7 @@ func TestOrientation(t *testing.T) {
 	})
 }
 
-// TestEdgeTree checks that the tree finds every edge that crosses another one or shares a vertex
+// TestEdgeTree requires that the tree finds every edge that crosses another edge or shares a vertex
 // with it.
 func TestEdgeTree(t *testing.T) {
 	t.Parallel()
@@ -70,8 +70,8 @@ func TestEdgeTree(t *testing.T) {
 	})
 }
 
-// TestOnMeridian tests lines with a vertex on an edge of a polygon along a meridian, where rounding
-// decides the side. The expected results are MongoDB's.
+// TestOnMeridian tests lines that have a vertex on an edge of a polygon along a meridian. Rounding
+// decides on which side the vertex is. The expected results are from MongoDB.
 func TestOnMeridian(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -13,29 +13,29 @@ import (
 // CRS is a coordinate reference system.
 type CRS uint8
 
-// The systems.
+// These are the coordinate systems.
 const (
 	// Flat is a plane.
 	Flat CRS = iota
 	// Sphere is WGS84, treated as a sphere. A polygon is the smaller of the two areas that its ring
-	// divides.
+	// separates.
 	Sphere
 	// StrictSphere is the same sphere, but a polygon is the area to the left of its ring.
 	StrictSphere
 )
 
-// Point is a point of a plane, of the sphere, or of both if its coordinates are a longitude and a
+// Point is a point of a plane or of the sphere. It is both if its coordinates are a longitude and a
 // latitude.
 type Point struct {
 	CRS  CRS
 	X, Y float64
-	// s2 is the point on the sphere. It is set when a point of the sphere is parsed, or when a
-	// point is projected.
+	// s2 is the point on the sphere. It is set when a point of the sphere is parsed or a point is
+	// projected.
 	s2       s2.Point
 	onSphere bool
 }
 
-// The reasons without values.
+// These errors do not contain values.
 var (
 	errNotFinite = reason("Point coordinates must be finite numbers")
 	errExtra     = reason("Point must only contain two numeric elements")
@@ -51,7 +51,7 @@ func errNotNumeric(t bsonx.Type) error {
 	return reasonf("Point must only contain numeric elements, instead got type %s", t)
 }
 
-// parseFlat reads a pair of coordinates: [x, y] or {x: …, y: …}. If extra is true, further elements
+// parseFlat parses a pair of coordinates: [x, y] or {x: …, y: …}. If extra is true, more elements
 // may follow.
 func parseFlat(v bsonx.Value, extra bool) (x, y float64, err error) {
 	if v.Type != bsonx.TypeArray && v.Type != bsonx.TypeDocument {
@@ -91,7 +91,7 @@ func onSphere(lng, lat float64) (s2.Point, error) {
 	return pointOf(lng, lat), nil
 }
 
-// ToSphere converts the point to the sphere. It reports false if its coordinates are not a
+// ToSphere converts the point to the sphere. It returns false if its coordinates are not a
 // longitude and a latitude.
 func (p *Point) ToSphere() bool {
 	if p.onSphere {
@@ -104,7 +104,7 @@ func (p *Point) ToSphere() bool {
 	return true
 }
 
-// ParsePoint reads a legacy pair or a GeoJSON point, the arguments of $near.
+// ParsePoint parses the argument of $near, which is a legacy pair or a GeoJSON point.
 func ParsePoint(v bsonx.Value) (Point, error) { return parsePoint(v, false) }
 
 func parsePoint(v bsonx.Value, extra bool) (Point, error) {
@@ -136,14 +136,14 @@ func parseCoordinates(v bsonx.Value, crs CRS) (Point, error) {
 	return Point{CRS: crs, X: x, Y: y, s2: p, onSphere: true}, err
 }
 
-// The names of the systems.
+// These are the names of the coordinate systems.
 const (
 	nameCRS84  = "urn:ogc:def:crs:OGC:1.3:CRS84"
 	nameEPSG   = "EPSG:4326"
 	nameStrict = "urn:x-mongodb:crs:strictwinding:EPSG:4326"
 )
 
-// parseCRS reads the field crs. It accepts the strict CRS only if strict is true.
+// parseCRS parses the field crs. It accepts the strict CRS only if strict is true.
 func parseCRS(doc bsonx.Doc, strict bool) (CRS, error) {
 	crs := doc.Lookup("crs")
 	if crs.IsMissing() {
@@ -176,7 +176,7 @@ func parseCRS(doc bsonx.Doc, strict bool) (CRS, error) {
 	}
 }
 
-// parseVertices reads an array of positions on the sphere.
+// parseVertices parses an array of positions on the sphere.
 func parseVertices(v bsonx.Value, w *interrupt.Watch) ([]s2.Point, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, errNotList
@@ -198,7 +198,7 @@ func parseVertices(v bsonx.Value, w *interrupt.Watch) ([]s2.Point, error) {
 	return out, nil
 }
 
-// invalid is the reason why a value is not a geometry, in MongoDB's words.
+// invalid is the reason why a value is not a geometry, in the same words as in MongoDB.
 type invalid string
 
 // Error implements error.

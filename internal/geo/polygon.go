@@ -33,8 +33,8 @@ func newLine(vertices []s2.Point) (*polyline, error) {
 	return &polyline{line, line.RectBound()}, nil
 }
 
-// parseRing reads a closed ring of at least three vertices, which must be a valid loop. It returns
-// the vertices without the last one, which repeats the first.
+// parseRing parses a closed ring of at least three vertices, which must be a valid loop. It returns
+// the vertices without the last one, which is equal to the first.
 func parseRing(v bsonx.Value, w *interrupt.Watch) ([]s2.Point, error) {
 	vertices, err := parseVertices(v, w)
 	if err != nil {
@@ -60,8 +60,8 @@ func parseRing(v bsonx.Value, w *interrupt.Watch) ([]s2.Point, error) {
 	return vertices, nil
 }
 
-// checkRing returns an error if s2 cannot make a loop from the vertices: vertices repeat,
-// neighbours are antipodal, or edges cross.
+// checkRing returns an error if s2 cannot make a loop from the vertices. This is so if vertices
+// repeat, neighbours are opposite to each other, or edges cross.
 func checkRing(vertices []s2.Point, w *interrupt.Watch) error {
 	n := len(vertices)
 	at := make(map[s2.Point]int, n)
@@ -77,7 +77,7 @@ func checkRing(vertices []s2.Point, w *interrupt.Watch) error {
 			return reasonf("vertices %d and %d are antipodal", i, (i+1)%n)
 		}
 	}
-	// The crossings are searched on a line, because s2 can index any line.
+	// s2 can index any line, so a line is used to find the crossings.
 	line := s2.Polyline(append(slices.Clone(vertices), vertices[0]))
 	index := s2.NewShapeIndex()
 	index.Add(&line)
@@ -100,7 +100,7 @@ func showEdge(line s2.Polyline, i int) string {
 	return fmt.Sprintf("[%.7f, %.7f]-[%.7f, %.7f]", a.Lat.Degrees(), a.Lng.Degrees(), b.Lat.Degrees(), b.Lng.Degrees())
 }
 
-// newLoop returns the smaller of the two areas into which a ring divides the sphere.
+// newLoop returns the smaller of the two areas that a ring separates.
 func newLoop(vertices []s2.Point) *s2.Loop {
 	loop := s2.LoopFromPoints(vertices)
 	if loop.IsNormalized() {
@@ -111,7 +111,8 @@ func newLoop(vertices []s2.Point) *s2.Loop {
 	return s2.LoopFromPoints(reversed)
 }
 
-// parsePolygon reads the rings of a polygon: the first is its boundary, the others are holes.
+// parsePolygon parses the rings of a polygon. The first ring is its boundary, and the others are
+// holes.
 func parsePolygon(v bsonx.Value, w *interrupt.Watch) (*s2.Polygon, error) {
 	if v.Type != bsonx.TypeArray {
 		return nil, reason("Polygon coordinates must be an array")

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// rasterSide is the number of rows and columns into which a region is divided.
+	// rasterSide is how many rows and columns a raster has.
 	rasterSide = 32
-	// rasterAfter is the approximate number of points that must be tested before a raster pays off.
+	// rasterAfter is approximately how many points are tested before a raster is worth its cost.
 	rasterAfter = 256
-	// rasterEdges is the greatest number of edges that are measured for a field.
+	// rasterEdges is how many edges a region may have so that it can use a raster.
 	rasterEdges = 1000
-	// rasterMargin is far greater than the error of a distance.
+	// rasterMargin is much larger than the error of a distance.
 	rasterMargin = s1.Angle(1e-7)
 )
 
 // raster divides the bounds of a region into fields of longitudes and latitudes. It remembers which
-// fields are completely inside or outside the polygons, so that points in them need not be
-// converted to the sphere. It is safe for concurrent use.
+// fields are completely inside or outside the polygons. Points in such fields need not be converted
+// to the sphere. A raster is safe for concurrent use.
 type raster struct {
 	bound  s2.Rect
 	region *Region
 	fields [rasterSide * rasterSide]atomic.Uint32
 }
 
-// The known state of a field.
+// These are the states of a field.
 const (
 	fieldUnknown = iota
 	fieldInside
@@ -38,8 +38,8 @@ const (
 	fieldEdge
 )
 
-// HasPoint reports whether a plain GeoJSON point is in the region. known is false if only Contains
-// or Intersects can decide.
+// HasPoint reports whether a plain GeoJSON point is in the region. It sets known to false if only
+// Contains or Intersects can decide.
 func (r *Region) HasPoint(v bsonx.Value) (inside, known bool) {
 	if r.kind != regionGeometry || r.edges == 0 {
 		return false, false
@@ -66,8 +66,8 @@ func (r *Region) HasPoint(v bsonx.Value) (inside, known bool) {
 	}
 }
 
-// countEdges returns the number of edges of a geometry that has only polygons. It returns 0 for
-// other geometries, and if there are too many edges.
+// countEdges returns how many edges a geometry has. It returns 0 if the geometry contains anything
+// except polygons, or if there are too many edges.
 func (g *Geometry) countEdges() (n int) {
 	if g.big != nil || g.isPoint || len(g.points) > 0 || len(g.lines) > 0 || g.crs != Sphere {
 		return 0
@@ -106,7 +106,7 @@ func plainPoint(v bsonx.Value) (lng, lat float64, ok bool) {
 	return lng, lat, okLng && okLat && !at.Next() && math.Abs(lng) <= 180 && math.Abs(lat) <= 90
 }
 
-// field returns the known state of the field that contains a point.
+// field returns the state of the field that contains a point.
 func (m *raster) field(lng, lat float64) uint32 {
 	x := (s1.Angle(lng) * s1.Degree).Radians() - m.bound.Lng.Lo
 	if x < 0 {
@@ -126,8 +126,8 @@ func (m *raster) field(lng, lat float64) uint32 {
 	return known
 }
 
-// judge computes the state of a field. The field is on one side if its center is farther from all
-// edges than from its own corners.
+// judge computes the state of a field. The whole field is on one side if its center is farther from
+// all edges than from its own corners.
 func (m *raster) judge(row, column int) uint32 {
 	width, height := m.bound.Lng.Length()/rasterSide, m.bound.Lat.Length()/rasterSide
 	at := func(right, up float64) s2.Point {

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// TestRaster checks that the fields of a region give the same result as the region itself.
+// TestRaster requires that the fields of a region give the same result as the region itself.
 func TestRaster(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -15,13 +15,13 @@ import (
 // concurrent use.
 type Region struct {
 	kind     regionKind
-	geometry Geometry    // of regionGeometry
-	box      flatBox     // of regionBox
+	geometry Geometry    // for regionGeometry
+	box      flatBox     // for regionBox
 	circle   circle      // for regionCircle and regionCap; the radius of a cap is in radians
-	ring     []flatPoint // of regionPolygon
-	cap      s2.Cap      // of regionCap
+	ring     []flatPoint // for regionPolygon
+	cap      s2.Cap      // for regionCap
 
-	edges  int // number of edges of polygons on the sphere if a raster pays off, else 0
+	edges  int // how many edges its polygons have, or 0 if the region cannot use a raster
 	asked  atomic.Uint32
 	raster atomic.Pointer[raster]
 }
@@ -36,8 +36,8 @@ const (
 	regionCap
 )
 
-// ParseRegion reads a shape by its operator: $geometry, $box, $polygon, $center or $centerSphere.
-// It fails if the operation ends. running may be nil.
+// ParseRegion parses the argument of an operator: $geometry, $box, $polygon, $center or
+// $centerSphere. It fails if the operation is interrupted. running may be nil.
 func ParseRegion(operator string, v bsonx.Value, running *interrupt.Running) (*Region, error) {
 	r := &Region{}
 	r.geometry.watch.Running = running
@@ -134,7 +134,7 @@ func (r *Region) parseCenterSphere(v bsonx.Value) error {
 	return nil
 }
 
-// parse reads [center, radius].
+// parse parses [center, radius].
 func (c *circle) parse(v bsonx.Value) error {
 	args := v.Doc().Values()
 	if len(args) == 0 {
@@ -161,7 +161,7 @@ func (c *circle) parse(v bsonx.Value) error {
 	return nil
 }
 
-// Vertices returns the approximate number of vertices of the region.
+// Vertices returns approximately how many vertices the region has.
 func (r *Region) Vertices() int {
 	n := len(r.ring) + len(r.geometry.points)
 	for _, line := range r.geometry.lines {
@@ -176,7 +176,8 @@ func (r *Region) Vertices() int {
 	return n
 }
 
-// pointWork returns the work of comparing a point with the region. Lines and points have no index.
+// pointWork returns the cost of comparing a point with the region. Lines and points have no index,
+// so they cost more.
 func (r *Region) pointWork() int {
 	n := edgeWork + len(r.geometry.points)*interrupt.Step/8
 	for _, line := range r.geometry.lines {
@@ -185,8 +186,8 @@ func (r *Region) pointWork() int {
 	return n
 }
 
-// HasArea reports whether geometries can lie within the region, because it is not only points and
-// lines.
+// HasArea reports whether the region has an area. Geometries cannot lie within a region that
+// consists only of points and lines.
 func (r *Region) HasArea() bool {
 	return r.kind != regionGeometry || len(r.geometry.polygons) > 0 || r.geometry.big != nil
 }
@@ -206,7 +207,8 @@ func (r *Region) CRS() CRS {
 	}
 }
 
-// ToSphere converts the region to the sphere. It reports false if it is only a region of a plane.
+// ToSphere converts the region to the sphere. It returns false if the region exists only on a
+// plane.
 func (r *Region) ToSphere() bool {
 	if r.kind != regionGeometry {
 		return r.kind == regionCap

@@ -6,13 +6,12 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// smallEdges is the greatest number of edges of two polygons together for which s2 compares the
-// polygons. s2 compares them without checking the operation, and needs quadratic time if edges are
-// long or close to each other.
+// smallEdges is how many edges two polygons may have together so that s2 compares them. s2 does not
+// check for interruption, and needs quadratic time if edges are long or close to each other.
 const smallEdges = 1000
 
-// polygonContains reports whether a polygon contains another one, like s2's Polygon.Contains. If
-// the operation has ended, the result has no meaning.
+// polygonContains reports whether polygon a contains polygon b, as s2's Polygon.Contains does. The
+// result is not valid if the operation was interrupted.
 func polygonContains(a, b *s2.Polygon, w *interrupt.Watch) bool {
 	if w.Stopped(segmentWork) {
 		return false
@@ -41,8 +40,8 @@ func containsByEdges(a, b *s2.Polygon, w *interrupt.Watch) bool {
 	}
 }
 
-// polygonIntersects reports whether two polygons overlap, like s2's Polygon.Intersects. If the
-// operation has ended, the result has no meaning.
+// polygonIntersects reports whether two polygons overlap, as s2's Polygon.Intersects does. The
+// result is not valid if the operation was interrupted.
 func polygonIntersects(a, b *s2.Polygon, w *interrupt.Watch) bool {
 	if w.Stopped(segmentWork) {
 		return false
@@ -70,16 +69,16 @@ func intersectsByEdges(a, b *s2.Polygon, w *interrupt.Watch) bool {
 	}
 }
 
-// meeting says how the boundaries of two polygons meet.
+// meeting describes how the boundaries of two polygons meet.
 type meeting struct {
-	cross   bool // two edges cross, or wrong is true for a shared vertex
+	cross   bool // two edges cross, or wrong returned true for a shared vertex
 	touch   bool // they share a vertex, and nothing crosses
-	unknown bool // they share a vertex, and one of them has several loops: only s2 can decide
+	unknown bool // they share a vertex, and one of them has several loops, so only s2 can decide
 }
 
 // boundaries compares the boundaries of two polygons edge by edge. For each shared vertex, it calls
 // wrong with the vertex and its neighbours in both polygons. wrong reports whether the polygons
-// violate the caller's condition there: see s2's wedges.
+// violate the caller's condition at this vertex, as s2 tests wedges.
 func boundaries(a, b *s2.Polygon, wrong func(a0, ab, a2, b0, b2 s2.Point) bool, w *interrupt.Watch) (m meeting) {
 	if w.Stopped(a.NumEdges() * segmentWork) {
 		return m
@@ -135,8 +134,8 @@ func verticesOf(p *s2.Polygon) map[s2.Point]vertex {
 	return out
 }
 
-// everyLoop reports whether the first vertex of each loop of a polygon lies inside the other
-// polygon or, if inside is false, outside of it.
+// everyLoop reports whether all loops of a polygon lie inside the other polygon or, if inside is
+// false, outside of it. It tests only the first vertex of each loop.
 func everyLoop(of, other *s2.Polygon, inside bool) bool {
 	for _, loop := range of.Loops() {
 		if other.ContainsPoint(loop.Vertex(0)) != inside {

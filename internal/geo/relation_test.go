@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 )
 
-// polygons makes polygons with vertices on a coarse grid, so that two of them often share vertices
-// and edges. They may have a hole.
+// polygons generates polygons whose vertices are on a coarse grid, so that two of them often share
+// vertices and edges. A polygon may have a hole.
 func polygons() *rapid.Generator[*s2.Polygon] {
 	return rapid.Custom(drawPolygon).Filter(func(p *s2.Polygon) bool { return p != nil })
 }
@@ -55,7 +55,7 @@ func drawPolygon(t *rapid.T) *s2.Polygon {
 	return s2.PolygonFromLoops(loops)
 }
 
-// TestPolygonsByEdges compares the relations of large polygons with the results of s2.
+// TestPolygonsByEdges compares large polygons, and requires the same results as s2.
 func TestPolygonsByEdges(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}
@@ -78,7 +78,8 @@ func TestPolygonsByEdges(t *testing.T) {
 	}
 }
 
-// TestManyPolygonsLook compares a line, and many polygons, with many polygons inside its box.
+// TestManyPolygonsLook compares a line and many polygons with many polygons that lie in the box
+// around them. The comparison must check for interruption.
 func TestManyPolygonsLook(t *testing.T) {
 	t.Parallel()
 	const many = 1000
@@ -107,7 +108,8 @@ func TestManyPolygonsLook(t *testing.T) {
 	}
 }
 
-// BenchmarkPolygonWithin compares a polygon of 10,000 vertices with one of 50,000 that contains it.
+// BenchmarkPolygonWithin compares a polygon of 10,000 vertices with a polygon of 50,000 vertices
+// that contains it.
 func BenchmarkPolygonWithin(b *testing.B) {
 	polygon := func(n int, lo, hi, top float64) string {
 		var s strings.Builder

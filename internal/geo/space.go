@@ -6,29 +6,29 @@ type Cell struct {
 	Level int
 }
 
-// Space is the set of cells of an index, seen from a point. A search by distance walks through it.
-// It is immutable.
+// Space is the set of cells of an index, seen from a point. It is used to search geometries in the
+// order of their distance. A Space never changes.
 type Space interface {
 	// Roots returns the cells that together contain everything.
 	Roots() []Cell
-	// Children returns the four cells into which a cell divides. The smallest cells have no
+	// Children returns the four cells into which a cell is divided. The smallest cells have no
 	// children.
 	Children(c Cell) []Cell
-	// Within returns the interval of all values that the index stores for geometries in the cell:
-	// for the cell and all cells below it.
+	// Within returns the interval of all values that the index may store for geometries in the
+	// cell. This includes all cells below it.
 	Within(c Cell) Interval
-	// Own returns the part of Within that belongs to the cell but not to a child. It reports false
-	// if there is no such part.
+	// Own returns the part of Within that belongs to the cell but not to one of its children. It
+	// returns false if no such part exists.
 	Own(c Cell) (Interval, bool)
-	// Entry returns the cell for a value in an index. It reports false if the value is not a cell.
+	// Entry returns the cell for a value in an index. It returns false if the value is not a cell.
 	Entry(id uint64) (Cell, bool)
-	// Distance returns a lower bound for the distances of all geometries in the cell, as measured
-	// by Geometry.Distance.
+	// Distance returns a lower bound for the distances of all geometries in the cell.
+	// Geometry.Distance measures these distances.
 	Distance(c Cell) float64
-	// Farthest returns an upper bound for these distances.
+	// Farthest returns an upper bound for the same distances.
 	Farthest(c Cell) float64
-	// Reaches reports whether the search finds a geometry at a distance that Geometry.Distance
-	// measured.
+	// Reaches reports whether the search finds a geometry at the given distance, which
+	// Geometry.Distance measured.
 	Reaches(g *Geometry, distance float64) bool
 }
 

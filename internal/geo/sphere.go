@@ -11,11 +11,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// EarthRadius is MongoDB's radius of the earth, in metres.
+// EarthRadius is the radius of the earth in metres that MongoDB uses.
 const EarthRadius = 6378100
 
-// nearby is greater than the size of a leaf cell, in radians. A point that is farther from a region
-// does not touch it.
+// nearby is larger than the size of a leaf cell, in radians. A point that is farther than this from
+// a region does not touch the region.
 const nearby = s1.Angle(1e-8)
 
 // pointOf returns the point at a longitude and latitude in degrees.
@@ -26,8 +26,8 @@ func pointOf(lng, lat float64) s2.Point {
 }
 
 // containsPoint reports whether a point lies in the region, or its leaf cell overlaps the region.
-// So the boundary belongs to a region, except if the point is on the border of its leaf cell and
-// the region is beyond that border.
+// So the boundary of a region belongs to it. The only exception is a point on the border of its
+// leaf cell if the region is on the other side of that border.
 func (r *Region) containsPoint(p s2.Point) bool {
 	switch {
 	case r.kind == regionCap:
@@ -56,8 +56,8 @@ func polygonTouches(polygon *s2.Polygon, p s2.Point) bool {
 	return polygon.IntersectsCell(cell) && polygon.Intersects(s2.PolygonFromCell(cell))
 }
 
-// isOutside reports whether a point is certainly outside of a box of longitudes and latitudes, by
-// more than the rounding error of coordinates. Near the poles it always reports false.
+// isOutside reports whether a point is outside of a box of longitudes and latitudes by more than
+// the rounding error. Near the poles it always returns false.
 func isOutside(b s2.Rect, p s2.LatLng) bool {
 	const margin, nearPole = 1e-7, math.Pi/2 - 1e-3
 	lat := float64(p.Lat)
@@ -107,7 +107,7 @@ func (r *Region) containsLine(line *polyline, w *interrupt.Watch) bool {
 		func(own *s2.Polygon) bool { return areaContainsLine(own, line, w) })
 }
 
-// areaContainsLine reports whether a line lies within a polygon in one piece.
+// areaContainsLine reports whether a line lies in one piece within a polygon.
 func areaContainsLine(a *s2.Polygon, line *polyline, w *interrupt.Watch) bool {
 	c := clip(a, line, false, w)
 	return c.pieces == 1 && c.lost <= lostLength
@@ -154,8 +154,8 @@ func (r *Region) intersectsLine(line *polyline, w *interrupt.Watch) bool {
 		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return areaIntersectsLine(own, line, w) })
 }
 
-// areaIntersectsLine reports whether a part of a line lies within a polygon. Touching it in a point
-// is not enough.
+// areaIntersectsLine reports whether a part of a line lies within a polygon. It is not enough that
+// the line touches the polygon in a point.
 func areaIntersectsLine(a *s2.Polygon, line *polyline, w *interrupt.Watch) bool {
 	return clip(a, line, false, w).pieces > 0
 }
@@ -184,8 +184,8 @@ func (r *Region) intersectsPolygon(p *s2.Polygon, w *interrupt.Watch) bool {
 		slices.ContainsFunc(g.polygons, func(own *s2.Polygon) bool { return polygonIntersects(own, p, w) })
 }
 
-// Distance returns the distance of the nearest point of the geometry from p, in the coordinate
-// system of p. It reports false if the geometry cannot be converted to that system. It may project
+// Distance returns the distance between p and the nearest point of the geometry, in the coordinate
+// system of p. It returns false if the geometry cannot be converted to that system. It may project
 // the geometry.
 func (g *Geometry) Distance(p *Point) (float64, bool) {
 	if p.CRS == Flat {
@@ -218,8 +218,8 @@ func lineDistance(p s2.Point, line *polyline, w *interrupt.Watch) s1.Angle {
 	return p.Distance(nearest)
 }
 
-// polygonDistance returns the distance of a polygon from a point. It is zero for a point in the
-// polygon.
+// polygonDistance returns the distance of a polygon from a point. It returns zero for a point in
+// the polygon.
 func polygonDistance(p s2.Point, polygon *s2.Polygon, w *interrupt.Watch) s1.Angle {
 	if polygon.ContainsPoint(p) {
 		return 0
@@ -237,7 +237,7 @@ func polygonDistance(p s2.Point, polygon *s2.Polygon, w *interrupt.Watch) s1.Ang
 	return p.Distance(s2.Project(p, best.V0, best.V1))
 }
 
-// capBounds returns the longitudes and latitudes of a cap that lies within the edges of the map.
+// capBounds returns the longitudes and latitudes of a cap that does not cross the edges of the map.
 func capBounds(c s2.Cap) (flatBox, bool) {
 	b := c.RectBound()
 	if b.Lng.IsFull() || b.Lng.IsInverted() {

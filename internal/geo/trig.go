@@ -2,8 +2,8 @@ package geo
 
 import "math"
 
-// sinCos returns the sine and cosine of an angle of at most π. They are rounded to the nearest
-// float64, with rare exceptions, like in the C library that MongoDB uses. The last bit of a point
+// sinCos returns the sine and cosine of an angle of at most π. With rare exceptions, they are
+// rounded to the nearest float64, as in the C library that MongoDB uses. The last bit of a point
 // affects the sixth digit of the distance between neighbours.
 func sinCos(x float64) (sin, cos float64) {
 	k := math.Round(x * (2 / math.Pi))
@@ -23,7 +23,7 @@ func sinCos(x float64) (sin, cos float64) {
 	}
 }
 
-// reduced returns x - k·π/2; π/2 is the sum of three float64s.
+// reduced returns x - k·π/2, where π/2 is the sum of three float64s.
 func reduced(x, k float64) pair {
 	const middle, last = 6.123233995736766e-17, -1.4973849048591833e-33
 	r := twoSum(x, -k*(math.Pi/2))
@@ -63,8 +63,9 @@ func (a pair) series(c []pair) pair {
 	return sum
 }
 
-// The coefficients of the series after the first term: ∓1/3!, ±1/5! … and ∓1/2!, ±1/4! …. sinCos
-// adds the first term, and the power of the angle that all other terms have in common.
+// These are the coefficients of the two series after the first term: ∓1/3!, ±1/5! … and ∓1/2!,
+// ±1/4! …. sinCos adds the first term, and the power of the angle that all other terms have in
+// common.
 var sines, cosines = reciprocals(3), reciprocals(2)
 
 // reciprocals returns -1/n!, 1/(n+2)!, … as far as they matter for angles up to π/4.

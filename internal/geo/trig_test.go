@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSinCos checks that results equal the results of package math, except for the last bit, and
-// that they are the nearest doubles in cases where these are known.
+// TestSinCos requires that results equal the results of package math, except for the last bit. They
+// must be the nearest doubles in cases where the nearest doubles are known.
 func TestSinCos(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ x, sin, cos float64 }{

@@ -24,8 +24,8 @@ func ring(n int, radius float64) string {
 	return "[" + b.String()[1:] + "]"
 }
 
-// TestLooksAtOperation ends the operation at the first, at a middle and at the last check of each
-// case. The error must be returned unchanged.
+// TestLooksAtOperation interrupts the operation at the first, at a middle and at the last check in
+// each case. The error must be returned unchanged.
 func TestLooksAtOperation(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()

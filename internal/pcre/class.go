@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// charSet is a set of characters: ranges, and properties in the syntax of a class.
+// charSet is a set of characters. It consists of ranges, and of properties in the syntax that a
+// character class uses.
 type charSet struct {
 	ranges     [][2]rune
 	properties string
@@ -20,7 +21,7 @@ func (s *charSet) union(other charSet) {
 	s.properties += other.properties
 }
 
-// complement returns the complement of a set. The set must not have properties.
+// complement returns the complement of a set, which must not contain properties.
 func (s charSet) complement() charSet {
 	ranges := slices.Clone(s.ranges)
 	slices.SortFunc(ranges, func(a, b [2]rune) int { return int(a[0] - b[0]) })
@@ -38,7 +39,7 @@ func (s charSet) complement() charSet {
 	return out
 }
 
-// text returns the set as a character class that both engines read in the same way.
+// text returns the set as a character class that has the same meaning in both engines.
 func (s charSet) text(negated bool) string {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -61,7 +62,8 @@ func quoteInClass(r rune) string {
 	if strings.ContainsRune(`\]^-[`, r) {
 		return `\` + string(r)
 	}
-	if r >= 0xd800 && r <= 0xdfff { // surrogates are not characters; use their neighbours
+	// Surrogates are not characters. Another character is used instead.
+	if r >= 0xd800 && r <= 0xdfff {
 		return "\ue000"
 	}
 	return string(r)
@@ -86,7 +88,7 @@ var (
 	newlineSet  = charSet{ranges: [][2]rune{{'\n', '\n'}}}
 )
 
-// classEscape returns the set of an escape such as \d.
+// classEscape returns the set that an escape such as \d stands for.
 func classEscape(c byte) (charSet, bool) {
 	switch c {
 	case 'd':
@@ -133,15 +135,15 @@ var posixClasses = map[string]charSet{
 	"xdigit": {ranges: [][2]rune{{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
 }
 
-// wordEdges are the classes for the beginning and the end of a word. Each maps to the assertion
-// that must be true at the boundary.
+// wordEdges contains the two classes for the beginning and the end of a word. The value is an
+// assertion that must be true at the word boundary.
 var wordEdges = map[string]string{
 	"[[:<:]]": `(?=` + wordClass + `)`,
 	"[[:>:]]": `(?<=` + wordClass + `)`,
 }
 
-// posixName reads a name such as [:alpha:]. kind is its colon, dot or equals sign, or 0 if there is
-// no name.
+// posixName parses a name such as [:alpha:]. kind is the colon, dot or equals sign around the name,
+// or 0 if s does not begin with such a name.
 func posixName(s string) (name string, kind byte) {
 	if len(s) < 2 || strings.IndexByte(":.=", s[1]) < 0 {
 		return "", 0
@@ -159,7 +161,7 @@ func posixName(s string) (name string, kind byte) {
 	return "", 0
 }
 
-// class reads a character class after its opening bracket.
+// class translates a character class. Its opening bracket was already read.
 func (t *translator) class() error {
 	bracket := t.in.src[t.in.pos-1:]
 	switch _, kind := posixName(bracket); {
@@ -183,17 +185,17 @@ func (t *translator) class() error {
 	return nil
 }
 
-// classReader reads one character class.
+// classReader parses one character class.
 type classReader struct {
 	in    *scanner
 	found *findings
 	set   charSet
-	// extended means that white space is ignored.
+	// extended is true if white space is ignored.
 	extended bool
 	quoting  bool // the position is between \Q and \E
 }
 
-// read reads the class up to its closing bracket, and reports whether it is negated.
+// read parses the class up to its closing bracket, and reports whether it is negated.
 func (c *classReader) read() (negated bool, err error) {
 	c.skip()
 	if negated = c.follows("^"); negated {
@@ -215,7 +217,7 @@ func (c *classReader) read() (negated bool, err error) {
 	}
 }
 
-// item reads a character, a range or a set.
+// item parses a character, a range or a set.
 func (c *classReader) item() error {
 	low, isChar, err := c.member()
 	switch {
@@ -258,11 +260,10 @@ func (c *classReader) item() error {
 	return nil
 }
 
-// follows reports whether text comes next and is not quoted.
+// follows reports whether the given text comes next and is not quoted.
 func (c *classReader) follows(text string) bool { return !c.quoting && c.in.follows(text) }
 
-// skip skips text without a meaning: the marks of quoted text, and white space in the extended
-// syntax.
+// skip skips text that stands for no character: \Q and \E, and white space in the extended syntax.
 func (c *classReader) skip() {
 	for {
 		switch {
@@ -280,7 +281,8 @@ func (c *classReader) skip() {
 	}
 }
 
-// member reads a character, or adds a set and reports false.
+// member parses a character. If it finds a set instead, it adds the set to the class and returns
+// false.
 func (c *classReader) member() (rune, bool, error) {
 	rest := c.in.rest()
 	if c.quoting {
@@ -307,7 +309,7 @@ func (c *classReader) member() (rune, bool, error) {
 	return c.escape()
 }
 
-// escape reads the text after a backslash.
+// escape parses the text after a backslash.
 func (c *classReader) escape() (rune, bool, error) {
 	rest := c.in.rest()
 	if isNamedCharacter(rest) {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// versionCondition is a condition on PCRE2's own version.
+// versionCondition matches a condition on the version of PCRE2.
 var versionCondition = regexp.MustCompile(`^VERSION>?=\d{1,3}(?:\.\d{1,2})?\)`)
 
-// beginsAssertion reports whether a pattern begins with an assertion or, if callout is true, with a
-// callout before an assertion.
+// beginsAssertion reports whether a pattern begins with an assertion. If callout is true, a callout
+// before the assertion is allowed.
 func beginsAssertion(pattern string, callout bool) bool {
 	rest, isGroup := strings.CutPrefix(pattern, "(")
 	if !isGroup || len(rest) < 3 {
@@ -29,7 +29,7 @@ func beginsAssertion(pattern string, callout bool) bool {
 	return rest[1] == '=' || rest[1] == '!'
 }
 
-// openConditional reads the condition of (?(condition)yes|no).
+// openConditional parses the condition of (?(condition)yes|no), and opens the group.
 func (t *translator) openConditional() error {
 	t.in.pos++
 	rest := t.in.rest()
@@ -64,8 +64,8 @@ func (t *translator) openConditional() error {
 // never is a condition that is false.
 const never = "(?!)"
 
-// anyOf formats the number of the first group that took part in the match. It fails if no group
-// took part.
+// anyOf formats the number of the first group that took part in the match. The result never matches
+// if no group took part.
 func anyOf(numbers []int, format string) string {
 	text := never
 	for i := len(numbers) - 1; i >= 0; i-- {
@@ -78,7 +78,7 @@ func anyOf(numbers []int, format string) string {
 	return text
 }
 
-// closeConditional returns the extent of a conditional group.
+// closeConditional ends a conditional group and returns its extent.
 func (o *emitter) closeConditional(g *group, found *findings) extent {
 	matches := g.all
 	if g.kind == definition {
@@ -90,7 +90,7 @@ func (o *emitter) closeConditional(g *group, found *findings) extent {
 	case g.branches > 2:
 		found.fail(phaseCompile, "conditional subpattern contains more than two branches")
 	case g.branches == 1:
-		// Without this branch, the engine would fail if the condition is false.
+		// Without this branch, the engine would not match if the condition is false.
 		o.backtracking.WriteString(")|")
 		matches.min = 0
 		return matches

@@ -2,18 +2,18 @@ package pcre
 
 import "fmt"
 
-// directory lists the groups of a pattern. A pattern that refers to its groups is read twice,
-// because in the first pass the groups after a reference are unknown.
+// directory lists the groups of a pattern. A pattern that refers to its groups is translated twice,
+// because the first pass does not know the groups that come after a reference.
 type directory struct {
-	opened   int // number of groups and references so far
-	captures int // number of capturing groups so far
+	opened   int // how many groups and references there are so far
+	captures int // how many capturing groups there are so far
 	names    names
 	bodies   map[int]body
-	// known has the groups of the whole pattern, in the second pass. refers means that a second
-	// pass is needed.
+	// known lists the groups of the whole pattern. It is nil in the first pass. refers is true if a
+	// second pass is needed.
 	known         *directory
 	refers        bool
-	lengths       map[int]int // of groups that back references in lookbehinds refer to
+	lengths       map[int]int // lengths of the groups that lookbehinds refer to
 	calling       []int       // the groups that are being called
 	sharesNumbers bool        // several groups may have the same number
 	asksCalls     bool        // some conditions are true only in calls
@@ -50,13 +50,13 @@ func (d *directory) groupIsSet(numbers []int) string {
 	return "(?=" + anyOf(numbers, "") + ")"
 }
 
-// body is the text that a call of a group runs.
+// body is the part of a pattern that a call of a group runs.
 type body struct {
 	start, end, captures int
 	fl                   flags
 }
 
-// names are the groups by name.
+// names lists the groups that have names.
 type names []namedGroup
 
 type namedGroup struct {
@@ -90,19 +90,20 @@ func (all names) numbers(name string) (numbers []int) {
 	return numbers
 }
 
-// has reports whether the pattern has a group, as far as the groups are known.
+// has reports whether the pattern has the group with number n. It returns true while the groups are
+// unknown.
 func (d *directory) has(n int) bool {
 	d.refers = true
 	return d.known == nil || n <= d.known.captures
 }
 
-// isNamed reports whether the pattern has a group with a name.
+// isNamed reports whether the pattern has a group with the given name.
 func (d *directory) isNamed(name string) bool {
 	d.refers = true
 	return d.known != nil && len(d.known.names.numbers(name)) > 0
 }
 
-// groupsNamed returns the groups of a name.
+// groupsNamed returns the numbers of the groups with the given name.
 func (d *directory) groupsNamed(name string) []int {
 	if d.isNamed(name) {
 		return d.known.names.numbers(name)
@@ -124,8 +125,8 @@ func (t *translator) checkGroup(n int) {
 	}
 }
 
-// measures reports whether PCRE2 checks the length of a lookbehind at this place. It stops checking
-// at the first length that varies.
+// measures reports whether PCRE2 checks the length of a lookbehind at the current position. PCRE2
+// stops checking at the first part whose length varies.
 func (t *translator) measures() bool {
 	branch := t.out.branch
 	for i := len(t.groups) - 1; i >= 0 && branch.fixed != varies; i-- {
@@ -141,8 +142,8 @@ func (t *translator) measures() bool {
 	return false
 }
 
-// addBody records the body for calls of a group that ends at end. For a number with several groups,
-// the first one counts.
+// addBody records that the body of the group g ends at the position end. If several groups have the
+// same number, calls use the first one.
 func (d *directory) addBody(g *group, end int) {
 	if d.bodies == nil {
 		d.bodies = map[int]body{}

@@ -10,8 +10,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestEdges matches patterns, one per line, with several texts, and prints all matches and
-// captures. An error that MongoDB does not have begins with "not implemented".
+// TestEdges matches patterns with several texts, and prints all matches and captures. The input
+// contains one pattern per line. The output is "not implemented" for a valid pattern that neither
+// engine supports.
 func TestEdges(t *testing.T) {
 	t.Parallel()
 	texts := []string{"ab", "aabbaab", "ba b\nabcab\n", "AaBb", "é1α \r\nb"}

@@ -6,46 +6,47 @@ import (
 	"unicode/utf8"
 )
 
-// output is a pattern that is being written for one engine.
+// output is the translated pattern for one engine.
 type output []byte
 
 // WriteString appends text.
 func (o *output) WriteString(text string) { *o = append(*o, text...) }
 
-// Len returns the length of the output.
+// Len returns the length of the output in bytes.
 func (o *output) Len() int { return len(*o) }
 
-// wrap puts text around the output from a position on.
+// wrap inserts before at the given position, and adds after at the end.
 func (o *output) wrap(from int, before, after string) {
 	*o = slices.Insert(*o, from, []byte(before)...)
 	*o = append(*o, after...)
 }
 
-// emitter writes a pattern for both engines. It knows the last atom, to which a quantifier may
-// apply, and tracks the length of a match and the size of PCRE2's program.
+// emitter writes a pattern for both engines. It remembers the last atom, because a quantifier may
+// follow. It also tracks the length of a match and the size of PCRE2's program.
 type emitter struct {
 	linear, backtracking output
-	// linearOK means that the linear engine supports the whole pattern. newlineMatters means that
-	// its result would be wrong for texts that end with a newline.
+	// linearOK is true if the linear engine supports the whole pattern. newlineMatters is true if
+	// that engine would return a wrong result for texts that end with a newline.
 	linearOK, newlineMatters bool
-	// positionsMatter means that only the backtracking engine finds the right positions. resets
-	// means that \K moves the beginning of a match.
+	// positionsMatter is true if only the backtracking engine finds the right positions. resets is
+	// true if \K moves the beginning of a match.
 	positionsMatter, resets bool
-	// loops means that some part is repeated.
+	// loops is true if a part of the pattern is repeated.
 	loops bool
 
-	// literal is the whole pattern if isLiteral is set. anchored means that the literal must be at
-	// the start of the text.
+	// literal is the whole pattern if isLiteral is true. If anchored is true, the literal must be
+	// at the start of the text.
 	literal             []byte
 	isLiteral, anchored bool
 
-	// The extents of the branch without its last atom, of the whole branch, and of the last atom.
+	// branch is the extent of the current branch, and before is its extent without the last atom.
+	// atom is the extent of the last atom.
 	before, branch, atom extent
 	atomIsAssertion      bool
-	// Where the last atom starts in both outputs, for quantifiers.
+	// The last atom starts at these positions in the two outputs.
 	atomLinear, atomBacktracking int
 	hasAtom                      bool
-	// The size of the pattern compiled by PCRE2, as far as it was read, and the size before the
+	// size is the size of PCRE2's program for the pattern so far. atomSize is the size before the
 	// last atom.
 	size, atomSize int
 	atomIsGroup    bool
@@ -72,7 +73,7 @@ func (o *emitter) emitBacktracking(s string, matches extent) {
 	o.backtracking.WriteString(s)
 }
 
-// emitPosition writes an assertion about a position, to which a quantifier cannot apply.
+// emitPosition writes an assertion about the position, which cannot be repeated.
 func (o *emitter) emitPosition(linear, backtracking string) {
 	o.startAtom(extent{})
 	o.write(linear, backtracking)
@@ -100,7 +101,7 @@ func quote(r rune) string {
 	return string(r)
 }
 
-// dot writes a dot. It matches newlines if all is true.
+// dot writes a dot, which matches newlines too if all is true.
 func (o *emitter) dot(all bool) {
 	if all {
 		o.emitBoth(`(?s:.)`, `[\s\S]`)
@@ -109,8 +110,8 @@ func (o *emitter) dot(all bool) {
 	}
 }
 
-// caret writes a caret. In multi-line mode it matches after every newline except a newline that
-// ends the text.
+// caret writes a caret. In multi-line mode it matches after every newline that does not end the
+// text.
 func (o *emitter) caret(multiline bool) {
 	if !multiline {
 		o.emitPosition(`\A`, `\A`)
@@ -120,8 +121,8 @@ func (o *emitter) caret(multiline bool) {
 	o.emitPosition(`(?m:^)`, `(?:\A|(?<=\n)(?!\z))`)
 }
 
-// dollar writes a dollar sign. It matches at the end and before a newline that ends the text. In
-// multi-line mode it matches before every newline.
+// dollar writes a dollar sign. It matches at the end of the text and before a newline that ends the
+// text. In multi-line mode it matches before every newline.
 func (o *emitter) dollar(multiline bool) {
 	if multiline {
 		o.emitPosition(`(?m:$)`, `(?=\n|\z)`)
@@ -135,7 +136,7 @@ func (o *emitter) endOrNewline() {
 	o.emitPosition(`\z`, `(?=\n?\z)`)
 }
 
-// wordEdge writes the edge of a word: a word boundary at which text matches.
+// wordEdge writes a word boundary at which the assertion text must be true.
 func (o *emitter) wordEdge(text string) {
 	o.linearOK = false
 	o.emitPosition("", wordBoundary)
@@ -144,7 +145,7 @@ func (o *emitter) wordEdge(text string) {
 	o.atomIsAssertion = true
 }
 
-// newline writes \R. crlf is true if only CR, LF and CRLF are newlines.
+// newline writes \R. If crlf is true, it matches only CR, LF and CRLF.
 func (o *emitter) newline(crlf bool) {
 	lines := `(?>\r\n|[\n-\r` + "\u0085\u2028\u2029" + `])`
 	if crlf {
@@ -172,7 +173,8 @@ func (o *emitter) repeatExtent(counted bool, r repeat) {
 	o.branch = o.before.then(times)
 }
 
-// quantify repeats the last atom. text is the quantifier without the characters after its counts.
+// quantify repeats the last atom. text is the quantifier without a character after it that makes it
+// lazy or possessive.
 func (o *emitter) quantify(text string, counts repeat, lazy, possessive bool) {
 	o.repeat(counts)
 	o.repeatExtent(text[0] == '{', counts)

@@ -2,7 +2,7 @@ package pcre
 
 import "strings"
 
-// The errors that several places return.
+// These errors occur in several places.
 var (
 	errUnclosed          = invalid("missing closing parenthesis")
 	errUnclosedClass     = invalid("missing terminating ] for character class")
@@ -17,7 +17,7 @@ var (
 	errAfterG            = invalid("\\g is not followed by a braced, angle-bracketed, or quoted name/number or by a plain number")
 )
 
-// unknownClassEscape returns the error for a letter whose escape has no meaning in a class.
+// unknownClassEscape returns the error for a letter that is not a valid escape in a class.
 func unknownClassEscape(c byte) error {
 	if strings.IndexByte("ABCGKRXZkz", c) >= 0 {
 		return invalid("escape sequence is invalid in character class")
@@ -25,8 +25,8 @@ func unknownClassEscape(c byte) error {
 	return errUnknownEscape
 }
 
-// phase says when PCRE2 finds an error. It first reads the whole pattern, then checks the lengths
-// of lookbehinds, and then compiles the pattern.
+// phase is the time when PCRE2 finds an error. PCRE2 parses the whole pattern first. Then it checks
+// the lengths of lookbehinds, and then it compiles the pattern.
 type phase int
 
 const (
@@ -35,13 +35,13 @@ const (
 	phases
 )
 
-// findings are errors after which reading the pattern continues.
+// findings records errors that do not stop the translation of the pattern.
 type findings struct {
-	deferred [phases]error // errors found after the whole pattern was read
+	deferred [phases]error // errors that PCRE2 finds after parsing
 	missing  error         // the first part of a valid pattern that neither engine supports
 }
 
-// fail records an error that PCRE2 finds after it has read the pattern.
+// fail records an error that PCRE2 finds after it has parsed the pattern.
 func (f *findings) fail(when phase, reason string) { f.deferError(when, invalid(reason)) }
 
 func (f *findings) deferError(when phase, err error) {

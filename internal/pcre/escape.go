@@ -10,7 +10,7 @@ const (
 	notBoundary  = `(?:(?<=` + wordClass + `)(?=` + wordClass + `)|(?<!` + wordClass + `)(?!` + wordClass + `))`
 )
 
-// escape reads the text after a backslash outside a character class.
+// escape translates the text after a backslash outside a character class.
 func (t *translator) escape() error {
 	if t.in.pos == len(t.in.src) {
 		return invalid("\\ at end of pattern")
@@ -56,19 +56,20 @@ func (t *translator) escape() error {
 	return t.referenceEscape(c)
 }
 
-// isNamedCharacter reports whether s begins with N{name}, which PCRE2 does not have.
+// isNamedCharacter reports whether s begins with N{name}, which PCRE2 does not support.
 func isNamedCharacter(s string) bool {
 	return strings.HasPrefix(s, "N{") && !strings.HasPrefix(s, "N{U+") && !isNextRepeat(s[1:])
 }
 
-// resetGroup is the number of the group that \K sets. It is greater than the numbers that a pattern
-// may use.
+// resetGroup marks the new beginning of a match after \K. resetNumber is its group number, which is
+// larger than all numbers in patterns.
 const (
 	resetNumber = maxCaptures + 1
 	resetGroup  = `(?<65536>)`
 )
 
-// assertion reads the escapes that stand for a position or for a sequence.
+// assertion translates an escape that matches a position or a sequence of characters. It returns
+// false for other escapes.
 func (t *translator) assertion(c byte) (bool, error) {
 	if strings.IndexByte("AGzZbBKRX", c) < 0 {
 		return false, nil
@@ -98,7 +99,7 @@ func (t *translator) assertion(c byte) (bool, error) {
 	return true, nil
 }
 
-// resetStart writes \K: the match begins here.
+// resetStart writes \K, which moves the beginning of the match to this position.
 func (t *translator) resetStart() {
 	switch {
 	case t.lookarounds > 0 && len(t.dir.calling) > 0:
@@ -110,7 +111,7 @@ func (t *translator) resetStart() {
 	t.out.emitPosition("(?:)", resetGroup)
 }
 
-// quoted reads \Q…\E.
+// quoted translates \Q…\E.
 func (t *translator) quoted() {
 	text, rest, closed := strings.Cut(t.in.src[t.in.pos+1:], `\E`)
 	for _, r := range text {

@@ -12,21 +12,22 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Span is a part of a text in bytes, [Start, End). Start is -1 if a group took no part in the
+// Span is the part [Start, End) of a text, in bytes. Start is -1 if a group took no part in the
 // match.
 type Span struct{ Start, End int }
 
-// Match has the positions of a match: first of the whole match, then of each group.
+// Match contains the span of the whole match, and then the span of each group.
 type Match []Span
 
-// findAllTimeout limits the time for all matches of one text by the backtracking engine together.
+// findAllTimeout limits the total time that the backtracking engine may take for all matches in one
+// text.
 const findAllTimeout = 5 * time.Second
 
-// lookedAtMatches is the number of matches after which FindAll checks the operation. The caller may
-// need a microsecond for a match.
+// lookedAtMatches is how many matches FindAll finds before it checks whether the operation was
+// interrupted. The caller may take a microsecond for each match.
 const lookedAtMatches = 1024
 
-// Find returns the first match, or nil.
+// Find returns the first match, or nil if nothing matches.
 func (r *Regexp) Find(text []byte, running *interrupt.Running) (Match, error) {
 	var first Match
 	err := r.each(text, running, func(m Match) (bool, error) {
@@ -36,9 +37,9 @@ func (r *Regexp) Find(text []byte, running *interrupt.Running) (Match, error) {
 	return first, err
 }
 
-// FindAll calls f for all matches that do not overlap, from left to right, until f returns an
-// error. After an empty match the search continues one character later. An empty match at the end
-// of the text is found only if the text is empty.
+// FindAll calls f for each match from left to right, until f returns an error. Matches do not
+// overlap. After an empty match, the search continues one character later. FindAll ignores an empty
+// match at the end of a text that is not empty.
 func (r *Regexp) FindAll(text []byte, running *interrupt.Running, f func(Match) error) error {
 	matches := 0
 	return r.each(text, running, func(m Match) (bool, error) {
@@ -81,7 +82,7 @@ func (r *Regexp) eachLiteral(text []byte, f func(Match) (bool, error)) error {
 	return nil
 }
 
-// after returns where the search continues.
+// after returns the position where the search continues after a match.
 func after(text []byte, m Match) int {
 	if m[0].Start != m[0].End {
 		return m[0].End
@@ -91,8 +92,8 @@ func after(text []byte, m Match) int {
 }
 
 // eachLinear finds matches with the linear engine. If the pattern can match an empty text, it
-// continues with the other engine after the first match. The reason is that Go's engine cannot
-// start in the middle of a text, and omits empty matches that touch the previous match.
+// continues with the other engine after the first match. Go's engine cannot start in the middle of
+// a text, and it omits an empty match that touches the previous match.
 func (r *Regexp) eachLinear(text []byte, running *interrupt.Running, f func(Match) (bool, error)) error {
 	loc := r.linear.FindSubmatchIndex(text)
 	if loc == nil {
@@ -114,8 +115,8 @@ func (r *Regexp) eachLinear(text []byte, running *interrupt.Running, f func(Matc
 	return nil
 }
 
-// eachLong finds the matches one by one. Each search begins after the previous match, and includes
-// the character before it for boundaries.
+// eachLong finds the matches one by one. Each search starts after the previous match. Its text
+// includes the character before that position, because word boundaries depend on it.
 func (r *Regexp) eachLong(text []byte, running *interrupt.Running, f func(Match) (bool, error)) error {
 	reader := &runeReader{text: text, running: running}
 	loc, shift := r.linear.FindReaderSubmatchIndex(reader), 0
@@ -154,7 +155,7 @@ func spans(loc []int) Match {
 	return m
 }
 
-// eachBacktracking finds the matches from a byte position on.
+// eachBacktracking finds the matches that begin at a byte position or after it.
 func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Running,
 	f func(Match) (bool, error),
 ) error {
@@ -194,15 +195,15 @@ func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Run
 	return nil
 }
 
-// The approximate memory of the backtracking engine per byte of a text: for its characters, and for
-// the places to which a long match may go back.
+// The backtracking engine uses approximately this much memory per byte of the text. runeBytes is
+// for its characters, and stackBytes is for the positions to which a long match may go back.
 const (
 	runeBytes  = 5
 	stackBytes = 16
 )
 
-// runesOf returns a text as runes for the backtracking engine. It fails if the operation may not
-// take more memory.
+// runesOf converts a text to runes for the backtracking engine. It fails if the operation would use
+// too much memory.
 func runesOf(text []byte, running *interrupt.Running) ([]rune, error) {
 	if err := count(len(text)*runeBytes, running); err != nil {
 		return nil, err
@@ -218,15 +219,16 @@ func runesOf(text []byte, running *interrupt.Running) ([]rune, error) {
 	}
 }
 
-// count counts n bytes in the memory of the operation.
+// count adds n bytes to the memory that the operation uses.
 func count(n int, running *interrupt.Running) error {
 	if n < 2*memory.LargeValue {
 		return nil
 	}
-	return memory.Of(running.Context()).Value(int64(n) / 2) // Value counts twice the number
+	return memory.Of(running.Context()).Value(int64(n) / 2) // Value counts each byte twice
 }
 
-// runeOffsets converts positions in characters to positions in bytes. It is fast if they ascend.
+// runeOffsets converts positions in characters to positions in bytes. It is fast if the positions
+// are in ascending order.
 type runeOffsets struct {
 	text       []byte
 	runes, pos int
@@ -243,7 +245,8 @@ func (o *runeOffsets) byteOf(runes int) int {
 	return o.pos
 }
 
-// resetBy returns the position to which \K moves the beginning of a match, or -1.
+// resetBy returns the position to which \K moves the beginning of a match, or -1 if it does not
+// move.
 func (r *Regexp) resetBy(found *regexp2.Match) int {
 	if !r.resets {
 		return -1

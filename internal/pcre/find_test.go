@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestFindAll prints the matches of both engines as start-end, with groups after a colon.
+// TestFindAll prints the matches of both engines as start-end, followed by a colon and the groups.
 func TestFindAll(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ pattern, options, text, want string }{

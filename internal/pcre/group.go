@@ -5,22 +5,24 @@ import (
 	"strings"
 )
 
-// group is an open group.
+// group is a group that is not closed yet.
 type group struct {
 	kind                 groupKind
-	number               int // of a group that captures, 0 otherwise
+	number               int // 0 if the group does not capture
 	saved                flags
 	linear, backtracking int
 	size                 int
-	start                int // of the group's content, in the pattern
+	start                int // where the content starts in the pattern
 
-	before, all extent // the extents before the group, and of its branches before the current one
+	before, all extent // extents of the pattern before the group, and of the finished branches
 	branches    int
-	branchStart int // in the backtracking output
-	branchGroup int // number of groups opened before this branch
+	branchStart int // position in the backtracking output
+	branchGroup int // how many groups were opened before this branch
 
-	firstCapture, lastCapture int  // of a branch reset group: before it, and in its longest branch
-	isCondition, negative     bool // of an assertion
+	// These are for resetsNumbers. They are how many groups captured before the group, and how many
+	// after its longest branch.
+	firstCapture, lastCapture int
+	isCondition, negative     bool // set for assertions
 }
 
 type groupKind int
@@ -34,14 +36,15 @@ const (
 	definition
 )
 
-// maxGroups is the maximum nesting of groups, as in PCRE2. maxCaptures is the maximum number of
-// groups.
+// maxGroups is how deep groups may be nested, as in PCRE2. maxCaptures is how many groups may
+// capture.
 const (
 	maxGroups   = 250
 	maxCaptures = 65535
 )
 
-// open reads the text after an opening parenthesis. If expects is not 0, an assertion must follow.
+// open translates the text after an opening parenthesis. If expects is not 0, an assertion must
+// follow.
 func (t *translator) open(expects int) error {
 	if len(t.groups) >= maxGroups && len(t.dir.calling) == 0 {
 		return invalid("parentheses are too deeply nested")
@@ -168,7 +171,7 @@ func (t *translator) comment() error {
 	return nil
 }
 
-// openFlags reads (?flags) and (?flags:…).
+// openFlags parses (?flags) and (?flags:…).
 func (t *translator) openFlags(rest string) error {
 	fl, i, mayUnset := t.fl, 0, true
 	if rest[0] == '^' {
@@ -205,7 +208,7 @@ func (t *translator) openFlags(rest string) error {
 	return nil
 }
 
-// setInline turns on the flag for a letter inside a pattern.
+// setInline turns on the flag for a letter that is used inside a pattern.
 func (fl *flags) setInline(letter byte) bool {
 	switch letter {
 	case 'i', 'm', 's', 'x':
@@ -222,7 +225,8 @@ func (fl *flags) setInline(letter byte) bool {
 	return true
 }
 
-// changed returns fl with some options set and then some unset.
+// changed returns a copy of fl in which the flags in set are turned on, and then the flags in unset
+// are turned off.
 func (fl flags) changed(set, unset flags) flags {
 	return flags{
 		ignoreCase:     (fl.ignoreCase || set.ignoreCase) && !unset.ignoreCase,
@@ -243,8 +247,8 @@ func caseFlag(fl flags) string {
 	return "-i"
 }
 
-// setFlags changes the flags for the rest of the group. Only the flag for case is written to the
-// engines.
+// setFlags changes the flags for the rest of the group. Only the flag for ignoring case is written
+// to the engines.
 func (t *translator) setFlags(fl flags) {
 	if fl.ignoreCase != t.fl.ignoreCase {
 		text := "(?" + caseFlag(fl) + ")"
@@ -254,8 +258,8 @@ func (t *translator) setFlags(fl flags) {
 }
 
 // capture opens a capturing group. It writes the number explicitly, because regexp2 would number
-// named groups last. In a call the group captures nothing, because captures of a call are forgotten
-// at its end.
+// named groups last. A group in a call captures nothing, because PCRE2 discards the captures when
+// the call ends.
 func (t *translator) capture() {
 	t.dir.captures++
 	defer func() {
@@ -297,7 +301,7 @@ func (t *translator) push(kind groupKind, linear, backtracking string) {
 	t.out.hasAtom, t.out.branch = false, extent{}
 }
 
-// alternative reads a vertical bar.
+// alternative translates a vertical bar.
 func (t *translator) alternative() {
 	if len(t.groups) > 0 {
 		t.endBranch(&t.groups[len(t.groups)-1])
@@ -339,7 +343,8 @@ func (t *translator) endBranch(g *group) {
 	g.lastCapture = max(g.lastCapture, t.dir.captures)
 }
 
-// close reads a closing parenthesis. The group becomes the atom to which a quantifier applies.
+// close translates a closing parenthesis. The group becomes the last atom, which a quantifier may
+// repeat.
 func (t *translator) close() error {
 	if len(t.groups) == 0 {
 		return invalid("unmatched closing parenthesis")
@@ -352,7 +357,8 @@ func (t *translator) close() error {
 		t.lookarounds--
 		matches = extent{}
 		if g.isCondition && g.negative && t.dir.captures > g.firstCapture {
-			t.found.lacks("a condition that captures where it is false") // the engine forgets the captures
+			// The engine discards the captures of a negative condition.
+			t.found.lacks("a condition that captures where it is false")
 		}
 	case conditional, definition:
 		matches = t.out.closeConditional(g, &t.found)

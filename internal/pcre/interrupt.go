@@ -15,35 +15,36 @@ import (
 )
 
 const (
-	// matchTimeout limits the time for one match of the backtracking engine.
+	// matchTimeout limits the time that the backtracking engine may take for one match.
 	matchTimeout = time.Second
 	// briefTimeout limits the first attempt at a match. Most matches take microseconds. A match
-	// that takes longer is started again in another goroutine, so that the end of the operation is
-	// noticed.
+	// that takes longer is started again in another goroutine, so that an interrupted operation can
+	// end at once.
 	briefTimeout = 20 * time.Millisecond
 	// longTimeout limits the second attempt. Only a match that takes even longer is started a third
-	// time, with matchTimeout. It may run for that long after its operation has ended.
+	// time, with matchTimeout. It may run for that time after its operation was interrupted.
 	longTimeout = 200 * time.Millisecond
 	// timeoutPeriod is the precision of the engine's timeouts.
 	timeoutPeriod = 10 * time.Millisecond
 
-	// maxUnheard limits the length of a text times the size of a program, up to which the linear
-	// engine runs without checking the operation: about 50 ms.
+	// maxUnheard limits the length of a text times the size of a program. Below the limit, the
+	// linear engine needs at most about 50 ms and does not check for interruption.
 	maxUnheard = 1 << 23
-	// lookInterval is the number of characters that are read between two checks of the operation.
+	// lookInterval is how many characters are read between two checks for interruption.
 	lookInterval = 1 << 10
 )
 
-// isLong reports whether the linear engine may need long for a text.
+// isLong reports whether the linear engine may need a long time for a text.
 func (r *Regexp) isLong(text []byte) bool {
 	return len(text) > 1<<16 && len(text)*r.program() > maxUnheard
 }
 
-// lookedAtBytes is the length of a text from which the operation is checked before a match. A loop
-// over shorter texts counts a match as one step.
+// lookedAtBytes is the smallest length of a text for which each match first checks for
+// interruption. Loops over shorter texts already count each match as a step.
 const lookedAtBytes = 1 << 12
 
-// look returns the reason why the operation ended. It is called before a match that takes a while.
+// look returns an error if the operation was interrupted. It is called before a match that may take
+// a while.
 func look(text []byte, running *interrupt.Running) error {
 	if len(text) < lookedAtBytes {
 		return nil
@@ -51,7 +52,7 @@ func look(text []byte, running *interrupt.Running) error {
 	return running.Err()
 }
 
-// programSize returns the number of instructions of the linear engine for a pattern.
+// programSize returns how many instructions the linear engine needs for a pattern.
 func programSize(pattern string) int {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -64,7 +65,7 @@ func programSize(pattern string) int {
 	return len(program.Inst)
 }
 
-// runeReader reads a text by characters. The text ends early if the operation ends.
+// runeReader reads the characters of a text. It stops early if the operation was interrupted.
 type runeReader struct {
 	text    []byte
 	read    int
@@ -101,12 +102,12 @@ func (r *Regexp) newBacktracking(timeout time.Duration) (*regexp2.Regexp, error)
 	return re, err
 }
 
-// backtrack runs a match of the backtracking engine. Only a timeout stops this engine. So a long
-// match runs in another goroutine. If the operation ends first, the match continues there until its
-// timeout at the latest.
+// backtrack runs a match with the backtracking engine. Only a timeout can stop this engine, so a
+// long match runs in another goroutine. If the operation is interrupted, backtrack returns, and the
+// match continues until its timeout.
 //
-// The engine keeps the places to which it may go back in a stack that grows with each round of a
-// loop. A match of n bytes that is started again counts this memory.
+// The engine remembers the positions to which it may go back. This memory grows with each round of
+// a loop. If a match of n bytes is started again, backtrack counts this memory.
 func backtrack[T any](r *Regexp, n int, running *interrupt.Running, match func(*regexp2.Regexp) (T, error)) (T, error) {
 	var none T
 	re, err := r.backtracking()
@@ -149,8 +150,8 @@ func backtrack[T any](r *Regexp, n int, running *interrupt.Running, match func(*
 	}
 }
 
-// retried runs a match with longTimeout, and once more with matchTimeout if its operation still
-// waits.
+// retried runs a match with longTimeout. If the operation was not interrupted, it tries again with
+// matchTimeout.
 func retried[T any](ctx context.Context, slow *regexp2.Regexp,
 	match func(*regexp2.Regexp) (T, error),
 ) (found T, err error) {

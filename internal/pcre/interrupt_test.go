@@ -18,8 +18,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestCompiledSize has the smallest count, for each form, that PCRE2 rejects with links of two
-// bytes.
+// TestCompiledSize requires the same size limit as PCRE2 with links of two bytes. For each form,
+// first is the smallest count that PCRE2 rejects.
 func TestCompiledSize(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -70,8 +70,8 @@ func TestCompiledSize(t *testing.T) {
 	}
 }
 
-// checkPattern parses a pattern without compiling it for the engines, which takes long for large
-// patterns.
+// checkPattern translates a pattern without compiling it for the engines, because compiling a large
+// pattern takes long.
 func checkPattern(pattern string) error {
 	_, err := translate(pattern, flags{})
 	return err
@@ -88,7 +88,7 @@ func TestLongPattern(t *testing.T) {
 	}
 }
 
-// TestLongTextsMatchAlike compares the code for long texts with the code for short ones.
+// TestLongTextsMatchAlike compares the function for long texts with the function for short texts.
 func TestLongTextsMatchAlike(t *testing.T) {
 	t.Parallel()
 	text := []byte("\nab é\xffb  aXaab\n\nba" + strings.Repeat("xa é", 50) + "\n")
@@ -155,8 +155,8 @@ func TestMatchStops(t *testing.T) {
 	}
 }
 
-// TestManyMatchesStop finds many short matches with each engine. The operation must be checked
-// between them.
+// TestManyMatchesStop finds many short matches with each engine. Each engine must check for
+// interruption between matches.
 func TestManyMatchesStop(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"a", "[ab]", "a?", "a(?=.)", `(a)\1`} {
@@ -181,12 +181,12 @@ func TestManyMatchesStop(t *testing.T) {
 	}
 }
 
-// TestAttempts counts the attempts at a long match. If its operation has ended, no further attempt
-// may begin. Otherwise the last attempt has the whole time limit.
+// TestAttempts counts the attempts at a long match. No further attempt may begin after the
+// operation was interrupted. Otherwise the last attempt may use the whole time limit.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		endsIn int // the attempt in which the operation ends, or 0
+		endsIn int // the attempt during which the operation is interrupted, or 0
 		want   []time.Duration
 	}{
 		{0, []time.Duration{briefTimeout, longTimeout, matchTimeout}},
@@ -202,7 +202,8 @@ func TestAttempts(t *testing.T) {
 		var running interrupt.Running
 		running.Set(ctx)
 		attempts := make(chan time.Duration, 10)
-		count := 0 // used by one goroutine at a time: an attempt begins after the previous one
+		// Only one goroutine at a time uses count, because the attempts run one after the other.
+		count := 0
 		_, err = backtrack(re, 1, &running, func(engine *regexp2.Regexp) (bool, error) {
 			attempts <- engine.MatchTimeout
 			if count++; count == tt.endsIn {
@@ -225,13 +226,13 @@ func TestAttempts(t *testing.T) {
 		select {
 		case got := <-attempts:
 			t.Errorf("%d: one more attempt of %v", tt.endsIn, got)
-		case <-time.After(10 * time.Millisecond): // it would begin at once
+		case <-time.After(10 * time.Millisecond): // the attempt would begin at once
 		}
 	}
 }
 
-// TestEachMatchLooks matches a large text against patterns that do not occur in it. No match takes
-// long, but each must check its operation, in both engines.
+// TestEachMatchLooks matches a large text with patterns that do not occur in it. No match takes
+// long, but each one must check for interruption, in both engines.
 func TestEachMatchLooks(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat("word ", lookedAtBytes/5+1))
@@ -252,7 +253,8 @@ func TestEachMatchLooks(t *testing.T) {
 	}
 }
 
-// TestConversionLooks converts a large text into characters, which must check the operation.
+// TestConversionLooks converts a large text into characters. The conversion must check for
+// interruption.
 func TestConversionLooks(t *testing.T) {
 	t.Parallel()
 	op := interrupttest.New(t.Context())
@@ -267,8 +269,8 @@ func TestConversionLooks(t *testing.T) {
 	}
 }
 
-// TestMatchesAreCounted matches texts of up to a megabyte for operations with little memory. A long
-// match counts more than a short one.
+// TestMatchesAreCounted matches texts of up to a megabyte in operations that may use little memory.
+// A long match must count more memory than a short one.
 func TestMatchesAreCounted(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 20
@@ -282,7 +284,7 @@ func TestMatchesAreCounted(t *testing.T) {
 		{`(?=b)x`, n, 32 * n, 0},
 		{`(?=b)x`, n, 4 * n, mongoerr.ExceededMemoryLimit},
 		{`(a*)*\1b`, n, 8 * n, mongoerr.ExceededMemoryLimit},
-		{`(.)\1\1\1\1b`, n / 4, 2 * n, 0}, // takes long, but no memory grows
+		{`(.)\1\1\1\1b`, n / 4, 2 * n, 0}, // takes long, but needs little memory
 	} {
 		text := text[:tt.length]
 		re, err := Compile(tt.pattern, "")

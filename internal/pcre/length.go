@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// extent is the number of characters that a part of a pattern matches: at least min, and exactly
-// fixed unless fixed is varies.
+// extent is the number of characters that a part of a pattern matches. It is at least min. It is
+// exactly fixed, unless fixed is varies.
 type extent struct{ min, fixed int }
 
 const (
 	varies = -1
-	// maxLookbehind is the greatest length of a lookbehind.
+	// maxLookbehind is how many characters a lookbehind may match.
 	maxLookbehind = 65535
 	maxExtent     = math.MaxInt32
 )
@@ -25,7 +25,8 @@ func (e extent) then(next extent) extent {
 	return sum
 }
 
-// or returns the extent of a group with one branch more. e covers the given number of branches.
+// or returns the extent of a group after one more branch. branches is how many branches e already
+// includes.
 func (e extent) or(other extent, branches int) extent {
 	if branches == 0 {
 		return other
@@ -38,8 +39,8 @@ func (e extent) or(other extent, branches int) extent {
 }
 
 // endLookbehind checks the length of a branch. The engine would match a lookbehind from right to
-// left, where captures and references work differently. So a branch with groups is matched forward
-// from its beginning. opened is the number of groups opened so far.
+// left, where captures and references work differently. So a branch that contains groups is matched
+// forward from its beginning. opened is how many groups were opened so far.
 func (o *emitter) endLookbehind(g *group, opened int, found *findings) {
 	length := o.branch.fixed
 	switch {
@@ -81,7 +82,7 @@ func (t *translator) referenceLength(numbers []int) int {
 	return scratch.out.atom.fixed
 }
 
-// isOpen reports whether the group of a number is open.
+// isOpen reports whether the group with number n is open.
 func isOpen(groups []group, n int) bool {
 	return slices.ContainsFunc(groups, func(g group) bool { return g.number == n })
 }

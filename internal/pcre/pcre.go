@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// maxPatternLength is the limit of a pattern in bytes.
+	// maxPatternLength is how many bytes a pattern may have.
 	maxPatternLength = 32764
 )
 
-// The codes of MongoDB's regular expression errors.
+// These are the codes of MongoDB's errors for regular expressions.
 const (
 	codeInvalidPattern = mongoerr.Code(51091)
 	codeInvalidOption  = mongoerr.Code(51108)
@@ -27,27 +27,27 @@ const (
 
 // Regexp is a compiled regular expression.
 type Regexp struct {
-	// literal is the whole pattern if isLiteral is set. anchored means that the literal must be at
-	// the start of the text.
+	// literal is the whole pattern if isLiteral is true. If anchored is true, the literal must be
+	// at the start of the text.
 	literal             []byte
 	isLiteral, anchored bool
 
 	linear *regexp.Regexp // nil if only the backtracking engine can run the pattern
-	// newlineMatters means that the linear engine's result would be wrong for texts that end with a
-	// newline.
+	// newlineMatters is true if the linear engine would return a wrong result for texts that end
+	// with a newline.
 	newlineMatters bool
 	backtracking   func() (*regexp2.Regexp, error)
-	source         string // for the backtracking engine
-	captures       int    // groups that capture
-	least          int    // the characters of the shortest match
-	// positionsMatter means that the linear engine knows whether a text matches, but not where.
-	// resets means that \K may move the beginning of a match.
+	source         string // the pattern for the backtracking engine
+	captures       int    // how many groups capture
+	least          int    // length of the shortest match in characters
+	// positionsMatter is true if the linear engine knows whether a text matches, but not where.
+	// resets is true if \K may move the beginning of a match.
 	positionsMatter, resets bool
-	// deep means that the stack of the backtracking engine grows with the text.
+	// deep is true if the stack of the backtracking engine grows with the text.
 	deep       bool
-	mayBeEmpty func() bool // whether a match of the linear engine may be empty
-	program    func() int  // the instructions of the linear engine
-	// later finds a match of the linear engine after the first character of a text.
+	mayBeEmpty func() bool // whether the linear engine can match an empty text
+	program    func() int  // how many instructions the linear engine needs
+	// later matches with the linear engine, but only after the first character of a text.
 	later func() *regexp.Regexp
 }
 
@@ -107,11 +107,12 @@ func (t *translator) compile(fl flags) (*Regexp, error) {
 	return r, nil
 }
 
-// MayFail reports whether Match can return an error, because it may use the backtracking engine.
+// MayFail reports whether Match can return an error. This is possible if it may use the
+// backtracking engine.
 func (r *Regexp) MayFail() bool { return !r.isLiteral && (r.linear == nil || r.newlineMatters) }
 
-// Match reports whether text contains a match. It fails if the backtracking engine runs out of
-// time, or if the operation ends. running may be nil.
+// Match reports whether text contains a match. It fails if the backtracking engine runs out of time
+// or the operation was interrupted. running may be nil.
 func (r *Regexp) Match(text []byte, running *interrupt.Running) (bool, error) {
 	if err := look(text, running); err != nil {
 		return false, err
@@ -137,7 +138,7 @@ func (r *Regexp) Match(text []byte, running *interrupt.Running) (bool, error) {
 	return r.linear.Match(text), nil
 }
 
-// runsLinear reports whether the linear engine gives the right result for a text.
+// runsLinear reports whether the linear engine returns the right result for a text.
 func (r *Regexp) runsLinear(text []byte) bool {
 	return r.linear != nil && !(r.newlineMatters && len(text) > 0 && text[len(text)-1] == '\n')
 }

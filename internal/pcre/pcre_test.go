@@ -128,8 +128,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestLeast has counts so large that the backtracking engine would run out of time for a shorter
-// text.
+// TestLeast searches a text that is shorter than the shortest match of the pattern. The counts are
+// so large that the backtracking engine would run out of time.
 func TestLeast(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"a{65535}", "(a{1000}){1000}"} {
@@ -154,8 +154,8 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// TestCallsAreBounded has groups that each call the previous group twice. Written out, the calls
-// double with each group.
+// TestCallsAreBounded compiles groups that each call the previous group twice. If the calls are
+// written out, each group is twice as long as the previous one.
 func TestCallsAreBounded(t *testing.T) {
 	t.Parallel()
 	var pattern strings.Builder
@@ -186,7 +186,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// FuzzEngines checks that both engines agree if both can run a pattern.
+// FuzzEngines requires that both engines return the same result if both can run a pattern.
 func FuzzEngines(f *testing.F) {
 	f.Add(`^a(b|c)*\d[x-z]+$`, "i", "abc\n")
 	f.Add(`(?m)^$|[[:alpha:]]\b`, "sx", "a\n\n")

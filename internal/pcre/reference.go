@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// referenceEscape reads \1, \g and \k.
+// referenceEscape translates \1, \g and \k.
 func (t *translator) referenceEscape(c byte) error {
 	if c == 'C' {
 		t.anyByte()
@@ -24,7 +24,7 @@ func (t *translator) referenceEscape(c byte) error {
 	return err
 }
 
-// anyByte reads \C, which may end in the middle of a character.
+// anyByte records an error for \C, which may end in the middle of a character.
 func (t *translator) anyByte() {
 	t.in.pos++
 	if slices.ContainsFunc(t.groups, func(g group) bool { return g.kind == lookbehind }) {
@@ -34,7 +34,8 @@ func (t *translator) anyByte() {
 	t.out.emit("")
 }
 
-// reference writes a back reference to the first of the groups that took part in the match.
+// reference writes a back reference. It refers to the first of the given groups that took part in
+// the match.
 func (t *translator) reference(numbers []int) {
 	t.dir.refers, t.dir.opened = true, t.dir.opened+1
 	if len(t.dir.calling) > 0 {
@@ -55,7 +56,7 @@ func (t *translator) reference(numbers []int) {
 	t.out.size += sizeReference - sizeOp
 }
 
-// callTo writes a call of a group. err is the error of reading its number.
+// callTo writes a call of group n, unless err is set. err is the error from parsing the number.
 func (t *translator) callTo(n int, err error) error {
 	if err == nil {
 		t.call(n)
@@ -63,11 +64,12 @@ func (t *translator) callTo(n int, err error) error {
 	return err
 }
 
-// maxCalls limits the length of a pattern in which calls are replaced by the bodies of the groups.
+// maxCalls limits the length of a pattern after its calls were replaced with the bodies of the
+// groups.
 const maxCalls = 1 << 16
 
-// call writes the body of a group in place of a call. If the group is still open, the call is
-// recursive, which neither engine supports.
+// call replaces a call with the body of the group. If the group is still open, the call is
+// recursive, and neither engine supports it.
 func (t *translator) call(n int) {
 	t.checkGroup(n)
 	size := t.out.size

@@ -2,7 +2,7 @@ package pcre
 
 import "strings"
 
-// referrer reads references to groups: back references, calls and conditions.
+// referrer parses references to groups: back references, calls and conditions.
 type referrer struct {
 	in    *scanner
 	dir   *directory
@@ -11,20 +11,21 @@ type referrer struct {
 
 func (t *translator) refs() referrer { return referrer{in: &t.in, dir: &t.dir, found: &t.found} }
 
-// number reads a number of a group.
+// number parses the number of a group.
 func (r referrer) number(signed bool) (n int, ok bool, err error) {
 	return r.in.number(signed, r.dir.captures)
 }
 
-// target is the group that an escape refers to: a number, or the groups with a name.
+// target describes the groups that an escape refers to. It is the group with a number, or all
+// groups with a name.
 type target struct {
 	number int
-	named  []int // nil for a number
+	named  []int // nil if the escape contains a number
 	isCall bool
 }
 
-// escaped reads \1, \g{1}, \g{-1}, \g{name}, \k<name>, \k'name', \k{name}, and the calls \g<1> and
-// \g'name'.
+// escaped parses the references \1, \g{1}, \g{-1} and \g{name}. It also parses \k<name>, \k'name'
+// and \k{name}, and the calls \g<1> and \g'name'.
 func (r referrer) escaped(c byte) (to target, err error) {
 	switch {
 	case c >= '1' && c <= '9':
@@ -55,13 +56,13 @@ func (r referrer) escaped(c byte) (to target, err error) {
 	return to, err
 }
 
-// delimited reads a name after its opening delimiter.
+// delimited parses a name after skipping its opening delimiter.
 func (r referrer) delimited(terminator byte) ([]int, error) {
 	r.in.pos++
 	return r.named(terminator)
 }
 
-// named reads a name, and returns its groups.
+// named parses a name, and returns the groups with that name.
 func (r referrer) named(terminator byte) ([]int, error) {
 	name, err := r.in.name(terminator)
 	if err != nil {
@@ -70,7 +71,7 @@ func (r referrer) named(terminator byte) ([]int, error) {
 	return r.dir.groupsNamed(name), nil
 }
 
-// plain reads the number after \g.
+// plain parses the number after \g.
 func (r referrer) plain() (int, error) {
 	n, ok, err := r.number(true)
 	switch {
@@ -84,7 +85,7 @@ func (r referrer) plain() (int, error) {
 	return n, nil
 }
 
-// braced reads the number or name after \g.
+// braced parses the number or name in braces after \g.
 func (r referrer) braced() (to target, err error) {
 	start := r.in.pos
 	r.in.pos++
@@ -105,7 +106,7 @@ func (r referrer) braced() (to target, err error) {
 	return target{number: n}, nil
 }
 
-// call reads the number of (?1), (?-1) or (?+1).
+// call parses the number in (?1), (?-1) or (?+1).
 func (r referrer) call() (int, error) {
 	n, _, err := r.number(true)
 	switch {
@@ -118,7 +119,7 @@ func (r referrer) call() (int, error) {
 	return n, nil
 }
 
-// callByName reads the name of (?&name) or (?P>name).
+// callByName parses the name in (?&name) or (?P>name).
 func (r referrer) callByName() (int, error) {
 	numbers, err := r.delimited(')')
 	if err != nil {
@@ -146,7 +147,8 @@ func (r referrer) delimitedCall(terminator byte) (int, error) {
 	return numbers[0], nil
 }
 
-// condition reads a condition that is not an assertion, and returns it for the backtracking engine.
+// condition parses a condition that is not an assertion, and returns it for the backtracking
+// engine.
 func (r referrer) condition(rest string) (groupKind, string, error) {
 	n, ok, err := r.number(true)
 	switch {
@@ -171,7 +173,7 @@ func (r referrer) condition(rest string) (groupKind, string, error) {
 	return r.nameCondition(rest[0])
 }
 
-// recursionCondition reads the name of (?(R&name), which asks whether the group is being called.
+// recursionCondition parses the name in (?(R&name), which asks whether the group is being called.
 func (r referrer) recursionCondition() (groupKind, string, error) {
 	name, err := r.in.name(')')
 	if err != nil {

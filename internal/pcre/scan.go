@@ -10,19 +10,19 @@ import (
 	"unicode/utf8"
 )
 
-// scanner reads the elements of a pattern: characters, numbers and names.
+// scanner parses the elements of a pattern: characters, numbers and names.
 type scanner struct {
 	src string
 	pos int
 }
 
-// rest returns the text that was not read yet.
+// rest returns the text after the current position.
 func (s *scanner) rest() string { return s.src[s.pos:] }
 
-// follows reports whether text comes next.
+// follows reports whether the given text comes next.
 func (s *scanner) follows(text string) bool { return strings.HasPrefix(s.src[s.pos:], text) }
 
-// property reads \p{Name}, \P{Name}, \p{^Name} and \pL. The result can be used in a class.
+// property parses \p{Name}, \P{Name}, \p{^Name} and \pL. Its result can be used in a class.
 func (s *scanner) property(found *findings) (string, error) {
 	negated := s.src[s.pos] == 'P'
 	s.pos++
@@ -59,12 +59,11 @@ func (s *scanner) property(found *findings) (string, error) {
 	return text, nil
 }
 
-// otherProperty matches the loose names of the most frequent properties that the engines do not
-// support.
+// otherProperty matches frequent properties that PCRE2 knows and the engines do not support.
 var otherProperty = regexp.MustCompile(`^(?:(?:sc|scx|script|scriptextensions|bc|bidiclass)[:=].+` +
 	`|alpha|alphabetic|lower|lowercase|upper|uppercase|whitespace|wspace|space|cased|emoji|ideographic|hexdigit|xps|xsp|xuc)$`)
 
-// properties maps the loose names of categories and scripts to their form in a class.
+// properties maps the loose name of each category and script to its form in a class.
 var properties = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	for _, tables := range []map[string]*unicode.RangeTable{unicode.Categories, unicode.Scripts} {
@@ -80,12 +79,13 @@ var properties = sync.OnceValue(func() map[string]string {
 	return all
 })
 
-// looseName removes the characters that PCRE ignores from a property's name.
+// looseName removes the characters of a property's name that PCRE2 ignores.
 func looseName(name string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "-", "", "_", "").Replace(name))
 }
 
-// charEscape reads an escape for one character. captures is the number of groups opened before it.
+// charEscape parses an escape that stands for one character. captures is how many groups were
+// opened before it.
 func (s *scanner) charEscape(inClass bool, captures int) (rune, bool, error) {
 	c := s.src[s.pos]
 	if at := strings.IndexByte("aefnrt", c); at >= 0 {
@@ -158,7 +158,7 @@ func (s *scanner) octalNumber() (rune, bool, error) {
 	return s.codePoint(8)
 }
 
-// codePoint reads digits and the closing brace after them.
+// codePoint parses digits and the closing brace after them.
 func (s *scanner) codePoint(base int) (rune, bool, error) {
 	rest := s.rest()
 	n := digits(rest, base, len(rest))
@@ -180,18 +180,18 @@ func (s *scanner) codePoint(base int) (rune, bool, error) {
 	return rune(code), true, nil
 }
 
-// maxReference is the largest number that PCRE accepts as a back reference.
+// maxReference is the largest number that PCRE2 accepts as a back reference.
 const maxReference = math.MaxInt32/10 - 1
 
-// isOctal distinguishes an octal escape from a back reference. Numbers below 10, and numbers of
-// groups opened before, are references in PCRE.
+// isOctal reports whether a number after a backslash is an octal escape and not a back reference.
+// In PCRE2, it is a reference if it is below 10 or is the number of a group opened before.
 func (s *scanner) isOctal(captures int) bool {
 	number := atoi(s.src[s.pos : s.pos+digits(s.rest(), 10, len(s.src))])
 	return number > maxReference || number >= 10 && number > captures && s.src[s.pos] < '8'
 }
 
 func (s *scanner) octalChar() (rune, bool, error) {
-	if s.src[s.pos] >= '8' { // \8 and \9 that are not references are the digits
+	if s.src[s.pos] >= '8' { // \8 and \9 stand for the digits if they are not references
 		s.pos++
 		return rune(s.src[s.pos-1]), true, nil
 	}
@@ -212,10 +212,10 @@ func digits(s string, base, limit int) int {
 	return n
 }
 
-// maxName is the maximum length of a group's name.
+// maxName is how many characters a group's name may have.
 const maxName = 32
 
-// name reads a group's name and the character that ends it.
+// name parses a group's name and the character that ends it.
 func (s *scanner) name(terminator byte) (string, error) {
 	rest := s.rest()
 	n := 0
@@ -240,8 +240,8 @@ func (s *scanner) name(terminator byte) (string, error) {
 	return rest[:n], nil
 }
 
-// number reads the number of a group. A number with a sign is relative to captures, the number of
-// groups so far.
+// number parses the number of a group. A number with a sign is relative to captures, which is how
+// many groups there are so far.
 func (s *scanner) number(signed bool, captures int) (n int, ok bool, err error) {
 	rest := s.rest()
 	sign := byte(0)
@@ -270,22 +270,23 @@ func (s *scanner) number(signed bool, captures int) (n int, ok bool, err error) 
 	return n, true, nil
 }
 
-// atoi converts digits. A number that does not fit becomes the largest int.
+// atoi converts digits to a number. If the number is too large for an int, it returns the largest
+// int.
 func atoi(s string) int {
 	n, _ := strconv.Atoi("0" + s)
 	return n
 }
 
 // skipExtended skips white space and comments of the extended syntax. A quantifier after them still
-// applies to the previous atom.
+// applies to the atom before them.
 func (s *scanner) skipExtended() bool {
 	n := extendedSpace(s.rest())
 	s.pos += n
 	return n > 0
 }
 
-// extendedSpace returns the number of bytes at the start of a pattern that the extended syntax
-// ignores: white space or a comment.
+// extendedSpace returns how many bytes at the start of a pattern the extended syntax ignores, as
+// white space or as a comment.
 func extendedSpace(pattern string) int {
 	r, n := utf8.DecodeRuneInString(pattern)
 	switch r {
@@ -306,16 +307,16 @@ func isRepeat(s string) bool {
 	return low != "" && strings.Trim(low, "0123456789") == "" && strings.Trim(high, "0123456789") == ""
 }
 
-// skipNothing skips text that may be between a quantifier and the character that modifies it.
+// skipNothing skips text that may stand between a quantifier and a character that makes it lazy or
+// possessive.
 func (s *scanner) skipNothing(extended bool) {
 	for n := -1; n != 0; s.pos += n {
 		n = Nothing(s.rest(), extended)
 	}
 }
 
-// Nothing returns the number of bytes at the start of a pattern that have no meaning: a comment,
-// the marks of an empty quotation, or white space of the extended syntax. A quantifier after them
-// applies to the previous atom.
+// Nothing returns how many bytes at the start of a pattern are a comment, an empty quotation, or
+// white space of the extended syntax. A quantifier after them applies to the atom before them.
 func Nothing(pattern string, extended bool) int {
 	switch {
 	case strings.HasPrefix(pattern, "(?#"):

@@ -2,41 +2,42 @@ package pcre
 
 import "unicode/utf8"
 
-// PCRE2 rejects a pattern whose compiled program is too large. These sizes follow the form of its
-// programs as far as it affects that limit: repeated groups are copied, repeated characters are
-// not.
+// PCRE2 rejects a pattern if its compiled program is too large. These sizes are the same as in its
+// programs, as far as the limit depends on them. PCRE2 copies repeated groups, but not repeated
+// characters.
 const (
 	maxCompiled = 1 << 16
-	// sizeAround is the size of the parts before and after the whole pattern.
+	// sizeAround is the total size of the parts before and after the whole pattern.
 	sizeAround = 7
 	sizeOp     = 1
-	// sizeBranch is the size of the beginning of a group or branch, and of the end of a group.
+	// sizeBranch is the size of the beginning of a group or branch. The end of a group has the same
+	// size.
 	sizeBranch = 3
-	// sizeCapture is the size of a group's number, and sizeReference the size of a reference to a
-	// group.
+	// sizeCapture is the size of a group's number, and sizeReference is the size of a reference to
+	// a group.
 	sizeCapture   = 2
 	sizeReference = 3
-	// sizeReverse begins each branch of a lookbehind.
+	// sizeReverse is added for each branch of a lookbehind.
 	sizeReverse = 3
-	// sizeCondition is the size of a condition about a group, sizeCallout the size of a callout
-	// with a number, and sizeProperty the size of a character property.
+	// sizeCondition is the size of a condition about a group. sizeCallout is the size of a callout
+	// with a number. sizeProperty is the size of a character property.
 	sizeCondition = 3
 	sizeCallout   = 6
 	sizeProperty  = 3
-	// sizeBitmap is the size of a character class, and sizeCount the size of a repetition count.
+	// sizeBitmap is the size of a character class, and sizeCount is the size of a repetition count.
 	sizeBitmap = 33
 	sizeCount  = 2
-	// sizeOptional is the size around each optional copy of a group, except the last.
+	// sizeOptional is added for each optional copy of a group, except the last.
 	sizeOptional = 7
 )
 
-// many is the upper count of a quantifier that has no upper count.
+// many is the upper count of a quantifier without a limit.
 const many = -1
 
 // repeat is how often an atom is repeated.
 type repeat struct{ low, high int }
 
-// repeat counts the size of the last atom with a quantifier.
+// repeat adds the size of the last atom with its quantifier.
 func (o *emitter) repeat(r repeat) {
 	atom := o.size - o.atomSize
 	switch {
@@ -60,7 +61,8 @@ func (r repeat) ofGroup(size int) int {
 	}
 }
 
-// ofCharacter counts an exact repetition and a further one.
+// ofCharacter returns the size of a repeated character. It adds the exact repetition and the
+// optional one.
 func (r repeat) ofCharacter(size int) int {
 	exact, further := 0, 0
 	if r.low == 1 && r.high != many {
@@ -81,8 +83,8 @@ func (r repeat) ofCharacter(size int) int {
 	return exact + further
 }
 
-// size returns the compiled size of a class. A class of one character counts as a character.
-// Characters beyond Latin-1 are listed.
+// size returns the compiled size of a class. A class with only one character is as large as the
+// character. Characters above Latin-1 need more, because PCRE2 lists their ranges.
 func (s *charSet) size() int {
 	size, wide := sizeBitmap, 0
 	for _, r := range s.ranges {

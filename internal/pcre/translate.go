@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// flags are the options that a group inherits and may change.
+// flags are the options that a group takes over from its parent and may change.
 type flags struct {
 	ignoreCase, multiline, dotAll, extended, ungreedy, noCapture bool
-	extendedMore                                                 bool // ignore white space in classes, too
-	duplicateNames                                               bool
+	// extendedMore is true if white space in classes is ignored, too.
+	extendedMore   bool
+	duplicateNames bool
 }
 
 // set turns on the flag for a letter of $options.
@@ -32,7 +33,7 @@ func (fl *flags) set(letter rune) bool {
 	return true
 }
 
-// translator reads a pattern and writes it for both engines.
+// translator parses a pattern and writes it for both engines.
 type translator struct {
 	in    scanner
 	out   emitter
@@ -40,25 +41,26 @@ type translator struct {
 	found findings
 
 	fl     flags
-	groups []group // that are open
-	// expectsAssertion is 2 after the beginning of a condition that must be an assertion, and 1
-	// after a callout there.
+	groups []group // the open groups
+	// expectsAssertion is 2 at the beginning of a condition that must be an assertion. After a
+	// callout there, it is 1.
 	expectsAssertion int
-	lookarounds      int    // that are open
+	lookarounds      int    // how many lookarounds are open
 	bsrAnyCRLF       bool   // \R matches only CR, LF and CRLF
-	whole            extent // of the branches of the whole pattern before this one
+	whole            extent // extent of the finished branches of the whole pattern
 	wholeBranches    int
 }
 
-// newTranslator returns a translator of a pattern. known has its groups in the second pass.
+// newTranslator returns a translator for a pattern. known lists the groups of the pattern. It is
+// nil in the first pass.
 func newTranslator(pattern string, known *directory) *translator {
 	t := &translator{in: scanner{src: pattern}, out: emitter{linearOK: true, isLiteral: true}}
 	t.dir.known, t.dir.found = known, &t.found
 	return t
 }
 
-// translate reads a pattern. If the pattern refers to its groups, it is read twice, because they
-// are unknown in the first pass.
+// translate translates a pattern. If the pattern refers to its groups, it is translated twice,
+// because the first pass does not know all groups.
 func translate(pattern string, fl flags) (*translator, error) {
 	t, err := read(pattern, fl, nil)
 	if err == nil && t.dir.refers {
@@ -89,7 +91,7 @@ func read(pattern string, fl flags, known *directory) (*translator, error) {
 	return t, nil
 }
 
-// item reads one atom, anchor, quantifier or parenthesis.
+// item translates one atom, anchor, quantifier or parenthesis.
 func (t *translator) item() error {
 	c := t.in.src[t.in.pos]
 	if t.fl.extended && t.in.skipExtended() {
@@ -144,7 +146,7 @@ func (t *translator) item() error {
 	return nil
 }
 
-// braces reads {n}, {n,} and {n,m}. Any other brace is a literal character.
+// braces parses {n}, {n,} and {n,m}. Any other brace is a literal character.
 func (t *translator) braces() error {
 	end := strings.IndexByte(t.in.rest(), '}')
 	if end < 0 || !isRepeat(t.in.src[t.in.pos+1:t.in.pos+end]) {

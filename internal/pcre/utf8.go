@@ -2,7 +2,8 @@ package pcre
 
 import "unicode/utf8"
 
-// badUTF8 returns the reason why a pattern is not UTF-8, in PCRE's words, or an empty string.
+// badUTF8 returns the reason why a pattern is not UTF-8, in the same words as PCRE2. It returns an
+// empty string for a valid pattern.
 func badUTF8(pattern string) string {
 	for i := 0; i < len(pattern); {
 		r, size := utf8.DecodeRuneInString(pattern[i:])
@@ -14,7 +15,7 @@ func badUTF8(pattern string) string {
 	return ""
 }
 
-// badSequence checks the first bytes of s.
+// badSequence returns the reason why the sequence at the start of s is not valid.
 func badSequence(s string) string {
 	lead := s[0]
 	rest := 0
@@ -48,7 +49,7 @@ func badSequence(s string) string {
 	return badValue(lead, s[1], rest)
 }
 
-// badValue checks a sequence of the right form.
+// badValue returns the reason why a sequence of the right length is not valid.
 func badValue(lead, next byte, rest int) string {
 	switch {
 	case rest == 5:

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// startVerbs are the settings that may be at the start of a pattern. Settings with the value true
-// have no effect here.
+// startVerbs contains the settings that may be at the start of a pattern. A setting with the value
+// true changes nothing here.
 var startVerbs = map[string]bool{
 	"UTF8": true, "UTF": true, "LF": true, "NO_AUTO_POSSESS": true, "NO_START_OPT": true, "NO_JIT": true,
 	"NO_DOTSTAR_ANCHOR": true, "BSR_UNICODE": true, "BSR_ANYCRLF": true,
@@ -20,7 +20,7 @@ var (
 	verbName   = regexp.MustCompile(`^[0-9A-Za-z_]*`)
 )
 
-// startVerbs reads the settings at the start of the pattern.
+// startVerbs parses the settings at the start of the pattern.
 func (t *translator) startVerbs() {
 	for t.in.follows("(*") {
 		rest := t.in.rest()
@@ -49,7 +49,7 @@ func (t *translator) startVerbs() {
 	}
 }
 
-// verb reads (*VERB), (*VERB:argument) and (*assertion:…).
+// verb parses (*VERB), (*VERB:argument) and (*assertion:…).
 func (t *translator) verb(expectsAssertion bool) error {
 	rest := t.in.src[t.in.pos+1:]
 	if rest == "" || rest[0] == ')' {
@@ -69,7 +69,7 @@ func (t *translator) verb(expectsAssertion bool) error {
 	return t.runVerb(name, strings.TrimPrefix(rest[:end], ":"))
 }
 
-// runVerb writes a verb.
+// runVerb translates a verb.
 func (t *translator) runVerb(name, argument string) error {
 	switch name {
 	case "", "MARK":
@@ -99,7 +99,7 @@ var alphaAssertions = map[string]string{
 	"atomic": ">", "sr": "", "script_run": "", "asr": ">", "atomic_script_run": ">",
 }
 
-// alphaAssertion reads a group whose kind is a word.
+// alphaAssertion opens a group whose kind is written as a word.
 func (t *translator) alphaAssertion(name, rest string, expected bool) error {
 	symbol, ok := alphaAssertions[name]
 	if !ok || !strings.HasPrefix(rest, ":") {
@@ -121,7 +121,7 @@ func (t *translator) alphaAssertion(name, rest string, expected bool) error {
 	return nil
 }
 
-// callout reads (?C…), which has no effect.
+// callout skips (?C…), which has no effect.
 func (t *translator) callout(expects int) error {
 	t.in.pos++
 	rest := t.in.rest()
@@ -149,8 +149,8 @@ func (t *translator) callout(expects int) error {
 	return nil
 }
 
-// calloutString returns the length of a string with its delimiters. A delimiter inside the string
-// is doubled.
+// calloutString returns the length of a string, including its delimiters. A delimiter inside the
+// string is written twice.
 func calloutString(s string) (int, error) {
 	delimiter := s[0]
 	if strings.IndexByte("`'\"^%#${", delimiter) < 0 {
