@@ -92,7 +92,8 @@ func (s *scripted) start(args bsonx.Value) (Accumulator, error) {
 type scriptedAccumulator struct {
 	*scripted
 	state bsonx.Value
-	// Buffered arguments, one array per document; while merging, arrays that contain one state.
+	// pending contains buffered arguments, one array per document. While states are merged, each
+	// array contains one state.
 	pending []bsonx.Value
 	merging bool
 	bytes   int // the bytes of pending

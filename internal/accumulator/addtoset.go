@@ -19,8 +19,8 @@ func addToSetDefinition() Definition {
 type setAccumulator struct {
 	pushAccumulator
 	heads map[uint64]int // for each hash, the index of its newest value plus one
-	// For each value, the index plus one of the previous value with the same hash; 0 without a
-	// previous value.
+	// next contains, for each value, the index plus one of the previous value with the same hash.
+	// It contains 0 if there is no such value.
 	next []int
 
 	collation *collation.Collator

@@ -56,7 +56,7 @@ func (a *mergeAccumulator) compact() {
 // Result implements Accumulator.
 func (a *mergeAccumulator) Result() bsonx.Value {
 	var meter interrupt.Meter
-	// doc is the only error would be an interrupt, which the nil operation never has.
+	// The only possible error is an interrupt, and the nil operation is never interrupted.
 	doc, _ := a.merged.Document(&meter, nil)
 	return doc
 }

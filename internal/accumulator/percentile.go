@@ -163,7 +163,7 @@ type centroid struct{ mean, weight float64 }
 // percentileAccumulator is $percentile or $median. It ignores NaN and values that are not numbers.
 type percentileAccumulator struct {
 	of *percentiles
-	// Unsorted single numbers, which have weight 1, follow the merged centroids.
+	// centroids contains the merged centroids, followed by unsorted single numbers of weight 1.
 	centroids []centroid
 	joined    bool
 }

@@ -27,7 +27,7 @@ func parsePercentile(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars
 	args, err := parsePercentileArguments(def.Name, arg, 7436200, func(v bsonx.Value) (expr.Expr, error) {
 		e, err := p.Operand(v, vars.Unoptimized())
 		if err == nil && vars.Inlines(v) {
-			// Prevents the inlined variable from counting as a constant when p is parsed.
+			// This prevents the inlined variable from counting as a constant when p is parsed.
 			e = expr.Bound(e)
 		}
 		return e, err

@@ -48,9 +48,11 @@ const (
 	_         Window = iota
 	NoWindow         // not a window function
 	OwnWindow        // internal/window defines the function
-	// Every window; the function recomputes the value over the whole window for each document.
+	// AnyWindow allows every window. The function recomputes the value over the whole window for
+	// each document.
 	AnyWindow
-	// Only windows that begin with the partition: MongoDB does not recompute the value.
+	// WholeWindow allows only windows that begin with the partition, because MongoDB does not
+	// recompute the value.
 	WholeWindow
 )
 

@@ -210,7 +210,7 @@ func (d Decimal) magnitude() float64 {
 	text := d.coef().appendDigits(buf[:0])
 	text = append(text, 'e')
 	text = strconv.AppendInt(text, int64(d.Exp), 10)
-	// f is the only possible error is a result out of range, for which f is +Inf.
+	// The only possible error is that the result is out of range. f is then +Inf.
 	f, _ := strconv.ParseFloat(string(text), 64)
 	return f
 }

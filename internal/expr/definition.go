@@ -71,7 +71,8 @@ type Dependence byte
 // Values of Dependence.
 const (
 	_ Dependence = iota
-	// No other input; the collation and $$NOW are the same for all documents of a command.
+	// OnOperands means no other input. The collation and $$NOW are the same for all documents of a
+	// command.
 	OnOperands
 	OnMetadata // the metadata of the document
 	OnChance   // a random number, so that the next result may differ

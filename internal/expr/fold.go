@@ -147,7 +147,8 @@ type Association byte
 // Values of Association.
 const (
 	AssocNone Association = iota
-	// Constants at the beginning, because the order of additions changes a sum of doubles.
+	// AssocLeft combines constants at the beginning, because the order of additions changes a sum
+	// of doubles.
 	AssocLeft
 	AssocFull  // adjacent constants
 	Commutable // all constants, which are moved to the end

@@ -151,7 +151,7 @@ func TestFirstMistake(t *testing.T) {
 		`{"$map": {"input": "$$no", "in": {"$foo": 1}}}`:                                               unknown,
 		`{"$filter": {"input": "$$no", "cond": {"$foo": 1}, "limit": {"$abs": []}}}`:                   arity,
 		`{"$reduce": {"input": "$$no", "initialValue": {"$foo": 1}, "in": {"$abs": []}}}`:              arity,
-		// For constants, the error of the first argument.
+		// If several constants fail, the error of the first argument is returned.
 		`{"$cond": {"else": {"$ln": -1}, "if": {"$sqrt": -1}, "then": 1}}`:                                28714,
 		`{"$reduce": {"input": {"$sqrt": -1}, "initialValue": {"$ln": -1}, "in": {"$add": ["x", null]}}}`: 28714,
 	} {

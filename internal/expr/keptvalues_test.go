@@ -40,7 +40,7 @@ func TestKeptValuesAreCounted(t *testing.T) {
 		budget := memory.New(1 << 30)
 		mustEval(t, budget, text)
 		peak := budget.Stats().Peak
-		// if is the budget counts values in steps of one mebibyte.
+		// The budget counts values in steps of one mebibyte.
 		if want := least*size - size/4; peak < want {
 			t.Errorf("%s: %d bytes were counted, want at least %d", text, peak, want)
 		}

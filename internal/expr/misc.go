@@ -80,7 +80,7 @@ func NoMeta(kind string) error {
 
 // metaFields returns functions that read metadata, by the kind's name in $meta.
 func metaFields() map[string]func(*Meta) bsonx.Value {
-	// Kinds of Atlas Search and of time series.
+	// never is for kinds that belong to Atlas Search or time series.
 	never := func(*Meta) bsonx.Value { return bsonx.Missing }
 	return map[string]func(*Meta) bsonx.Value{
 		"textScore":         func(m *Meta) bsonx.Value { return m.TextScore },

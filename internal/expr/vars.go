@@ -19,8 +19,8 @@ type Vars struct {
 	name   string
 	value  bsonx.Value // the value of the variable if slot is constSlot
 	slot   int
-	// inlined is the variable belongs to a $let with a constant value, which MongoDB nevertheless
-	// binds for each document.
+	// inlined is true if the variable belongs to a $let with a constant value. MongoDB nevertheless
+	// binds it for each document.
 	inlined bool
 	scripts *js.Options // limits of JavaScript, if this scope sets them
 	next    int         // the first free slot for nested scopes
@@ -33,7 +33,8 @@ type Vars struct {
 	operators *Table
 
 	stable bool // this scope and nested scopes are limited to the Stable API
-	// Records errors of constants in this scope and nested scopes; nil records nothing.
+	// failures records the errors of constants in this scope and in nested scopes. If it is nil,
+	// they are not recorded.
 	failures *Failures
 }
 

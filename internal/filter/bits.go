@@ -49,7 +49,7 @@ type Bits struct {
 	positions []uint32
 	bytes     []byte // the mask without trailing zero bytes
 
-	// mask is the mask for an integer; bits beyond 63 are compared with the integer's sign bit.
+	// mask is the mask for an integer. Bits beyond 63 are compared with the integer's sign bit.
 	mask uint64
 }
 
@@ -126,7 +126,8 @@ func (n *Bits) findMasked(data []byte, set bool, st *state) (found, ended bool) 
 	mask := n.bytes
 	if len(mask) > len(data) {
 		if !set {
-			// return is the last byte of the mask has a bit, which is beyond the data and so clear.
+			// The last byte of the mask contains a bit beyond the end of the data. Such a bit is
+			// clear.
 			return true, false
 		}
 		mask = mask[:len(data)]

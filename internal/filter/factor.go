@@ -88,8 +88,8 @@ func (z *normalizer) spell(o *Or) []spelledBranch {
 
 // sharedSpellings returns the texts of the predicates that all branches share.
 func sharedSpellings(branches []spelledBranch) map[string]bool {
-	// count is the number of consecutive branches, beginning with the first, that contain the
-	// predicate.
+	// count contains, for each predicate, how many consecutive branches contain it, beginning with
+	// the first.
 	count := map[string]int{}
 	for i, b := range branches {
 		for _, s := range b.spelled {

@@ -22,7 +22,8 @@ type Filter struct {
 	stateful bool
 	weight   int // the work per byte of a document; 0 is almost no work
 	text     bool
-	// nodes is the number of predicates in the filter document; 0 if the filter was not parsed.
+	// nodes is the number of predicates in the filter document. It is 0 if the filter was not
+	// parsed.
 	nodes  int
 	states sync.Pool // elements are *state
 }

@@ -24,8 +24,8 @@ type In struct {
 	hasNull bool
 	largest int       // the size of the largest value in bytes
 	written bsonx.Doc // the original array; nil if the node was made from joined
-	// joined is the equalities and regular expressions that were joined to this node, in their
-	// original order.
+	// joined contains the equalities and regular expressions that were joined to this node, in
+	// their original order.
 	joined []Node
 }
 

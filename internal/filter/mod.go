@@ -24,7 +24,7 @@ func (n *Mod) matchElem(v bsonx.Value, _ *state) bool {
 	if !ok {
 		return false
 	}
-	// Avoids overflow, because the smallest integer has no positive counterpart.
+	// This avoids an overflow, because the smallest integer has no positive counterpart.
 	if n.Divisor == -1 {
 		return n.Remainder == 0
 	}

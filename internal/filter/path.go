@@ -171,7 +171,7 @@ func walkThrough(array bsonx.Doc, rest []part, mode LeafMode, m visitor, st *sta
 		}
 		switch {
 		case len(rest) == 1:
-			// if is an index in the path does not count for the positional operator.
+			// An index in the path does not count for the positional operator.
 			if visitOne(v, m, st, outer) {
 				return true
 			}

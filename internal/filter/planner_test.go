@@ -254,7 +254,7 @@ func TestFilterOwnsItsBytes(t *testing.T) {
 }
 
 func shapeKey(f *Filter) []byte {
-	// Cannot fail, because this operation is never interrupted.
+	// This cannot fail, because the operation is never interrupted.
 	key, _ := f.AppendShapeKey(context.Background(), nil)
 	return key
 }

@@ -172,7 +172,7 @@ func literalPrefix(pattern string, extended bool) (string, bool) {
 		}
 		c, n := utf8.DecodeRuneInString(pattern)
 		switch {
-		// case is the last character is optional, so it does not count.
+		// The last character is optional, so it does not count.
 		case c == '*' || c == '?' || c == '{':
 			_, n := utf8.DecodeLastRune(prefix)
 			return string(prefix[:len(prefix)-n]), false

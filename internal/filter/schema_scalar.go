@@ -117,8 +117,8 @@ func parseSchemaPattern(sp *schemaParser, kw keyword) error {
 	if kw.value.Type != bsonx.TypeString {
 		return kw.mismatch("a string")
 	}
-	// if is the value is a document and not a string; as in MongoDB, an invalid pattern is not an
-	// error here.
+	// The value is a document and not a string. As in MongoDB, an invalid pattern is not an error
+	// here.
 	if sp.root {
 		return nil
 	}
@@ -292,7 +292,7 @@ func containsUnordered(values []bsonx.Value, v bsonx.Value, st *state) bool {
 // equalUnordered reports whether two values are equal, ignoring the order of fields in documents.
 func equalUnordered(a, b bsonx.Value) bool {
 	if a.Type != b.Type {
-		// Numbers of different types, or a string and a symbol.
+		// The values are numbers of different types, or a string and a symbol.
 		return a.Type.Class() == b.Type.Class() && bsonx.CompareValues(a, b) == 0
 	}
 	switch a.Type {

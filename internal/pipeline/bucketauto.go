@@ -26,7 +26,8 @@ type bucketAuto struct {
 	buckets int
 	rounder granularity.Rounder // nil if the stage has no granularity
 	outputs
-	// Accumulators that receive documents in the order of groupBy, and in the order of the input.
+	// byValue has the accumulators that receive documents in the order of groupBy. byOrder has
+	// those that receive documents in the order of the input.
 	byValue, byOrder bucketPart
 	opts             parsing.Options
 }

@@ -20,9 +20,10 @@ import (
 type densifyRange int
 
 const (
-	// Bounds: "full", from the least to the greatest value of all documents.
+	// densifyFull is "full". Values range from the smallest to the largest value of all documents.
 	densifyFull densifyRange = iota
-	// Bounds: "partition", from the least to the greatest value within each partition.
+	// densifyPartition is "partition". Values range from the smallest to the largest value within
+	// each partition.
 	densifyPartition
 	densifyBounds // bounds: [lower, upper], without upper itself
 )
@@ -236,8 +237,8 @@ func (d *densify) Open(src source.Source, env *source.Env) source.Source {
 		out: document.NewWriter(nil), parts: map[string]*densifyPart{},
 	}
 	if d.kind == densifyBounds && len(d.partitions) == 0 {
-		// _ is the single partition exists even without documents; creating it cannot fail, because
-		// it has no key.
+		// The single partition exists even without documents. Creating it cannot fail, because it
+		// has no key.
 		_, _ = s.part(nil)
 	}
 	return s

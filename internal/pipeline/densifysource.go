@@ -37,8 +37,8 @@ type densifySource struct {
 	out   *document.Writer
 
 	parts map[string]*densifyPart
-	// order is the partitions in the order of their first documents; finish fills each up to the
-	// end of the range.
+	// order contains the partitions in the order of their first documents. finish fills each
+	// partition up to the end of the range.
 	order []*densifyPart
 	key   []byte
 	bytes int
@@ -50,7 +50,8 @@ type densifySource struct {
 	// isMade reports whether the stage generated the document that Next returned last.
 	isMade bool
 
-	// doc is the last input document, not returned yet: generated documents come before it.
+	// doc is the last input document. It was not returned yet, because generated documents come
+	// before it.
 	doc     bsonx.Doc
 	value   bsonx.Value
 	current *densifyPart

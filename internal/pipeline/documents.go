@@ -74,7 +74,7 @@ func (s *documentsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		if v.Type != bsonx.TypeArray {
 			return nil, mongoerr.New(5858203, "an array is expected")
 		}
-		// Twice, because a constant expression keeps the array too.
+		// The bytes count twice, because a constant expression keeps the array too.
 		s.elems, s.bytes = *v.Clone().Doc().Iter(), 2*int64(len(v.Data))
 	}
 	if !s.elems.Next() {

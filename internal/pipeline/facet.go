@@ -210,7 +210,7 @@ type facetRun struct {
 	ended bool
 	err   error
 	out   *bsonx.Builder
-	// Blocks until the next batch arrives; returns false if the pipeline must stop.
+	// wait blocks until the next batch arrives. It returns false if the pipeline must stop.
 	wait func(struct{}) bool
 	next func() (struct{}, bool)
 	stop func()

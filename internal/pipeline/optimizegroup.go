@@ -23,7 +23,7 @@ func (p *Pipeline) OneOf(lead Leading) (field string, last bool) {
 	}
 	id := p.steps[0].spec.Doc().Lookup("_id")
 	if id.Type == bsonx.TypeDocument && id.Doc().Len() == 1 && !isOperatorCall(id.Doc()) {
-		// id is an _id with a single field forms the same groups as the value of the field.
+		// An _id with a single field forms the same groups as the value of the field.
 		id = id.Doc().First().Value
 	}
 	if id.Type != bsonx.TypeString {

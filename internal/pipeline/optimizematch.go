@@ -15,7 +15,8 @@ import (
 type predicate struct {
 	spec  bsonx.Doc
 	paths []string // the paths that the predicate reads
-	// Cannot be moved: its paths are unknown, or its result varies between evaluations.
+	// fixed is true if the predicate cannot be moved, because its paths are unknown or its result
+	// may change between evaluations.
 	fixed bool
 	// canFail reports whether the predicate may return an error. Then it must not see documents
 	// that another stage drops.
@@ -115,8 +116,8 @@ func (m *match) of(predicates []predicate) (step, bool) {
 	}
 	f, err := parseFilter(&m.opts, spec)
 	if err != nil {
-		// return is the predicates come from the client's filter, which compiled before, so this
-		// does not fail.
+		// The predicates come from the client's filter, which compiled before. So this does not
+		// fail.
 		return step{}, false
 	}
 	return step{"$match", bsonx.Document(spec), &match{filter: f, opts: m.opts}}, true
@@ -153,7 +154,7 @@ func (m *match) predicate(spec bsonx.Doc) predicate {
 		p.fixed = true
 		return p
 	}
-	// if is an always-false filter reads nothing.
+	// A filter that is always false reads nothing.
 	if f.Normalize().Root.Kind() != filter.KindAlwaysFalse {
 		p.read(f.Root)
 	}

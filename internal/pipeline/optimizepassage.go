@@ -77,7 +77,7 @@ type shape struct {
 	inclusion bool     // an inclusion drops all fields that it does not name
 	kept      []string // the paths that an inclusion keeps
 	changed   []string // the paths that the other projections change or remove
-	// New top-level fields that copy another field, with the field that they copy.
+	// copies maps new top-level fields to the fields that they copy.
 	copies map[string]string
 }
 
@@ -88,7 +88,7 @@ func shapeOf(s step, p *project) shape {
 	} else {
 		sh.changed = p.projection.Changed()
 	}
-	// Their specifications do not list fields at the top level.
+	// The specifications of these stages do not list fields at the top level.
 	if s.name == "$unset" || s.name == "$fill" {
 		return sh
 	}

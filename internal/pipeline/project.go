@@ -98,8 +98,8 @@ type projectSource struct {
 	projection *projection.Applier
 	meta       bool // the projection reads metadata of the documents
 	buf        []byte
-	// Checks for interrupts: with hundreds of $project stages, one pull copies a document hundreds
-	// of times.
+	// meter checks for interrupts. With hundreds of $project stages, one call of Next copies a
+	// document hundreds of times.
 	meter interrupt.Meter
 }
 

@@ -101,14 +101,14 @@ func parseSortValue(key index.Field, opts parsing.Options) (expr.Expr, error) {
 // setWindowFields computes window functions over documents that are already sorted by partition.
 type setWindowFields struct {
 	opts parsing.Options
-	// PartitionBy, sortBy and output of the specification, for explain.
+	// spec contains partitionBy, sortBy and output of the specification, for explain.
 	spec      []bsonx.Value
 	partition expr.Expr // nil if all documents are in one partition
 	computed  bool      // the partition value is in partitionField
 	functions []*window.Function
 	output    *document.Tree
-	// constantArray is the partition is a constant array; the error for it comes after errors in
-	// the output.
+	// constantArray is true if the partition is a constant array. The error for it comes after
+	// errors in the output.
 	constantArray bool
 	streams       bool // every function needs only the current document
 }
@@ -266,7 +266,7 @@ func (w *setWindowFields) Needs(n *parsing.Needs) {
 	}
 	for _, out := range w.output.Children {
 		switch {
-		// case is the result depends on the existing value of the top-level field.
+		// The result depends on the existing value of the top-level field.
 		case out.Value == document.NoValue:
 			n.Field(out.Name)
 		case out.Value != document.DropValue:

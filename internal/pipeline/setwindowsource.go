@@ -128,8 +128,8 @@ type windowPartition struct {
 	env   *source.Env
 	limit int
 	held  memory.Holding
-	// kept is the metadata of the document that was read last; unused if all functions read only
-	// the current document.
+	// kept is the metadata of the document that was read last. It is not used if all functions read
+	// only the current document.
 	kept source.KeptMeta
 
 	running interrupt.Running

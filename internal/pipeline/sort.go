@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// The kinds of metadata that {$meta: …} in a sort pattern or expression names.
+// These are the kinds of metadata that {$meta: …} in a sort pattern or expression names.
 const (
 	scoreKind    = "textScore"
 	sortKeyKind  = "sortKey"

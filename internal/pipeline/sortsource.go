@@ -18,7 +18,7 @@ type sortingSource struct {
 	key   func(dst []byte, doc bsonx.Doc) ([]byte, error)
 	// pattern is the sort pattern that key was made from; nil for keys that are always small.
 	pattern index.Pattern
-	// Makes the sort keys stored as metadata; nil if no stage reads them.
+	// noted makes the sort keys that are stored as metadata. It is nil if no stage reads them.
 	noted  *index.MetaSortGen
 	sorter *extsort.Sorter
 	entry  extsort.Entry

@@ -11,10 +11,10 @@ type ModificationKind int
 
 // Values of ModificationKind.
 const (
-	// Updated is the path has the value now, whether or not it existed before.
+	// Updated means that the path has the value now, whether or not it existed before.
 	Updated ModificationKind = iota
 	Removed                  // the field was removed
-	// Appended is the elements of Value, an array, were appended to the array at the path.
+	// Appended means that the elements of the array Value were appended to the array at the path.
 	Appended
 )
 

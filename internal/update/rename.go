@@ -100,7 +100,7 @@ func (op *renameTarget) source(a *applier) (bsonx.Value, bool, error) {
 		if v.Type == bsonx.TypeArray {
 			array = name
 		}
-		// Counts all bytes, because the search for a field begins at the first field.
+		// All bytes count, because the search for a field begins at the first field.
 		if err := a.did(len(v.Data)); err != nil {
 			return bsonx.Value{}, false, err
 		}

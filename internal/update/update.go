@@ -172,7 +172,7 @@ func (u *Update) applyOperators(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error)
 	a.env, a.doc, a.hasID = env, doc, !env.Insert || !doc.Lookup("_id").IsMissing()
 	out, err := doc, a.run(u.root)
 	if err == nil && u.collated {
-		// err is the result of a comparison that an interrupt has stopped is not valid.
+		// The result of a comparison is not valid if an interrupt stopped the comparison.
 		err = env.Running.Err()
 	}
 	changed := err == nil && len(a.edits) > 0

@@ -68,7 +68,7 @@ func (c *covariance) add(e entry) error {
 	dx := c.deviation(x, &c.x)
 	c.x.change(x, 1)
 	c.y.change(y, 1)
-	// if is the first pair has no deviation, and must not determine the numeric type of the sum.
+	// The first pair has no deviation, and must not determine the numeric type of the sum.
 	if c.count++; c.count > 1 {
 		c.sum.update(c.product(dx, c.deviation(y, &c.y)), 1)
 	}

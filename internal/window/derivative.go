@@ -98,7 +98,8 @@ func subtractValues(a, b bsonx.Value) (bsonx.Value, error) {
 // derivative is $derivative: the slope between the first and the last document of the window.
 type derivative struct {
 	unit int64
-	// queue is the entries of the window; only the first entry if documents never leave the window.
+	// queue contains the entries of the window. It contains only the first entry if documents never
+	// leave the window.
 	queue []entry
 	last  entry
 	count int

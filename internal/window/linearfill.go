@@ -18,7 +18,8 @@ func linearFillFunctions() []definition {
 // linearFill is $linearFill: it interpolates between the values before and after a gap.
 type linearFill struct {
 	arg, by expr.Expr
-	// left is the entries around the gap; their values are missing at the ends of the partition.
+	// left and right are the entries around the gap. Their values are missing at the ends of the
+	// partition.
 	left, right entry
 	next        int // the index of the document of right
 	lastKey     bsonx.Value

@@ -63,8 +63,8 @@ type slidingExec struct {
 	done    bool
 	result  bsonx.Value // the result, if the window is the whole partition
 
-	// ends is the function is $first or $last: an error of the operand counts only if that value is
-	// the result.
+	// ends is true if the function is $first or $last. An error of the operand counts only if that
+	// value is the result.
 	ends     bool
 	failures []error // the errors that failure has stored
 }

@@ -94,7 +94,7 @@ func (d *dateFromPartsExpr) Eval(ctx *expr.Context) (bsonx.Value, error) {
 	seconds, over1 := mulOverflows(parts[partSecond], secondMillis)
 	millis, over2 := addOverflows(seconds, parts[partMillisecond])
 	millis, over3 := addOverflows(millis, parts[partHour]*hourMillis+parts[partMinute]*minuteMillis)
-	// Overflows already in microseconds, in which MongoDB computes.
+	// MongoDB computes in microseconds, so an overflow in microseconds counts too.
 	_, over4 := mulOverflows(parts[partMillisecond], 1000)
 	out, ok := instant(days, millis, zone, false)
 	if over1 || over2 || over3 || over4 || !ok {

@@ -83,8 +83,8 @@ func trimArguments(name string, args []bsonx.Value, given bool,
 // longer in a large set than in a small one.
 type charSet struct {
 	low [4]uint64
-	// high is the words for characters from 256 on, by word number; nil if there are no such
-	// characters.
+	// high contains the words for characters from 256 on, by word number. It is nil if there are no
+	// such characters.
 	high map[rune]uint64
 }
 

@@ -118,7 +118,7 @@ func (c *converter) appendObject(b *bsonx.Builder, key string, object *goja.Obje
 	case "String":
 		return c.append(b, key, object.ToString(), depth+1)
 	case "Number", "Boolean":
-		// Safe even if a script has replaced valueOf.
+		// This is safe even if a script has replaced valueOf.
 		return c.append(b, key, c.rt.ToValue(object.Export()), depth+1)
 	}
 	b.StartDocField(key)

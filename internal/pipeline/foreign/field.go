@@ -45,10 +45,11 @@ type foreignField struct {
 	before         []bsonx.Value // stages to run before the search
 	opts           parsing.Options
 	env            *source.Env
-	// tables is the table that several goroutines share; nil if this foreignField builds its own.
+	// tables contains the table that several goroutines share. It is nil if this foreignField
+	// builds its own table.
 	tables *Tables
 
-	// searches is the number of searches for any values, and for scalars only; see
+	// searches counts the searches for any values, and the searches for scalars only. See
 	// Collections.Indexed.
 	searches [2]int
 	tabled   bool         // the table was requested
@@ -85,7 +86,7 @@ func (t *Tables) Close() {
 // Open returns a source of the documents that have one of the values. The caller must close it
 // before the next call of Open.
 func (f *foreignField) Open(ctx context.Context, values []bsonx.Value) (source.Source, error) {
-	// if is the source has one document for each call, so no other loop checks the context.
+	// The source returns one document for each call, so no other loop checks the context.
 	if err := interrupt.Cause(ctx); err != nil {
 		return nil, err
 	}

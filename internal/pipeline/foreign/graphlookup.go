@@ -20,8 +20,7 @@ type GraphLookup struct {
 	depthField []string // the path depthField; nil if absent
 	maxDepth   int64    // negative for no limit
 	restrict   bsonx.Doc
-	// Unwind is the $unwind of the array that is fused with this stage; nil without a fused
-	// $unwind.
+	// Unwind is a $unwind of the array that is fused with this stage, or nil.
 	Unwind *unwind.Stage
 	opts   parsing.Options
 }

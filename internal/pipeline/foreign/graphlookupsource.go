@@ -156,7 +156,7 @@ func (s *graphSource) visit(doc bsonx.Doc, depth int64) error {
 	if id.IsMissing() {
 		return mongoerr.New(40271, "Documents in the '%s.%s' namespace must contain an _id for de-duplication in $graphLookup", s.graph.db, s.graph.from)
 	}
-	// Ignores the collation, which must not merge documents with different _ids.
+	// The key ignores the collation, which must not merge documents with different _ids.
 	s.key = document.AppendGroupKey(s.key[:0], id)
 	fresh, err := s.visited.Add(s.key)
 	if err != nil || !fresh {

@@ -30,8 +30,7 @@ type Lookup struct {
 	cached   bool // the results may be cached by the values that they depend on
 	Opts     parsing.Options
 
-	// Unwind is the $unwind of the array that is fused with this stage; nil without a fused
-	// $unwind.
+	// Unwind is a $unwind of the array that is fused with this stage, or nil.
 	Unwind *unwind.Stage
 	Only   []bsonx.Value // a $match that found documents must satisfy; may be empty
 	Wanted []string      // the top-level fields that later stages read; nil means all

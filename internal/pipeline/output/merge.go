@@ -219,7 +219,7 @@ func (m *Merge) check() error {
 	if v := m.RawLet.Doc(); v != nil && !isRoot(v.Lookup("new")) {
 		return mongoerr.New(51273, "'let' may not define a value for the reserved 'new' variable other than '$$ROOT'")
 	}
-	// var is an update pipeline is not optimised, so failing constants are not errors yet.
+	// An update pipeline is not optimised, so failing constants are not errors yet.
 	var ignored expr.Failures
 	var err error
 	if m.let, _, err = parsing.ParseLets(m.RawLet.Doc(), m.Opts.Vars.WithFailures(&ignored)); err != nil {

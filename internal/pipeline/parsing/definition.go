@@ -70,7 +70,8 @@ const (
 	_              Input = iota
 	FromStages           // the previous stage, or the collection if the stage is the first
 	FromCollection       // the collection, which the stage reads by itself
-	// FromStatistics is the server's statistics about the collection, whose documents are not read.
+	// FromStatistics means the server's statistics about the collection, whose documents are not
+	// read.
 	FromStatistics
 	FromServer  // no collection: {aggregate: 1}
 	FromChanges // the change stream of a collection, a database or the deployment
