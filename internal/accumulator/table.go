@@ -35,8 +35,8 @@ type Definition struct {
 	Arguments []string
 	Form      func(s expr.SerialScope, arg bsonx.Value) bsonx.Value
 
-	// Expression defines the expression of the same name; nil if this package has none. Operators
-	// sets its Name.
+	// Expression defines the expression of the same name. It is nil if this package has none.
+	// Operators sets its Name.
 	Expression *expr.Definition
 }
 

@@ -228,7 +228,7 @@ func orNull(v bsonx.Value) bsonx.Value {
 }
 
 // value returns the value by which a document is sorted. For an array it is the smallest element,
-// or the greatest for a descending key; an empty array gives undefined. array is the number of path
+// or the largest for a descending key; an empty array gives undefined. array is the number of path
 // components before the first array, or 0 without an array.
 func (k *topKey) value(v bsonx.Value) (best bsonx.Value, array int, err error) {
 	found, by := false, k.collation.Comparer(nil)

@@ -80,7 +80,7 @@ func (v Value) Decimal() Decimal { return decodeDecimal(v.Decimal128()) }
 // IsZero reports whether the decimal is 0 or -0 with any exponent.
 func (d Decimal) IsZero() bool { return d.Kind == DecimalFinite && d.Hi|d.Lo == 0 }
 
-// Digits returns the number of decimal digits of the coefficient; 0 for zero.
+// Digits returns the number of decimal digits of the coefficient. It returns 0 for zero.
 func (d Decimal) Digits() int { return d.coef().digits() }
 
 // AppendDigits appends the digits of the coefficient, "0" for zero.

@@ -68,7 +68,7 @@ func (u uint128) divmodPow10(k int) (q, r uint128) {
 	return q, r
 }
 
-// digits returns the number of decimal digits; 0 for zero.
+// digits returns the number of decimal digits. It returns 0 for zero.
 func (u uint128) digits() int {
 	// 1233/4096 is slightly more than log10(2), so the estimate is the number of digits or one
 	// more.

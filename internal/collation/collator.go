@@ -15,8 +15,8 @@ import (
 // safe for concurrent use.
 type Collator struct {
 	*rules
-	// running is the operation that the collator serves, whose interrupt ends comparisons; may be
-	// nil.
+	// running is the operation that the collator serves, whose interrupt ends comparisons. It may
+	// be nil.
 	running *interrupt.Running
 }
 

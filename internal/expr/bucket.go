@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// bucket is the _id of $bucket: the greatest boundary that is not greater than the input.
+// bucket is the _id of $bucket: the largest boundary that is not larger than the input.
 type bucket struct {
 	input      Expr
 	boundaries []bsonx.Value // in ascending order

@@ -124,8 +124,8 @@ type CallN struct {
 type Laziness struct {
 	// From is the first operand that MongoDB evaluates after it has checked the operands before.
 	From int
-	// Rest contains placeholders for the operands that were not evaluated; nil if the number of
-	// operands varies.
+	// Rest contains placeholders for the operands that were not evaluated. It is nil if the number
+	// of operands varies.
 	Rest []bsonx.Value
 	// Refutes reports that a false result for the first operands is final.
 	Refutes bool

@@ -31,7 +31,8 @@ type Context struct {
 	Vals []bsonx.Value
 	// Meta is the metadata that $meta reads; nil means that there is no metadata.
 	Meta *Meta
-	// Running signals interrupts of the operation to Built; nil never does.
+	// Running signals interrupts of the operation to Built. If it is nil, nothing is ever
+	// interrupted.
 	Running *interrupt.Running
 	// Random returns numbers in [0, 1) for $rand; nil means the process's generator.
 	Random func() float64

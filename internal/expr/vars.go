@@ -24,12 +24,12 @@ type Vars struct {
 	inlined bool
 	scripts *js.Options // limits of JavaScript, if this scope sets them
 	next    int         // the first free slot for nested scopes
-	// clusterTime returns the value of $$CLUSTER_TIME; nil unless this scope sets it.
+	// clusterTime returns the value of $$CLUSTER_TIME. It is nil unless this scope sets it.
 	clusterTime func() bsonx.Value
 	// collation compares strings; nil means binary comparison.
 	collation *collation.Collator
 
-	// operators is the table of operators; nil if only paths and literals can be parsed.
+	// operators is the table of operators. It is nil if only paths and literals can be parsed.
 	operators *Table
 
 	stable bool // this scope and nested scopes are limited to the Stable API

@@ -18,9 +18,10 @@ type valueRule struct {
 	reason  string
 	test    func(v bsonx.Value, st *state) bool
 	// withoutValue omits the value from the explanation, and keepsValue keeps it even in a brief
-	// explanation. detail adds fields to the explanation; may be nil.
+	// explanation.
 	withoutValue, keepsValue bool
 
+	// detail adds fields to the explanation. It may be nil.
 	detail func(b *details, v bsonx.Value)
 }
 

@@ -14,8 +14,8 @@ const (
 	// mergeGap is the rounding error of a crossing point. Two pieces of a line are joined if their
 	// distance is at most mergeGap.
 	mergeGap = s1.Angle(1.5e-15)
-	// lostLength is how much of a line may lie outside a polygon that contains the line, which is
-	// 1e-10 degrees.
+	// lostLength is the largest length of a line that may lie outside a polygon that contains the
+	// line. It is 1e-10 degrees.
 	lostLength = s1.Angle(1e-10) * s1.Degree
 )
 

@@ -12,8 +12,8 @@ const (
 	// finestLevel is the level of the smallest cells that cover a geometry, about a metre wide. A
 	// point uses its leaf cell instead.
 	finestLevel = 23
-	// storedCells is how many cells an index stores for a geometry at most. queryCells is the same
-	// limit for a region in a query.
+	// storedCells is the largest number of cells that an index stores for a geometry. queryCells is
+	// the same limit for a region in a query.
 	storedCells = 50
 	queryCells  = 20
 )

@@ -2,7 +2,7 @@ package geo
 
 import "github.com/golang/geo/s2"
 
-// leafEdges is how many edges a leaf of an edgeTree contains.
+// leafEdges is the largest number of edges in a leaf of an edgeTree.
 const leafEdges = 8
 
 // edgeTree finds the edges of a line or a polygon that may cross another edge. It is a binary tree

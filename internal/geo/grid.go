@@ -19,7 +19,7 @@ type Grid struct {
 // latitudes.
 var DefaultGrid = Grid{Bits: 26, Min: -180, Max: 180}
 
-// buckets is how many columns and rows a grid can have.
+// buckets is the largest number of columns, and of rows, in a grid.
 const buckets = 1 << 32
 
 // Hash returns the smallest cell that contains a point. Starting at the highest bit, its bits are

@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// rasterSide is how many rows and columns a raster has.
+	// rasterSide is the number of rows, and of columns, in a raster.
 	rasterSide = 32
-	// rasterAfter is approximately how many points are tested before a raster is worth its cost.
+	// rasterAfter is the approximate number of points that are tested before a raster is worth its
+	// cost.
 	rasterAfter = 256
-	// rasterEdges is how many edges a region may have so that it can use a raster.
+	// rasterEdges is the largest number of edges in a region that uses a raster.
 	rasterEdges = 1000
 	// rasterMargin is much larger than the error of a distance.
 	rasterMargin = s1.Angle(1e-7)

@@ -6,8 +6,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// smallEdges is how many edges two polygons may have together so that s2 compares them. s2 does not
-// check for interruption, and needs quadratic time if edges are long or close to each other.
+// smallEdges is the largest number of edges that two polygons may have together to be compared by
+// s2. s2 does not check for interruption, and needs quadratic time if edges are long or close to
+// each other.
 const smallEdges = 1000
 
 // polygonContains reports whether polygon a contains polygon b, as s2's Polygon.Contains does. The

@@ -17,13 +17,13 @@ const DefaultTimeout = 5 * time.Second
 type Options struct {
 	// Timeout is the time limit for one call. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// Running signals interrupts of the operation that the function serves; may be nil. See
+	// Running signals interrupts of the operation that the function serves. It may be nil. See
 	// Func.Call.
 	Running *interrupt.Running
 	// Disabled makes every function fail to compile, like on a server without scripting.
 	Disabled bool
 	// Stored returns the documents of the collection system.js, whose values functions can use by
-	// name; may be nil.
+	// name. It may be nil.
 	Stored func() ([]bsonx.Doc, error)
 }
 

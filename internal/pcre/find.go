@@ -23,8 +23,8 @@ type Match []Span
 // text.
 const findAllTimeout = 5 * time.Second
 
-// lookedAtMatches is how many matches FindAll finds before it checks whether the operation was
-// interrupted. The caller may take a microsecond for each match.
+// lookedAtMatches is the number of matches that FindAll finds before it checks whether the
+// operation was interrupted. The caller may take a microsecond for each match.
 const lookedAtMatches = 1024
 
 // Find returns the first match, or nil if nothing matches.

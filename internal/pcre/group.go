@@ -36,8 +36,8 @@ const (
 	definition
 )
 
-// maxGroups is how deep groups may be nested, as in PCRE2. maxCaptures is how many groups may
-// capture.
+// maxGroups is the largest nesting depth of groups, as in PCRE2. maxCaptures is the largest number
+// of groups that capture.
 const (
 	maxGroups   = 250
 	maxCaptures = 65535

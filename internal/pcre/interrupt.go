@@ -30,7 +30,7 @@ const (
 	// maxUnheard limits the length of a text times the size of a program. Below the limit, the
 	// linear engine needs at most about 50 ms and does not check for interruption.
 	maxUnheard = 1 << 23
-	// lookInterval is how many characters are read between two checks for interruption.
+	// lookInterval is the number of characters that are read between two checks for interruption.
 	lookInterval = 1 << 10
 )
 

@@ -12,7 +12,7 @@ type extent struct{ min, fixed int }
 
 const (
 	varies = -1
-	// maxLookbehind is how many characters a lookbehind may match.
+	// maxLookbehind is the largest number of characters that a lookbehind may match.
 	maxLookbehind = 65535
 	maxExtent     = math.MaxInt32
 )

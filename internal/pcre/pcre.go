@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxPatternLength is how many bytes a pattern may have.
+	// maxPatternLength is the largest length of a pattern in bytes.
 	maxPatternLength = 32764
 )
 

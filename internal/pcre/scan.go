@@ -212,7 +212,7 @@ func digits(s string, base, limit int) int {
 	return n
 }
 
-// maxName is how many characters a group's name may have.
+// maxName is the largest length of a group's name in characters.
 const maxName = 32
 
 // name parses a group's name and the character that ends it.

@@ -344,7 +344,7 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 		}
 	}
 	for s.doc != nil {
-		// Without a rounder the boundary is the greatest value of the bucket. The same holds for
+		// Without a rounder the boundary is the largest value of the bucket. The same is true for
 		// zero, which no granularity rounds.
 		c := s.stage.opts.Collation.CompareValues(s.value, boundary)
 		if err := s.stage.opts.Collation.Ended(s.value, boundary); err != nil {
@@ -361,7 +361,7 @@ func (s *bucketAutoSource) absorb(f *bucketFiller) error {
 		return nil
 	}
 	if s.doc == nil {
-		// The upper boundary of the last bucket is its greatest value, rounded up.
+		// The upper boundary of the last bucket is its largest value, rounded up.
 		var err error
 		f.max, err = rounder.Up(f.max)
 		return err

@@ -21,8 +21,8 @@ type group struct {
 	outputs
 	opts parsing.Options
 	spec bsonx.Doc // the specification that the stage was compiled from, for explain
-	// bucket contains the arguments of $bucket, which determine the _id; nil for $group. The field
-	// spec does not contain the _id then.
+	// bucket contains the arguments of $bucket, which determine the _id. It is nil for $group. The
+	// field spec does not contain the _id then.
 	bucket *bucketArguments
 	read   reader // reads the parts of the _id, then the operands of the accumulators
 	// readsMeta is true if an operand reads metadata of the document.
@@ -30,7 +30,8 @@ type group struct {
 	// parts lists the field names of the _id if it is an object expression. The values of these
 	// fields identify a group.
 	parts []string
-	// plain is the stage before absorbProjects merged earlier stages into it; nil if it did not.
+	// plain is the stage before absorbProjects merged earlier stages into it. It is nil if no
+	// stage was merged.
 	plain *group
 }
 

@@ -174,10 +174,10 @@ func (p *Pipeline) Stages() []string {
 type Leading struct {
 	// Near is a leading $geoNear, or nil. If it is set, all other fields are empty.
 	Near *GeoNear
-	// Filter combines the predicates of all leading $match stages; nil if the first stage is
-	// another.
+	// Filter combines the predicates of all leading $match stages. It is nil if the first stage is
+	// not a $match.
 	Filter bsonx.Doc
-	// Sort is the pattern of the $sort after them; nil if another stage follows.
+	// Sort is the pattern of the $sort after them. It is nil if another stage follows.
 	Sort bsonx.Doc
 	// Skip and Limit apply after the sort, in this order. A Limit of 0 means no limit.
 	Skip, Limit int64

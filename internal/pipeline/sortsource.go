@@ -16,7 +16,7 @@ type sortingSource struct {
 	env   *source.Env
 	limit int64
 	key   func(dst []byte, doc bsonx.Doc) ([]byte, error)
-	// pattern is the sort pattern that key was made from; nil for keys that are always small.
+	// pattern is the sort pattern that key was made from. It is nil for keys that are always small.
 	pattern index.Pattern
 	// noted makes the sort keys that are stored as metadata. It is nil if no stage reads them.
 	noted  *index.MetaSortGen

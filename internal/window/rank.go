@@ -51,7 +51,7 @@ func parseRank(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (
 }
 
 // rank is $rank, $denseRank or $documentNumber. Documents with the same sort key have the same
-// rank. The sort key of an array is its smallest or greatest element.
+// rank. The sort key of an array is its smallest or largest element.
 type rank struct {
 	name      string
 	keys      *index.MetaSortGen // nil if all documents have the same rank

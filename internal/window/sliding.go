@@ -24,7 +24,7 @@ type state interface {
 }
 
 // slidingFunction returns a function over the window bounds with the operand arg. key is the
-// expression for the sort value; nil if the function does not use it.
+// expression for the sort value. It is nil if the function does not use it.
 func slidingFunction(bounds frame, arg, key expr.Expr, order *Order,
 	open func(*expr.Context) (state, error),
 ) *Function {

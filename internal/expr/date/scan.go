@@ -10,7 +10,8 @@ import (
 // relativeText contains the relative parts of a text, such as "3 days ago".
 type relativeText struct {
 	months, days, seconds int64
-	// 1 for Monday to 7 for Sunday: the first such day on or after the date; 0 if absent.
+	// weekday is 1 for Monday to 7 for Sunday, or 0 for no weekday. It means the first such day on
+	// or after the date.
 	weekday           int64
 	firstDay, lastDay bool // the first or last day of the month
 }

@@ -26,7 +26,7 @@ const (
 	maxStackGrowth = 128 << 20
 	// guardInterval is the time between two checks of a long call.
 	guardInterval = 2 * time.Millisecond
-	// measureInterval is the greatest age of a memory measurement at the start of a call.
+	// measureInterval is the largest age of a memory measurement at the start of a call.
 	measureInterval = 50 * time.Millisecond
 )
 

@@ -12,7 +12,7 @@ import (
 // fields. It encodes the unchanged parts once. All results share one buffer.
 type Splicer struct {
 	path []string
-	// keep lists the wanted top-level fields; nil keeps all.
+	// keep lists the wanted top-level fields. If it is nil, all fields are kept.
 	keep []string
 
 	head, tail []byte // the encoded elements before and after the field path[0]

@@ -13,7 +13,7 @@ import (
 type Rounder interface {
 	// Up returns the smallest number of the series that is greater than v.
 	Up(v bsonx.Value) (bsonx.Value, error)
-	// Down returns the greatest number of the series that is less than v.
+	// Down returns the largest number of the series that is less than v.
 	Down(v bsonx.Value) (bsonx.Value, error)
 }
 
@@ -165,7 +165,7 @@ func (p preferred) Up(v bsonx.Value) (bsonx.Value, error) {
 		if err := s.shrink(); err != nil {
 			return v, err
 		}
-		// v lies between the greatest number of this decade and the smallest of the next.
+		// v lies between the largest number of this decade and the smallest of the next.
 		if c, err := s.compare(v, last); err != nil || c >= 0 {
 			return above, err
 		}

@@ -14,7 +14,7 @@ import (
 
 // Options describe the surroundings of a pipeline.
 type Options struct {
-	// Vars is the scope of expressions; nil has only the system variables.
+	// Vars is the scope of expressions. If it is nil, there are only the system variables.
 	Vars *expr.Vars
 	// Now is the value of $$NOW.
 	Now time.Time

@@ -37,7 +37,7 @@ type Writer interface {
 // Out describes the target of $out.
 type Out struct {
 	DB, Coll string
-	// Timeseries contains the options of a time-series target; nil if the client gave none.
+	// Timeseries contains the options of a time-series target. It is nil if the client gave none.
 	Timeseries bsonx.Doc
 }
 
@@ -70,9 +70,9 @@ type Observer interface {
 
 // Env contains the resources that the stages of one run need from the server.
 type Env struct {
-	// Collections opens other collections; nil if the pipeline may not read any.
+	// Collections opens other collections. It is nil if the pipeline may not read any.
 	Collections Collections
-	// Writer performs the writes of $out and $merge; nil if the pipeline may not write.
+	// Writer performs the writes of $out and $merge. It is nil if the pipeline may not write.
 	Writer Writer
 	// Diagnostics provides the documents of $collStats and similar stages; if nil, these stages
 	// yield nothing.
@@ -90,10 +90,10 @@ type Env struct {
 	AllowDiskUse bool
 	TempDir      string
 
-	// Sorts is called when a stage begins to sort; may be nil.
+	// Sorts is called when a stage begins to sort. It may be nil.
 	Sorts func(ctx context.Context)
 
-	// Observer records what the opened stage does; nil unless the run is explained.
+	// Observer records what the opened stage does. It is nil unless the run is explained.
 	Observer Observer
 }
 
