@@ -26,7 +26,8 @@ func TestDefinitionsAreComplete(t *testing.T) {
 			t.Errorf("%s is both parsed and refused", def.Name)
 		}
 		if def.Writes == feature.Yes &&
-			(def.Joined != feature.No || def.Facets != feature.No || def.Views != feature.No || def.Updates != feature.No) {
+			(def.Joined != feature.No || def.Facets != feature.No ||
+				def.Views != feature.No || def.Updates != feature.No) {
 			t.Errorf("%s writes, so no sub-pipeline, view or update may have it", def.Name)
 		}
 		if def.IsFirst() && def.Facets != feature.No {

@@ -1,15 +1,13 @@
 // Words looks for constructions that make comments and documents hard to read, and for lines that
 // are too wide. It reads the Go files and Markdown documents that git tracks.
 //
-//	go run ./tools/words                  the findings outside the folders that are not clean yet
-//	go run ./tools/words -all             all findings
-//	go run ./tools/words -all docs sim    the findings in these files and folders
+//	go run ./tools/words                  the findings in all files
+//	go run ./tools/words docs sim         the findings in these files and folders
 //	go run ./tools/words -count           how many findings there are, by folder and by pattern
 //	go run ./tools/words -wrap sim        rewraps comments and documents, and divides lines of code
 //
 // A finding is a line "file:line: pattern: text (the better form)". The program exits with 1 if
-// there is a finding outside the folders of notClean, or if one of those folders is clean and must
-// leave the list.
+// there is one.
 //
 // Patterns are looked for in comments and in Markdown, and in cmd, sim, patterns and the root
 // package in the texts of string literals too, tests aside. The texts of internal/ imitate MongoDB,
@@ -67,17 +65,16 @@ func (f finding) String() string {
 }
 
 func main() {
-	all := flag.Bool("all", false, "print the findings of every folder, and exit with 1 if there are any")
 	count := flag.Bool("count", false, "print the number of findings for each folder and pattern")
 	wrap := flag.Bool("wrap", false, "rewrap wide comments and documents, and divide wide lines of code, in the named files and folders")
 	flag.Parse()
-	if err := run(*all, *count, *wrap, flag.Args()); err != nil {
+	if err := run(*count, *wrap, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "words:", err)
 		os.Exit(1)
 	}
 }
 
-func run(all, count, wrap bool, paths []string) error {
+func run(count, wrap bool, paths []string) error {
 	files, err := tracked(paths)
 	if err != nil {
 		return err
@@ -93,22 +90,11 @@ func run(all, count, wrap bool, paths []string) error {
 		printCounts(found)
 		return nil
 	}
-	shown := found
-	var clean []string
-	if !all {
-		shown, clean = divide(found, notClean)
-	}
-	if len(paths) > 0 {
-		clean = nil // the findings of the folders may be in files that were not read
-	}
-	for _, f := range shown {
+	for _, f := range found {
 		fmt.Println(f)
 	}
-	for _, folder := range clean {
-		fmt.Printf("%s is clean: take it off the list notClean in tools/words\n", folder)
-	}
-	if n := len(shown); n > 0 || len(clean) > 0 {
-		return fmt.Errorf("%d findings, %d folders to take off the list", n, len(clean))
+	if len(found) > 0 {
+		return fmt.Errorf("%d findings", len(found))
 	}
 	return nil
 }

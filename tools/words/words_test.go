@@ -119,15 +119,6 @@ func TestMarkdownFile(t *testing.T) {
 	}
 }
 
-func TestDivide(t *testing.T) {
-	t.Parallel()
-	found := []finding{{path: "a/x.go"}, {path: "a/b/x.go"}, {path: "x.go"}}
-	counted, clean := divide(found, []string{"a", "c"})
-	if len(counted) != 2 || counted[0].path != "a/b/x.go" || !slices.Equal(clean, []string{"c"}) {
-		t.Errorf("got %v and %v", counted, clean)
-	}
-}
-
 func TestWrap(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, in, want string }{
