@@ -65,14 +65,14 @@ func (q Query) plan() *query.Query {
 // Options apply to all statements of a command.
 type Options struct {
 	Ordered bool
+	// BypassValidation accepts documents that the collection's validator refuses.
+	BypassValidation bool
 	// Durability says what each commit waits for.
 	Durability storage.Durability
 	// Deferred, if not nil, is set to true after a commit that needs a Sync of the storage later.
 	Deferred *bool
 	// Stamp, if not nil, is raised to the stamp of each committed transaction.
 	Stamp *storage.Stamp
-	// BypassValidation accepts documents that the collection's validator refuses.
-	BypassValidation bool
 	// View is the state that the statements read and change. It is required. With the newest state,
 	// each statement runs in one or several transactions of its own. In a multi-document
 	// transaction, a statement neither waits for other writers nor retries.
