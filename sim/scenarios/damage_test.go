@@ -66,7 +66,7 @@ func damages() map[string][]damage {
 			{"a lock has the token", one("locks", bson.D{}, set("token", 0))},
 		},
 		"lock-lines": {
-			{"the sum is that of the lines", one("lines", bson.D{}, inc("items.0.qty", 1))},
+			{"the sum equals the sum of the lines", one("lines", bson.D{}, inc("items.0.qty", 1))},
 			{"what was added is counted", gone("lines", bson.D{})},
 		},
 		"lock-tally": {
