@@ -42,16 +42,13 @@ func ParseTimeUnit(name string) (TimeUnit, error) {
 	return NoUnit, mongoerr.New(mongoerr.FailedToParse, "unknown time unit value: %s", name)
 }
 
-// maxUnits is the largest number of units that Plus adds. It is far beyond the range of dates.
-const maxUnits = 1 << 40
+// maxMonths is the largest number of months that Plus adds: those of a million years.
+const maxMonths = 12 * 1_000_000
 
 // Plus adds n units to a date, like $dateAdd in UTC. If the resulting month does not have the day,
 // the result is the last day of that month. Plus fails if the result is out of range.
 func (u TimeUnit) Plus(date bsonx.Value, n int64) (bsonx.Value, error) {
 	millis := date.Int64()
-	if n > maxUnits || n < -maxUnits {
-		return bsonx.Missing, errDateOverflow()
-	}
 	if u.millis > 0 {
 		sum := millis + n*u.millis
 		if n*u.millis/u.millis != n || (sum > millis) != (n > 0) && n != 0 {
@@ -59,8 +56,7 @@ func (u TimeUnit) Plus(date bsonx.Value, n int64) (bsonx.Value, error) {
 		}
 		return bsonx.Date(sum), nil
 	}
-	const maxMonths = 12 * 1_000_000
-	if n*int64(u.months) > maxMonths || n*int64(u.months) < -maxMonths {
+	if limit := maxMonths / int64(u.months); n > limit || n < -limit {
 		return bsonx.Missing, errDateOverflow()
 	}
 	t := time.UnixMilli(millis).UTC()
