@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// TestBindFieldsEnds requires that BindFields over many expressions returns an error after an
+// TestBindFieldsEnds checks that BindFields over many expressions returns an error after an
 // interrupt.
 func TestBindFieldsEnds(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
-// TestBucket requires that Bucket gives the same results as the equivalent $switch.
+// TestBucket checks that Bucket gives the same results as the equivalent $switch.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	inputs := []string{

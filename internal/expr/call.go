@@ -122,12 +122,14 @@ type CallN struct {
 // Laziness describes an operator that in MongoDB checks its operands one after the other. An
 // invalid or null operand then takes precedence over an error in a later operand.
 type Laziness struct {
-	// From is the first operand that MongoDB evaluates after it has checked the operands before.
+	// From is the position of the first operand that MongoDB evaluates only after it has checked
+	// the earlier operands.
 	From int
 	// Rest contains placeholders for the operands that were not evaluated. It is nil if the number
 	// of operands varies.
 	Rest []bsonx.Value
-	// Refutes reports that a false result for the first operands is final.
+	// Refutes reports that the result is final if it is false for the first operands, whatever the
+	// other operands are.
 	Refutes bool
 }
 
@@ -156,8 +158,8 @@ func (c *CallN) Eval(ctx *Context) (bsonx.Value, error) {
 	return v, ctx.made(v, err, c.Running)
 }
 
-// decided is called when the evaluation of an operand has failed. It returns the result that the
-// operands before already decide, or failure.
+// decided is called when the evaluation of an operand has failed. It returns the result if the
+// earlier operands determine it, and otherwise failure.
 func (c *CallN) decided(ctx *Context, base int, failure error) (bsonx.Value, error) {
 	n, lazy := len(ctx.stack)-base, c.Def.Lazy
 	if lazy == nil || n < lazy.From {

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestDateConstantsAreCompiled requires that an invalid constant argument of a date operator is an
+// TestDateConstantsAreCompiled checks that an invalid constant argument of a date operator is an
 // error before the first document.
 func TestDateConstantsAreCompiled(t *testing.T) {
 	t.Parallel()

@@ -139,7 +139,7 @@ func TestLet(t *testing.T) {
 	}
 }
 
-// TestNestedLet requires that inner bindings do not overwrite outer variables that are read later.
+// TestNestedLet checks that inner bindings do not overwrite outer variables that are read later.
 func TestNestedLet(t *testing.T) {
 	t.Parallel()
 	v := bsonxtest.Parse(t, `{"v": {"$let": {"vars": {"a": 1, "b": {"$let": {"vars": {"z": 7}, "in": {"$add": ["$$z", "$x"]}}}},
@@ -149,7 +149,7 @@ func TestNestedLet(t *testing.T) {
 	}
 }
 
-// TestLetComparesByCollation requires that the values of $let variables use the collation of the
+// TestLetComparesByCollation checks that the values of $let variables use the collation of the
 // scope, also after a variable that is not constant.
 func TestLetComparesByCollation(t *testing.T) {
 	t.Parallel()

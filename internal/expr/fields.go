@@ -63,7 +63,7 @@ const bindWork = 4 * interrupt.Step
 // MetaKinds returns the kinds of metadata that the expressions read, by their names in $meta.
 func (f *Fields) MetaKinds() []string { return f.meta }
 
-// want returns the number of the field name, and adds the field if necessary.
+// want returns the position of the field in f.names, and adds the field if necessary.
 func (f *Fields) want(name string) int {
 	if i, ok := f.index[name]; ok {
 		return i

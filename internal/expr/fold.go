@@ -96,8 +96,7 @@ func constantOr(e Expr, vars *Vars) (Expr, error) {
 }
 
 // holdConstant reserves the memory of a folded value v until the operation ends. It subtracts the
-// size of the operands, because they belong to the command or were reserved before, and nothing
-// keeps them.
+// size of the operands: they are counted elsewhere, and v replaces them.
 func holdConstant(v bsonx.Value, operands []Expr, vars *Vars) error {
 	grown := len(v.Data)
 	for _, e := range operands {

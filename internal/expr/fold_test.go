@@ -78,7 +78,7 @@ func TestSimplified(t *testing.T) {
 	}
 }
 
-// TestNotOptimised requires that operands keep their order in a scope without Failures, such as the
+// TestNotOptimised checks that operands keep their order in a scope without Failures, such as the
 // scope of an update. The first operand that is null or invalid decides the result.
 func TestNotOptimised(t *testing.T) {
 	t.Parallel()
@@ -100,7 +100,7 @@ func TestNotOptimised(t *testing.T) {
 	}
 }
 
-// TestCopied requires that $setEquals compares with its constant operand first, but not in a query.
+// TestCopied checks that $setEquals compares with its constant operand first, but not in a query.
 func TestCopied(t *testing.T) {
 	t.Parallel()
 	for copied, want := range map[bool]mongoerr.Code{false: 0, true: 17044} {
@@ -167,7 +167,8 @@ func TestFirstMistake(t *testing.T) {
 	}
 }
 
-// TestFirstFailure requires the error of the second operand if both operands fail for a document.
+// TestFirstFailure checks that the error of the second operand is reported if both operands fail
+// for a document.
 func TestFirstFailure(t *testing.T) {
 	t.Parallel()
 	doc := bsonx.NewDoc("text", "x")

@@ -16,10 +16,10 @@ import (
 )
 
 // TestConstantsCount compiles expressions whose folded constants are much larger than their text,
-// and requires that they count in the memory budget.
+// and checks that they count in the memory budget.
 func TestConstantsCount(t *testing.T) {
 	t.Parallel()
-	one := `{"$range": [0, 100000]}` // a megabyte
+	one := `{"$range": [0, 100000]}` // an array of 1.1 MB
 	each := func(n int, form string) string { return strings.TrimSuffix(strings.Repeat(form+", ", n), ", ") }
 	for text, fits := range map[string]bool{
 		one:                      true,
@@ -57,7 +57,7 @@ func (c operationContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// TestResultsCount evaluates operators with large results, and requires that the results count in
+// TestResultsCount evaluates operators with large results, and checks that the results count in
 // the memory budget.
 func TestResultsCount(t *testing.T) {
 	t.Parallel()

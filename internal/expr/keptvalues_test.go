@@ -20,7 +20,7 @@ import (
 // reserve memory before it allocates a value.
 func TestKeptValuesAreCounted(t *testing.T) {
 	t.Parallel()
-	const large = `{"$range": ["$zero", 100000]}` // 1.3 MB
+	const large = `{"$range": ["$zero", 100000]}` // an array of 1.1 MB
 	size := int64(len(mustEval(t, memory.New(1<<30), large).Data))
 	for text, least := range map[string]int64{
 		`{"$map": {"input": R, "in": "$$this"}}`:                                              3,

@@ -12,7 +12,8 @@ const (
 	// maxReduceDepth is the largest nesting depth of the accumulated value of $reduce, which
 	// otherwise could grow without limit.
 	maxReduceDepth = 2 * limits.DocumentDepth
-	// DepthInterval is the number of $reduce steps between two checks of that depth.
+	// DepthInterval is the number of $reduce steps between two checks of the nesting depth of the
+	// accumulated value.
 	DepthInterval = 32
 	// maxTextBytes is the length in bytes from which a string is an error, as in MongoDB.
 	maxTextBytes = limits.DocumentBytes

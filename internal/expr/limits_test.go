@@ -51,7 +51,7 @@ func TestGrowthIsBounded(t *testing.T) {
 	}
 }
 
-// TestLoopsEndWithTheirOperation requires that nested loops end soon after an interrupt of their
+// TestLoopsEndWithTheirOperation checks that nested loops end soon after an interrupt of their
 // operation.
 func TestLoopsEndWithTheirOperation(t *testing.T) {
 	t.Parallel()

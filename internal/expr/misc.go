@@ -80,7 +80,8 @@ func NoMeta(kind string) error {
 
 // metaFields returns functions that read metadata, by the kind's name in $meta.
 func metaFields() map[string]func(*Meta) bsonx.Value {
-	// never is for kinds that belong to Atlas Search or time series.
+	// never is for kinds of metadata that documents never have here: details of Atlas Search and of
+	// time-series buckets.
 	never := func(*Meta) bsonx.Value { return bsonx.Missing }
 	return map[string]func(*Meta) bsonx.Value{
 		"textScore":         func(m *Meta) bsonx.Value { return m.TextScore },

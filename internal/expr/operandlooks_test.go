@@ -148,8 +148,9 @@ func TestLargeOperandsCount(t *testing.T) {
 	}
 }
 
-// counted evaluates an expression several times and requires checks for an interrupt. The
-// expressions that stand for the operands count no work themselves.
+// counted evaluates an expression several times, and fails if it checks for an interrupt less
+// often. Large operands are replaced by expressions that count no work, so only the work of the
+// operator counts.
 func counted(t *testing.T, e string, vars *expr.Vars) {
 	t.Helper()
 	const times = 4

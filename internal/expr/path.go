@@ -22,10 +22,10 @@ type Path struct {
 	slot   int // rootSlot, nowSlot or the slot of the variable
 	parts  []string
 	dotted string
-	// Set by BindFields: the fields of several expressions, and the number of the first component
-	// among them.
+	// fields is set by BindFields. It lists the top-level fields that several expressions read.
 	fields *Fields
-	field  int
+	// field is the position of the first component of the path in fields.
+	field int
 
 	running *interrupt.Running // signals interrupts of the operation; nil never does
 }
@@ -168,8 +168,8 @@ func CheckFieldPath(path string) error {
 	return err
 }
 
-// SplitFieldPath splits a dotted path and checks its components like MongoDB's FieldPath: none is
-// empty or starts with a dollar sign, and there are not too many.
+// SplitFieldPath splits a dotted path and checks it like MongoDB's FieldPath: no component may be
+// empty or start with a dollar sign, and the number of components is limited.
 func SplitFieldPath(path string) ([]string, error) {
 	if path == "" {
 		return nil, mongoerr.New(40352, "FieldPath cannot be constructed with empty string")

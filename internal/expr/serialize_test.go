@@ -45,7 +45,7 @@ func TestSerialize(t *testing.T) {
 	})
 }
 
-// TestSerializeComparesByCollation requires that constants are folded with the collation of the
+// TestSerializeComparesByCollation checks that constants are folded with the collation of the
 // scope.
 func TestSerializeComparesByCollation(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// TestShownIsBounded formats values of several megabytes, and requires that only the beginning of
+// TestShownIsBounded formats values of several megabytes, and checks that only the beginning of
 // each is shown.
 func TestShownIsBounded(t *testing.T) {
 	t.Parallel()

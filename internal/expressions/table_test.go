@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// TestDefinitionsAreComplete pins that every definition answers the questions that safety rests on,
-// and that the answers agree.
+// TestDefinitionsAreComplete checks each operator's definition. Name, Family, Total, Folds, Depends
+// and StableAPI must be set. Folds, Total and NotInValidator must not contradict Depends.
 func TestDefinitionsAreComplete(t *testing.T) {
 	t.Parallel()
 	for _, def := range slices.Concat(families()...) {
@@ -33,8 +33,8 @@ func TestDefinitionsAreComplete(t *testing.T) {
 	}
 }
 
-// TestTotalOperators pins that an operator and its nodes say the same about values for all
-// operands. $switch has no use here: it is total only with a default.
+// TestTotalOperators checks that CannotFail of an expression with one operator agrees with Total in
+// the operator's definition. No such expression uses $switch, which is total only with a default.
 func TestTotalOperators(t *testing.T) {
 	t.Parallel()
 	uses := bsonxtest.Parse(t, `{"uses": ["$a", ["$a", "$b"], ["$a", "$b", "$c"], {"vars": {"x": "$a"}, "in": "$$x"}]}`)

@@ -194,7 +194,7 @@ func oneLine(text string) string {
 func parseUUID(text string) ([]byte, error) {
 	var data []byte
 	if len(text) == len("00000000-0000-0000-0000-000000000000") {
-		// data is too short after an error.
+		// If decoding fails, data has fewer than 16 bytes, which is an error below.
 		data, _ = hex.DecodeString(strings.ReplaceAll(text, "-", ""))
 	}
 	if len(data) != 16 || formatUUIDText(data) != strings.ToLower(text) {

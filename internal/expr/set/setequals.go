@@ -32,7 +32,8 @@ func parseEquals(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *ex
 		}
 	}
 	moved := 0
-	// Otherwise MongoDB does not optimise, or loses the set that it has built from the constant.
+	// MongoDB compares with the constant operand first, but only in an optimised pipeline: a query
+	// loses the set that MongoDB has built from the constant.
 	if f := vars.Failures(); f != nil && !f.Copied {
 		moved = constantFirst(args)
 	}
