@@ -43,8 +43,8 @@ type Bits struct {
 
 	// written is the mask as the client wrote it.
 	written bsonx.Value
-	// list reports that the mask is a list of positions, which is sorted. Otherwise the mask is in
-	// bytes.
+	// list reports that the mask is kept in positions, which is sorted. Otherwise the mask is kept
+	// in bytes.
 	list      bool
 	positions []uint32
 	bytes     []byte // the mask without trailing zero bytes

@@ -40,8 +40,8 @@ func bitMasks(positions []int) map[string]any {
 	return masks
 }
 
-// TestBitsModel matches values with random masks in each notation, and requires the same results as
-// a model that tests one bit after another.
+// TestBitsModel matches values with random masks in each notation, and compares the results with a
+// model that tests one bit after another.
 func TestBitsModel(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -93,7 +93,7 @@ func modelBits(op BitsOp, positions []int, bit func(int) bool) bool {
 	}[op]
 }
 
-// TestBitsSerialize requires that serialised masks are lists of positions.
+// TestBitsSerialize checks that serialised masks are lists of positions.
 func TestBitsSerialize(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -159,7 +159,7 @@ func TestBitsMemory(t *testing.T) { //nolint:paralleltest // it measures the all
 	}
 }
 
-// TestBitsCount requires that parsing and formatting large masks fails in an operation with too
+// TestBitsCount checks that parsing and formatting large masks fails in an operation with too
 // little memory.
 func TestBitsCount(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func (n *SampleRate) matchElem(bsonx.Value, *state) bool { return n.random() < n
 func (*AlwaysTrue) serialize(b *serializer)  { b.Int32("$alwaysTrue", 1) }
 func (*AlwaysFalse) serialize(b *serializer) { b.Int32("$alwaysFalse", 1) }
 
-// serialize writes the form that MongoDB shows: a comparison with $rand.
+// serialize writes the filter as MongoDB shows it: an $expr that compares $rand with the rate.
 func (n *SampleRate) serialize(b *serializer) {
 	random := bsonx.NewDoc("$rand", bsonx.Empty)
 	rate := bsonx.NewDoc("$const", n.Rate)

@@ -4,7 +4,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// details builds the explanation of why a document does not match. It stops beyond its limit.
+// details builds the explanation of why a document does not match. The caller stops when the
+// explanation exceeds limit bytes.
 type details struct {
 	*bsonx.Builder
 	brief bool

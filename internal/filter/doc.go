@@ -37,6 +37,6 @@
 //
 // To add an operator, write its node (match, serialize, and a Kind) and its parser in a file of its
 // name. Add it to the table in registry.go, describe its failure in failure.go, and add
-// testdata/<family>/<operator>. Only filter.go and explain121.go may use the table, because it
-// refers to all operators.
+// testdata/<family>/<operator>. A parser reaches the table through parser.reg: a direct use would
+// be an initialization cycle, because the table refers to all parsers.
 package filter

@@ -102,7 +102,7 @@ func (p *parser) clausesOfOperators(path string, doc bsonx.Doc) ([]clause, error
 	for it := doc.Iter(); it.Next(); {
 		name := string(it.Key())
 		if name == "$options" {
-			continue // belongs to $regex
+			continue // $options is added to the clause of $regex
 		}
 		operator := bsonx.NewDoc(name, it.Value())
 		if name == "$regex" {

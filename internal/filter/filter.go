@@ -114,8 +114,9 @@ func parseEquality(doc bsonx.Doc, opts *Options) *Filter {
 	return &e.filter
 }
 
-// collatedWeight returns the work per byte of comparing a document with a value of n bytes with a
-// collation. Such a filter must be stateful, because long comparisons check for interrupts.
+// collatedWeight returns the work per byte of a document for comparing it with a value of n bytes
+// with a collation. A filter with a collation must be stateful, because long comparisons check for
+// interrupts.
 func collatedWeight(n int) int { return 17 + n }
 
 func (f *Filter) newState() *state {
@@ -154,7 +155,7 @@ func judge(n Node) (fails bool, weight int) {
 		case *JSONSchema:
 			weight += len(n.Spec)
 		case *Bits:
-			weight += 8 // for the positions of a list
+			weight += 8 // a mask may be a list of positions
 		case Leaf, *AlwaysFalse, *AlwaysTrue, *And, *Nor, *Not, *Or, *SampleRate, *Text:
 		}
 		return true

@@ -61,7 +61,7 @@ func BenchmarkConjunction(b *testing.B) {
 	}
 }
 
-// TestParseCopies requires that a filter does not refer to its document, except with Borrow.
+// TestParseCopies checks that a filter does not refer to its document, except with Borrow.
 func TestParseCopies(t *testing.T) {
 	for _, borrow := range []bool{false, true} {
 		for _, query := range []bsonx.Doc{

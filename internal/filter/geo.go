@@ -65,7 +65,7 @@ func parseGeo(p *parser, f field) (Node, error) {
 	n := &Geo{leaf: newLeaf(f.path), Within: f.name != "$geoIntersects", Spec: f.context}
 	for it := f.value.Doc().Iter(); it.Next(); {
 		if string(it.Key()) == "$uniqueDocs" {
-			continue // a search returns each document once anyway
+			continue // $uniqueDocs has no effect: a search always returns each document once
 		}
 		region, err := geo.ParseRegion(string(it.Key()), it.Value(), p.running)
 		if ended := p.running.Err(); ended != nil {

@@ -207,9 +207,9 @@ type schemaParser struct {
 	// root reports that the schema applies to the whole document and not to a property.
 	root  bool
 	depth int
-	// declared contains the types that the schema allows; it is empty if all are allowed. typeRule
-	// is the rule for it, which is reported last.
+	// declared contains the types that the schema allows; it is empty if all are allowed.
 	declared TypeSet
+	// typeRule is the rule for declared. Its failures are reported last.
 	typeRule schemaRule
 }
 

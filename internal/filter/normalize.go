@@ -115,7 +115,7 @@ func (z *normalizer) normalizeList(n Node, of []Node) Node {
 	if slices.Equal(nodes, of) {
 		return n
 	}
-	list := slices.Clone(nodes) // a copy, because nodes may be in room
+	list := slices.Clone(nodes) // a copy, because nodes may be a slice of room
 	switch n := n.(type) {
 	case *And:
 		return newConjunction(list)

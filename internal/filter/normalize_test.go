@@ -30,7 +30,7 @@ func TestParsedQueryRecorded(t *testing.T) {
 	}
 }
 
-// TestNormalizeOfCanonical requires that a canonical filter is its own normal form, so that
+// TestNormalizeOfCanonical checks that a canonical filter is its own normal form, so that
 // normalising it again costs nothing. Normalising must not change the original filter.
 func TestNormalizeOfCanonical(t *testing.T) {
 	t.Parallel()

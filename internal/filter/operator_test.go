@@ -2,7 +2,7 @@ package filter
 
 import "testing"
 
-// TestOperatorsSayWhatTheyDependOn requires that every operator sets depends.
+// TestOperatorsSayWhatTheyDependOn checks that every operator sets depends.
 func TestOperatorsSayWhatTheyDependOn(t *testing.T) {
 	t.Parallel()
 	for _, def := range operators() {

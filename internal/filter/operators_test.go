@@ -125,7 +125,7 @@ func detailsOutput(docs []bsonx.Doc, validator bsonx.Doc) string {
 	return b.String()
 }
 
-// TestEveryOperatorHasTests requires that every supported operator has a test file, and that
+// TestEveryOperatorHasTests checks that every supported operator has a test file, and that
 // unsupported operators are marked as such.
 func TestEveryOperatorHasTests(t *testing.T) {
 	t.Parallel()

@@ -69,10 +69,10 @@ func (p *Path) Name(i int) string { return p.parts[i].name }
 // Index returns component i as an array index. It returns false if the component is not a number.
 func (p *Path) Index(i int) (int, bool) { return p.parts[i].index, p.parts[i].index >= 0 }
 
-// Walk calls visit for each value at the path, in the way in which predicates see them. It descends
-// into arrays, both implicitly and by numeric components. If an embedded document ends the path
-// early, it visits a missing value. It stops when visit returns true, and returns whether that
-// happened.
+// Walk calls visit for each value at the path, as query predicates see them. It descends into
+// arrays, both implicitly and by numeric components. If a field of the path is absent, or is a
+// scalar before the end of the path, Walk visits a missing value. Walk stops when visit returns
+// true, and reports whether visit did.
 func (p *Path) Walk(doc bsonx.Doc, mode LeafMode, visit func(v bsonx.Value) bool) bool {
 	return walkDoc(doc, p.parts, mode, visitFunc(visit), nil, -1)
 }
@@ -102,8 +102,8 @@ func (p *Path) match(doc bsonx.Doc, mode LeafMode, m visitor, st *state) bool {
 	return walkDoc(doc, p.parts, mode, m, st, -1)
 }
 
-// walkDoc visits the values at parts in doc. outer is the index in the outermost array on the path,
-// or -1 before an array.
+// walkDoc visits the values at parts in doc. outer is the index of the element in the outermost
+// array that the walk has entered, or -1 outside of arrays.
 func walkDoc(doc bsonx.Doc, parts []part, mode LeafMode, m visitor, st *state, outer int) bool {
 	for {
 		if st != nil && st.stopped(lookupWork(doc)) {
@@ -171,7 +171,7 @@ func walkThrough(array bsonx.Doc, rest []part, mode LeafMode, m visitor, st *sta
 		}
 		switch {
 		case len(rest) == 1:
-			// An index in the path does not count for the positional operator.
+			// The positional operator $ does not use an index that the path itself names.
 			if visitOne(v, m, st, outer) {
 				return true
 			}

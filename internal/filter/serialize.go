@@ -54,7 +54,7 @@ type serializer struct {
 	ctx   context.Context
 	meter interrupt.Meter
 	ended error
-	limit int // see full
+	limit int // the size in bytes above which the caller does not read the output
 	// compact writes large bit masks without expanding them.
 	compact bool
 }

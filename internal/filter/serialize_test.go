@@ -9,8 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/expressions"
 )
 
-// TestSerializeEnds requires an error when large filters are serialised in an interrupted
-// operation.
+// TestSerializeEnds checks that serialising a large filter in an interrupted operation is an error.
 func TestSerializeEnds(t *testing.T) {
 	t.Parallel()
 	list, branches := make([]bsonx.Value, 1<<16), make([]bsonx.Doc, 1<<14)

@@ -8,8 +8,8 @@ import (
 )
 
 // SubsetOf reports whether every document that matches a is known to match b. It decides whether a
-// partial index with the filter b can answer the query a. It may return false although it is true.
-// Both trees must be canonical.
+// partial index with the filter b can answer the query a. SubsetOf also returns false if it does
+// not know the answer. Both trees must be canonical.
 func SubsetOf(a, b Node) bool {
 	if identity(a).Equal(identity(b)) && sameCollation(a, b) {
 		return true
@@ -86,8 +86,8 @@ func subsetOfCompare(a Node, b *Compare) bool {
 	return true
 }
 
-// collationAgrees reports whether the collations do not affect a and b differently: they are the
-// same, or the operands contain no strings.
+// collationAgrees reports whether a and b compare their values in the same way: their collations
+// are the same, or the operand of a cannot contain strings.
 func collationAgrees(a, b *Compare) bool {
 	switch a.class {
 	case bsonx.ClassString, bsonx.ClassDocument, bsonx.ClassArray:

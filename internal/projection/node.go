@@ -46,7 +46,7 @@ type names struct {
 	index map[string]int32
 	// sought lists the positions of the fields that documents are searched for, if some is true.
 	sought []int32
-	some   bool
+	some   bool // documents are searched for some fields only
 }
 
 // finisher is the state of a walk over the tree. The walk ends early after an interrupt.

@@ -199,8 +199,8 @@ func TestMetaAndDetails(t *testing.T) {
 	}
 }
 
-// TestPlainAllocatesNothing requires invariant 4 of the package: a projection of plain names
-// allocates nothing.
+// TestPlainAllocatesNothing checks that a projection of plain names allocates nothing: invariant 4
+// of the package.
 func TestPlainAllocatesNothing(t *testing.T) {
 	doc := bsonxtest.Parse(t, `{"_id": 1, "a": 1, "b": "x", "c": [1, {"d": 1}], "e": {"f": 1, "g": 2}}`)
 	for _, spec := range []string{`{"a": 1}`, `{"b": 0}`, `{"e.f": 1, "c.d": 1}`, `{"_id": 0}`} {

@@ -122,7 +122,7 @@ func checkStorable(t *testing.T, id bsonx.Value, out bsonx.Doc) {
 	checkKeys(t, bsonx.Document(out))
 }
 
-// checkKeys requires that array keys are 0, 1 and so on.
+// checkKeys checks that array keys are 0, 1 and so on.
 func checkKeys(t *testing.T, v bsonx.Value) {
 	n := 0
 	for it := v.Doc().Iter(); it.Next(); n++ {

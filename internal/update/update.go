@@ -55,7 +55,7 @@ type Env struct {
 	// NewID returns an _id for an upserted document without _id. Nil means a new ObjectId.
 	NewID func() bsonx.Value
 	// MatchedIndex is the index of the array element that the query matched, for the positional $.
-	// It is valid only if HasMatchedIndex is true.
+	// It is not set unless HasMatchedIndex is true.
 	MatchedIndex    int
 	HasMatchedIndex bool
 	// Insert reports that the document is being upserted, so $setOnInsert applies. UpsertDoc sets
@@ -95,8 +95,8 @@ type Update struct {
 // appliers is a pool of appliers, because most updates are applied only once.
 var appliers = sync.Pool{New: func() any { return new(applier) }}
 
-// Kind returns the form of the update. Only operators and pipelines may be applied to many
-// documents at once.
+// Kind returns the form of the update. A replacement may be applied to one document only, and the
+// other forms to many.
 func (u *Update) Kind() Kind { return u.kind }
 
 // NeedsMatchedIndex reports whether the update uses the positional $, so that Env needs the index
