@@ -100,7 +100,8 @@ type scriptedAccumulator struct {
 	result  bsonx.Value
 }
 
-// The limits of the buffer.
+// Limits of a scriptedAccumulator. The first two limit the number and the bytes of the buffered
+// arguments.
 const (
 	maxPendingCalls = 256
 	maxPendingBytes = 64 << 10

@@ -43,7 +43,7 @@ type Definition struct {
 // Window tells which windows of $setWindowFields an accumulator can have.
 type Window byte
 
-// Kinds of windows.
+// Values of Window.
 const (
 	_         Window = iota
 	NoWindow         // not a window function

@@ -2,7 +2,7 @@ package accumulator
 
 import "testing"
 
-// TestDefinitionsAreComplete requires that every definition sets the properties that have no
+// TestDefinitionsAreComplete checks that every definition sets the properties that have no
 // default. Access checks rely on them.
 func TestDefinitionsAreComplete(t *testing.T) {
 	t.Parallel()

@@ -326,8 +326,8 @@ func compareTopEntries(a, b topEntry) int {
 // Len implements heap.Interface.
 func (a *topAccumulator) Len() int { return len(a.entries) }
 
-// Less implements heap.Interface. The top is the last entry in sort order or, for $bottom, the
-// first.
+// Less implements heap.Interface. The top of the heap is the last entry in sort order or, for
+// $bottom, the first entry.
 func (a *topAccumulator) Less(i, j int) bool {
 	return (compareTopEntries(a.entries[i], a.entries[j]) > 0) != a.bottom
 }

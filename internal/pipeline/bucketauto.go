@@ -386,7 +386,7 @@ type bucketFiller struct {
 	min, max bsonx.Value
 	bytes, n int
 	// sorter restores the input order of the bucket's documents for the byOrder accumulators. It is
-	// nil if the part is empty.
+	// nil if there are no such accumulators.
 	sorter *extsort.Sorter
 	key    [8]byte
 }

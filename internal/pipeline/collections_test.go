@@ -62,7 +62,7 @@ func (c fakeCollections) Merge(ctx context.Context, target *source.Merge, src so
 	})
 }
 
-// TestLookupPlansAgree requires that $lookup gives the same result with a nested search, a hash
+// TestLookupPlansAgree checks that $lookup gives the same result with a nested search, a hash
 // table and an index, for values of many types.
 func TestLookupPlansAgree(t *testing.T) {
 	t.Parallel()
@@ -153,7 +153,7 @@ func TestGraphLookupMemory(t *testing.T) {
 	}
 }
 
-// TestFacetStreams requires that the pipelines of a $facet read the input once together, and that
+// TestFacetStreams checks that the pipelines of a $facet read the input once together, and that
 // an error in one of them ends all.
 func TestFacetStreams(t *testing.T) {
 	t.Parallel()

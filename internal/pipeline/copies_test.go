@@ -13,7 +13,7 @@ import (
 )
 
 // TestCopiesAreCounted produces large results that a stage holds in several copies at once, and
-// requires that the memory budget counts each copy.
+// checks that the memory budget counts each copy.
 func TestCopiesAreCounted(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)

@@ -31,8 +31,8 @@ const (
 // densify is the $densify stage. Its input is already sorted.
 type densify struct {
 	path         []string    // the densified field; only documents are traversed, not arrays
-	partitions   [][]string  // the paths of partitionByFields
-	partitionBy  []expr.Expr // the expressions that read partitions
+	partitions   [][]string  // the paths in partitionByFields
+	partitionBy  []expr.Expr // the expressions that read the paths in partitions
 	kind         densifyRange
 	lower, upper bsonx.Value
 	step         bsonx.Value

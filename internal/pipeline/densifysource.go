@@ -55,8 +55,8 @@ type densifySource struct {
 	doc     bsonx.Doc
 	value   bsonx.Value
 	current *densifyPart
-	least   bsonx.Value // the least value of all documents so far; most is the greatest
-	most    bsonx.Value
+	least   bsonx.Value // the smallest value of all input documents so far
+	most    bsonx.Value // the greatest value of all input documents so far
 	ended   bool
 }
 
@@ -99,7 +99,8 @@ func (s *densifySource) Next(ctx context.Context) (bsonx.Doc, error) {
 	return s.finish()
 }
 
-// take starts on an input document and returns the first document due. A document without the
+// take accepts the next input document, and returns the first document to yield: a generated
+// document that precedes the input document, or the input document itself. A document without the
 // densified field is returned as it is.
 func (s *densifySource) take(doc bsonx.Doc) (bsonx.Doc, error) {
 	s.ctx.Root = bsonx.Document(doc)
@@ -153,9 +154,9 @@ func (s *densifySource) take(doc bsonx.Doc) (bsonx.Doc, error) {
 }
 
 // begin sets the first value to generate for the current partition, whose first document has the
-// value v. If the full range begins at most one step before v, begin releases the document at once,
-// as MongoDB does. The generated values then begin with the least value in its original type,
-// unless another document of the partition follows.
+// value v. If the full range begins at most one step before v, the document is returned before the
+// generated ones, as in MongoDB: begin then sets s.doc to nil. The generated values begin with the
+// least value in its original type, unless another document of the partition follows.
 func (s *densifySource) begin(v bsonx.Value) error {
 	p := s.current
 	p.next = s.start(v)
@@ -240,7 +241,7 @@ func (s *densifySource) before() (bsonx.Doc, error) {
 	}
 	if c == 0 {
 		if p.next.Type != s.value.Type {
-			// After a document, generated values have the type of its number.
+			// The values that are generated after a document have the numeric type of its value.
 			p.next = s.value.Clone()
 		}
 		if err := s.advance(p); err != nil {

@@ -28,7 +28,7 @@
 //     goroutine.
 //  2. Every loop that may run long without returning a document checks the context.
 //  3. A stage that keeps documents copies them and counts their bytes against the memory limit.
-//     Beyond the limit it fails with QueryExceededMemoryLimitNoDiskUseAllowed.
+//     Beyond the limit it spills to disk, or fails if it cannot.
 //  4. A pipeline gives the same documents in the same order whichever rules are disabled. A rule
 //     may prevent an error, because fewer documents reach a stage, but never causes one.
 //  5. $sort uses the same sort keys as the planner, so both give the same order.

@@ -64,7 +64,7 @@ func BenchmarkExpressions(b *testing.B) {
 	}
 }
 
-// TestExpressionsAllocateNothing requires that computed fields, and a $group by them, do not
+// TestExpressionsAllocateNothing checks that computed fields, and a $group by them, do not
 // allocate per document.
 func TestExpressionsAllocateNothing(t *testing.T) {
 	docs := orderDocs(5000)

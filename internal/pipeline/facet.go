@@ -135,7 +135,7 @@ const (
 	facetRunBytes = 8 << 10
 )
 
-// open records that runs pipelines are open, and reserves memory for them.
+// open records the number of open pipelines, and reserves memory for them.
 func (t *facetTotal) open(runs int) error {
 	t.runs = runs
 	return t.hold()

@@ -17,10 +17,9 @@ import (
 )
 
 const (
-	// fuzzTime ends a pipeline that generates documents without end. fuzzResults ends a pipeline
-	// with too many results.
+	// fuzzTime is the time limit of a pipeline, which may generate documents without end.
 	fuzzTime    = 2 * time.Second
-	fuzzResults = 10_000
+	fuzzResults = 10_000 // the number of results after which a pipeline is ended
 	fuzzMemory  = 1 << 20
 )
 

@@ -24,7 +24,7 @@ func graphDocs(n int) []bsonx.Doc {
 	return docs
 }
 
-// TestGraphLookupSpills requires that a $graphLookup beyond its memory limit finds the same
+// TestGraphLookupSpills checks that a $graphLookup beyond its memory limit finds the same
 // documents in the same order.
 func TestGraphLookupSpills(t *testing.T) {
 	torture.NeedsLong(t)
@@ -69,7 +69,7 @@ func TestGraphLookupSpills(t *testing.T) {
 	}
 }
 
-// TestGraphLookupUnwind requires that a $graphLookup fused with the following $unwind gives the
+// TestGraphLookupUnwind checks that a $graphLookup fused with the following $unwind gives the
 // same results as the two stages.
 func TestGraphLookupUnwind(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// TestGroupSpills requires the same groups whether or not they fit into memory.
+// TestGroupSpills checks that the groups are the same whether or not they fit into memory.
 func TestGroupSpills(t *testing.T) {
 	t.Parallel()
 	docs := make([]bsonx.Doc, 5000)

@@ -70,8 +70,8 @@ func TestWideOutputLooks(t *testing.T) {
 	}
 }
 
-// TestWideOutputMemory requires an error for a document that exceeds the size limit of documents
-// within a pipeline.
+// TestWideOutputMemory checks that a document beyond the size limit of documents within a pipeline
+// is an error.
 func TestWideOutputMemory(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -85,8 +85,7 @@ func TestWideOutputMemory(t *testing.T) {
 }
 
 // TestMovingMatchLooks optimises a pipeline of many $match stages whose predicates move through
-// many other stages. It requires frequent checks for an interrupt, and that an interrupt ends the
-// optimiser.
+// many other stages. The optimiser must check for an interrupt often, and end after an interrupt.
 func TestMovingMatchLooks(t *testing.T) {
 	t.Parallel()
 	const n, many = 30, 40
@@ -118,7 +117,7 @@ func TestMovingMatchLooks(t *testing.T) {
 }
 
 // TestUpdateLooks updates a wide document with a pipeline of many stages that each copy the
-// document. It requires frequent checks for an interrupt.
+// document. The pipeline must check for an interrupt often.
 func TestUpdateLooks(t *testing.T) {
 	t.Parallel()
 	const width, stages = 20_000, 500 // the document has 240 kB

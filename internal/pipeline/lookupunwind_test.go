@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// TestLookupUnwind requires that a $lookup fused with the following $unwind, and narrowed to the
+// TestLookupUnwind checks that a $lookup fused with the following $unwind, and narrowed to the
 // fields that later stages read, gives the same results as the separate stages.
 func TestLookupUnwind(t *testing.T) {
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestLookupUnwindLong(t *testing.T) {
 	}
 }
 
-// TestUnwindAllocatesNothing requires that $unwind and a $group of the elements do not allocate per
+// TestUnwindAllocatesNothing checks that $unwind and a $group of the elements do not allocate per
 // element.
 func TestUnwindAllocatesNothing(t *testing.T) {
 	docs := make([]bsonx.Doc, 500)
@@ -121,12 +121,12 @@ func TestUnwindAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkUnwind unwinds the items of orders and groups them. BenchmarkLookupUnwind joins orders
-// with customers.
+// BenchmarkUnwind unwinds the items of orders, and groups the items.
 func BenchmarkUnwind(b *testing.B) {
 	benchmarkOrders(b, `[{"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "n": {"$sum": 1}, "total": {"$sum": "$items.qty"}}}]`)
 }
 
+// BenchmarkLookupUnwind joins orders with customers, and groups the pairs by country.
 func BenchmarkLookupUnwind(b *testing.B) {
 	benchmarkOrders(b, `[{"$lookup": {"from": "customers", "localField": "customer", "foreignField": "_id", "as": "c"}}, {"$unwind": "$c"},
 		{"$group": {"_id": "$c.country", "n": {"$sum": 1}, "total": {"$sum": "$total"}}}]`)

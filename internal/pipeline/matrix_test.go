@@ -124,8 +124,8 @@ func readsGroupOrder(stages bsonx.Value) bool {
 	return false
 }
 
-// checkNeeds runs a pipeline over documents projected to the fields that Needs returns, and
-// requires the same results.
+// checkNeeds runs a pipeline over documents projected to the fields that Needs returns. The results
+// must be the same as over the whole documents.
 func checkNeeds(t *testing.T, stages bsonx.Value, docs []bsonx.Doc, want outcome) {
 	t.Helper()
 	p, err := pipeline.Parse(stages, parsing.Options{Vars: expressions.Scope()})

@@ -31,8 +31,8 @@ func optimize(steps []step, disabled parsing.Rule) []step {
 		if disabled&rule.is == 0 {
 			steps = rule.apply(steps)
 		}
-		// This runs after the rule, because a $match may stand between the $unionWith and the stage
-		// that reads the scores.
+		// RuleMoveMatch comes first: otherwise a $match may stand between the $unionWith and the
+		// stage that reads the scores.
 		if rule.is == parsing.RuleMoveMatch {
 			steps = uniteScores(steps)
 		}

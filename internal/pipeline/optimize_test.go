@@ -73,7 +73,7 @@ func TestOptimize(t *testing.T) {
 	}
 }
 
-// TestUnionMatched requires that a $match after $unionWith moves into its sub-pipeline. There it
+// TestUnionMatched checks that a $match after $unionWith moves into its sub-pipeline. There it
 // must run before a stage that would fail.
 func TestUnionMatched(t *testing.T) {
 	t.Parallel()

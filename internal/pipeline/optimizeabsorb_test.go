@@ -40,7 +40,7 @@ func TestAbsorb(t *testing.T) {
 	}
 }
 
-// TestUnabsorbed requires that Unabsorbed restores the stages: they read the original fields again
+// TestUnabsorbed checks that Unabsorbed restores the stages: they read the original fields again
 // and give the same results.
 func TestUnabsorbed(t *testing.T) {
 	t.Parallel()

@@ -76,7 +76,7 @@ func canFail(s step) bool {
 	}
 }
 
-// mergeAdjacent implements RuleMerge: it merges adjacent stages of the same name.
+// mergeAdjacent implements RuleMerge: it merges adjacent $match, $limit or $skip stages.
 func mergeAdjacent(steps []step) []step {
 	merged := make([]step, 0, len(steps))
 	for i := 0; i < len(steps); {

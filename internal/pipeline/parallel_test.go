@@ -41,7 +41,7 @@ func (s *sharedSource) Share(ctx context.Context, work func(context.Context, sou
 	return 3, nil
 }
 
-// TestParallelGroup requires the same groups from several goroutines as from one, in memory and
+// TestParallelGroup checks that several goroutines give the same groups as one, in memory and
 // spilled.
 func TestParallelGroup(t *testing.T) {
 	t.Parallel()
@@ -99,8 +99,8 @@ func drained(t *testing.T, p *pipeline.Pipeline, in source.Source, env *source.E
 	return out
 }
 
-// TestParallelGroupErrors requires the error that a single goroutine meets first. It also requires
-// no memory error if one goroutine would not have it.
+// TestParallelGroupErrors checks that several goroutines return the error that a single goroutine
+// meets first. They must not exceed a memory limit that suffices for one goroutine.
 func TestParallelGroupErrors(t *testing.T) {
 	t.Parallel()
 	docs := make([]bsonx.Doc, 90)

@@ -177,9 +177,11 @@ type Leading struct {
 	// Filter combines the predicates of all leading $match stages. It is nil if the first stage is
 	// not a $match.
 	Filter bsonx.Doc
-	// Sort is the pattern of the $sort after them. It is nil if another stage follows.
+	// Sort is the pattern of the $sort that follows the leading $match stages. It is nil if another
+	// stage follows them.
 	Sort bsonx.Doc
-	// Skip and Limit apply after the sort, in this order. A Limit of 0 means no limit.
+	// Skip and Limit are the numbers of $skip and $limit after the sort. The skip comes first. A
+	// Limit of 0 means no limit.
 	Skip, Limit int64
 }
 

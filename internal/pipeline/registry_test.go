@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
-// TestDefinitionsAreComplete requires that every definition sets all properties, and that the
+// TestDefinitionsAreComplete checks that every definition sets all properties, and that the
 // properties do not contradict each other. Access checks rely on them.
 func TestDefinitionsAreComplete(t *testing.T) {
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestDefinitionsAreComplete(t *testing.T) {
 	}
 }
 
-// TestStagesHaveOneDefinition requires that no name is defined twice.
+// TestStagesHaveOneDefinition checks that no name is defined twice.
 func TestStagesHaveOneDefinition(t *testing.T) {
 	t.Parallel()
 	if n := len(definitions()); n != len(registry()) {

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// TestSortSpills requires the same order from sorts that spill to disk as from a sort in memory,
+// TestSortSpills checks that a sort that spills to disk gives the same order as a sort in memory,
 // with and without a limit.
 func TestSortSpills(t *testing.T) {
 	t.Parallel()
@@ -48,7 +48,7 @@ func drainAll(t *testing.T, src source.Source) string {
 }
 
 // BenchmarkSort sorts by two fields: 20 documents, 10,000 documents, and 10,000 documents with so
-// little memory that runs spill to disk. BenchmarkTopK keeps ten of 10,000 documents.
+// little memory that runs spill to disk.
 func BenchmarkSort(b *testing.B) {
 	for _, bench := range []struct {
 		name      string
@@ -60,6 +60,7 @@ func BenchmarkSort(b *testing.B) {
 	}
 }
 
+// BenchmarkTopK sorts 10,000 documents by two fields, and keeps the first ten.
 func BenchmarkTopK(b *testing.B) {
 	benchmarkSort(b, `[{"$sort": {"a": 1, "b": -1}}, {"$limit": 10}]`, 10_000, 0)
 }

@@ -56,8 +56,8 @@ func TestWideArgumentLooks(t *testing.T) {
 	}
 }
 
-// TestWideSortLooks requires checks for an interrupt while a stage reads a sort pattern with too
-// many keys, which it then rejects.
+// TestWideSortLooks checks that a stage checks for an interrupt while it reads a sort pattern with
+// too many keys, which it then rejects.
 func TestWideSortLooks(t *testing.T) {
 	t.Parallel()
 	const n = 1 << 14
@@ -102,7 +102,7 @@ func TestWideRunLooks(t *testing.T) {
 	}
 }
 
-// TestManyNeeds requires that a pipeline that reads thousands of fields needs the whole document,
+// TestManyNeeds checks that a pipeline that reads thousands of fields needs the whole document,
 // because no plan gains from such a projection.
 func TestManyNeeds(t *testing.T) {
 	t.Parallel()

@@ -35,8 +35,8 @@ func TestWindowMemory(t *testing.T) {
 	}
 }
 
-// TestWindowSpills runs functions over partitions beyond the memory limit, and requires the same
-// results as in memory.
+// TestWindowSpills runs functions over partitions beyond the memory limit. The results must be the
+// same as in memory.
 func TestWindowSpills(t *testing.T) {
 	t.Parallel()
 	docs := make([]bsonx.Doc, 3000)

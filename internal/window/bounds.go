@@ -11,8 +11,8 @@ import (
 // bound is one end of a window, relative to the current document.
 type bound struct {
 	unbounded bool
-	// current is true for the current document. In a range window this differs from a distance of
-	// 0.
+	// current is true for the bound "current", the current document. The bound 0 of a range also
+	// includes other documents with the same sort value.
 	current  bool
 	offset   int         // for a document window: the number of documents after the current one
 	distance bsonx.Value // for a range window: the difference of the sort values

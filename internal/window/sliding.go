@@ -63,8 +63,8 @@ type slidingExec struct {
 	done    bool
 	result  bsonx.Value // the result, if the window is the whole partition
 
-	// ends is true if the function is $first or $last. An error of the operand counts only if that
-	// value is the result.
+	// ends is true if the function is $first or $last. The function then fails only if the operand
+	// failed for the document whose value is the result.
 	ends     bool
 	failures []error // the errors that failure has stored
 }
@@ -83,8 +83,8 @@ func (x *slidingExec) failed(v bsonx.Value) error {
 	return x.failures[binary.LittleEndian.Uint32(v.Data)]
 }
 
-// endsOnly marks the function as $first or $last: an error of the operand counts only if that value
-// is the result.
+// endsOnly marks the function as $first or $last. The function then fails only if the operand
+// failed for the document whose value is the result.
 func (f *Function) endsOnly() *Function {
 	open := f.Open
 	f.Open = func(ctx *expr.Context) (Exec, error) {

@@ -2,7 +2,7 @@ package window
 
 import "testing"
 
-// TestFunctionsAreDefinedOnce requires that no function is defined twice, neither here nor by an
+// TestFunctionsAreDefinedOnce checks that no function is defined twice, neither here nor by an
 // accumulator that is also a window function.
 func TestFunctionsAreDefinedOnce(t *testing.T) {
 	t.Parallel()

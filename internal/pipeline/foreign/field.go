@@ -49,8 +49,8 @@ type foreignField struct {
 	// builds its own table.
 	tables *Tables
 
-	// searches counts the searches for any values, and the searches for scalars only. See
-	// Collections.Indexed.
+	// searches contains two numbers: of the searches that are not for scalars only, and of the
+	// searches for scalars only. See Collections.Indexed.
 	searches [2]int
 	tabled   bool         // the table was requested
 	table    foreignTable // nil without a table

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// TestLookupFromDocument requires an error if "from" is a document, whatever its fields are.
+// TestLookupFromDocument checks that a document as "from" is an error, whatever its fields are.
 func TestLookupFromDocument(t *testing.T) {
 	t.Parallel()
 	for _, from := range []bsonx.Doc{

@@ -107,7 +107,7 @@ func (s *LookupSource) Save() {
 	} else {
 		s.doc.Save()
 	}
-	// These values borrow from documents that are no longer valid.
+	// The computed values borrow from documents that are no longer valid.
 	clear(s.locals)
 	clear(s.letValues)
 	s.ctx.Rest()

@@ -14,7 +14,8 @@ type foreignKeys struct {
 	isNull *filter.Filter
 }
 
-// each calls value for each such value of doc. It calls null if a search for null finds doc.
+// each calls value for each value of doc at the path, including array elements. It calls null if a
+// search for null finds doc.
 func (k *foreignKeys) each(doc bsonx.Doc, value func(bsonx.Value), null func()) error {
 	isNull, err := k.isNull.Match(doc)
 	if err != nil {
@@ -55,7 +56,7 @@ type memoryTable struct {
 	foreignKeys
 	docs    []bsonx.Doc
 	entries []foreignEntry
-	heads   map[uint64]int32 // the newest entry for a hash; entries count from 1
+	heads   map[uint64]int32 // the number of the newest entry for a hash, counted from 1
 	nulls   []int64          // the positions of the documents that a search for null finds
 	bytes   int
 	held    memory.Holding
@@ -64,7 +65,7 @@ type memoryTable struct {
 type foreignEntry struct {
 	value bsonx.Value
 	doc   int32
-	next  int32 // the next entry with the same hash, counted from 1; 0 at the end
+	next  int32 // the number of the next entry with the same hash, counted from 1; 0 at the end
 }
 
 // entryBytes estimates the memory of an entry in bytes, with its part of the map.

@@ -65,7 +65,7 @@ type Properties struct {
 // Input is the origin of the input documents of a stage.
 type Input byte
 
-// The origins. All except FromStages are allowed for a first stage only.
+// Values of Input. A stage with another input than FromStages must be the first in its pipeline.
 const (
 	_              Input = iota
 	FromStages           // the previous stage, or the collection if the stage is the first
@@ -80,7 +80,7 @@ const (
 // ChangeStreams tells whether a stage is allowed after $changeStream.
 type ChangeStreams byte
 
-// The answers. A stage that is allowed yields at most one event per input event.
+// Values of ChangeStreams. A stage that is allowed yields at most one event per input event.
 const (
 	_                 ChangeStreams = iota
 	NotInChangeStream               // not allowed
@@ -91,7 +91,7 @@ const (
 // StableAPI tells which uses of a stage belong to the Stable API.
 type StableAPI byte
 
-// The kinds of uses.
+// Values of StableAPI.
 const (
 	_           StableAPI = iota
 	NoUse                 // no use
@@ -115,7 +115,7 @@ func (s StableAPI) Has(arg bsonx.Value) bool {
 // ReadConcern tells with which read concern levels a stage can run.
 type ReadConcern byte
 
-// The sets of levels.
+// Values of ReadConcern.
 const (
 	_            ReadConcern = iota
 	AnyLevel                 // all levels, except that a stage that writes rejects linearizable

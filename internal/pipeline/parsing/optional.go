@@ -1,7 +1,8 @@
 package parsing
 
-// Optional interfaces of a Stage. They tell the optimiser how it may treat the stage; without them
-// it assumes the worst.
+// Optional interfaces of a Stage. They tell the optimiser how it may treat the stage. If a stage
+// does not implement an interface, the optimiser assumes that the stage does not have this
+// property.
 
 // Reader is a Stage that tells which fields it reads. The optimiser assumes that other stages read
 // the whole document.
@@ -30,8 +31,8 @@ type OneToOne interface {
 
 // Changer is a Stage that passes documents on with some top-level fields changed.
 type Changer interface {
-	// Changes returns the names of these fields. drops is true if the stage may drop documents. If
-	// ok is false, the stage cannot name the fields.
+	// Changes returns the names of the changed top-level fields. drops is true if the stage may
+	// drop documents. If ok is false, the stage cannot name the fields.
 	Changes() (fields []string, drops, ok bool)
 }
 

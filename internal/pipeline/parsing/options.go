@@ -32,10 +32,9 @@ type Options struct {
 
 	// first is true if the stage being compiled is the first in its pipeline.
 	first bool
-	// inside is the kind of stage whose sub-pipeline is being compiled. depth is the number of
-	// enclosing stages with sub-pipelines.
+	// inside is the kind of stage whose sub-pipeline is being compiled.
 	inside  Parent
-	depth   int
+	depth   int // the number of enclosing stages with sub-pipelines
 	parsers Parsers
 }
 

@@ -46,10 +46,10 @@ type Merge struct {
 	DB, Coll string
 	// On lists the fields that identify the document to merge with; nil means _id.
 	On []string
-	// WhenMatched is replace, keepExisting, merge, fail or pipeline. Stages is the pipeline if it
-	// is pipeline.
+	// WhenMatched is replace, keepExisting, merge, fail or pipeline.
 	WhenMatched string
-	Stages      bsonx.Value
+	// Stages is the pipeline if WhenMatched is pipeline.
+	Stages bsonx.Value
 	// WhenNotMatched is insert, discard or fail.
 	WhenNotMatched string
 	// Vars returns the variables for the pipeline that merges doc: the let variables of the stage,
@@ -80,15 +80,15 @@ type Env struct {
 	// MemoryLimit is the number of bytes that one stage may keep in memory; 0 means
 	// limits.OperatorBytes.
 	MemoryLimit int
-	// Budgets overrides MemoryLimit for some stages, by stage name. The limits of $sort and $group
-	// also apply to stages that compile into them.
+	// Budgets overrides MemoryLimit for some stages, by stage name. The limits of $sort, $group and
+	// $setWindowFields also apply to the stages that compile into them.
 	Budgets map[string]int
 	// Memory is the memory budget that all requests of the server share; nil means no limit.
 	Memory *memory.Budget
-	// AllowDiskUse lets stages that reach their limit write temporary files to TempDir. An empty
-	// TempDir is the directory for temporary files of the operating system.
+	// AllowDiskUse lets stages that reach their limit write temporary files to TempDir.
 	AllowDiskUse bool
-	TempDir      string
+	// TempDir is the directory for temporary files. If it is empty, the operating system's is used.
+	TempDir string
 
 	// Sorts is called when a stage begins to sort. It may be nil.
 	Sorts func(ctx context.Context)
