@@ -95,7 +95,7 @@ func (c *Context) both(first, second Expr) (a, b bsonx.Value, err error) {
 	return a, b, err
 }
 
-// of calls the function with the evaluated operands and counts the work.
+// of calls the function with the evaluated operands, and adds the work.
 func (c *call2) of(ctx *Context, a, b bsonx.Value) (bsonx.Value, error) {
 	if err := ctx.Read(len(a.Data)+len(b.Data), c.running); err != nil {
 		return bsonx.Missing, err

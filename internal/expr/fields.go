@@ -56,7 +56,7 @@ func BindFields(running *interrupt.Running, list ...Expr) (*Fields, error) {
 // placeBytes estimates the memory of a field in Fields, in bytes.
 const placeBytes = 72
 
-// bindWork is the amount of work that binding one expression counts for an interrupt.Meter:
+// bindWork is the work of binding one expression, in the units of interrupt.Meter:
 // inserting into a growing map.
 const bindWork = 4 * interrupt.Step
 

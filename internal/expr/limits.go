@@ -21,8 +21,7 @@ const (
 	maxUnchecked = 1 << 18
 	// callWork is the amount of work of one operator, without the bytes of its operands.
 	callWork = 32
-	// largeResult is the size in bytes from which a result counts as work and is checked against
-	// the memory limit.
+	// largeResult is the size in bytes above which creating a result counts as work.
 	largeResult = maxUnchecked / 16
 	// StepWork is the amount of work of one step of a loop, without the bytes that it creates.
 	StepWork = 64
@@ -63,9 +62,9 @@ func TotalBytes(values []bsonx.Value) int {
 	return n
 }
 
-// Built counts n bytes of the document that is built from the results of expressions. It fails if
-// the document becomes too large. It also checks from time to time whether the operation was
-// interrupted.
+// Built adds n bytes to the size of the document that is built from the results of expressions. It
+// fails if the document becomes too large. From time to time it also checks the memory limit and
+// whether the operation was interrupted.
 func (c *Context) Built(n int) error {
 	if c.built += n; c.built > limits.ExpressionBytes {
 		return CheckBytes("A document", c.built)
@@ -121,7 +120,8 @@ func (c *Context) Grow(op string, size, made int, running *interrupt.Running) er
 	return c.Worked(StepWork+made, running)
 }
 
-// Read counts the work of an operator with operands of n bytes. Without it, an expression in a loop
+// Read adds the work of an operator with operands of n bytes to the work of the Context, and checks
+// from time to time whether the operation was interrupted. Without it, an expression in a loop
 // could read a whole document at each step, or one step could evaluate thousands of operators, with
 // no check for an interrupt. Large operands are also checked against the memory limit, because the
 // result is seldom larger than they are.
@@ -146,7 +146,7 @@ func (c *Context) look(n int, running *interrupt.Running) error {
 	return running.Err()
 }
 
-// made counts the work of creating the result v if it is large. It returns err if that is not nil.
+// made adds the work of creating the result v, if v is large. It returns err if that is not nil.
 func (c *Context) made(v bsonx.Value, err error, running *interrupt.Running) error {
 	if err != nil || len(v.Data) <= largeResult {
 		return err
@@ -154,8 +154,8 @@ func (c *Context) made(v bsonx.Value, err error, running *interrupt.Running) err
 	return c.Worked(len(v.Data), running)
 }
 
-// Worked counts n units of work, and checks from time to time whether the operation was
-// interrupted.
+// Worked adds n to the work of the Context, and checks from time to time whether the operation was
+// interrupted. For a large n it also checks the memory limit.
 func (c *Context) Worked(n int, running *interrupt.Running) error {
 	if c.work += n; c.work < maxUnchecked {
 		return nil

@@ -18,7 +18,7 @@ type Parser struct {
 	meter interrupt.Meter
 }
 
-// operandWork is the amount of work that compiling one operand counts for an interrupt.Meter.
+// operandWork is the work of compiling one operand, in the units of interrupt.Meter.
 const operandWork = 16 * interrupt.Step
 
 // Parse compiles an expression. A string may be a field path or variable, and a document may be an

@@ -50,8 +50,8 @@ func IsRoot(e Expr) bool {
 	return ok && p.slot == rootSlot && len(p.parts) == 0
 }
 
-// Eval reads the path. It counts the work of passing fields, and also the size of the value,
-// because the caller will most likely read it.
+// Eval reads the path. It counts as work the documents that it searches for the fields of the path,
+// and also the size of the value, because the caller will most likely read it.
 func (p *Path) Eval(ctx *Context) (bsonx.Value, error) {
 	parts := p.parts
 	var v bsonx.Value

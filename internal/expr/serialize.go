@@ -16,12 +16,14 @@ type Serializer struct {
 	Vars *Vars
 	// Now is the value of $$NOW.
 	Now time.Time
-	// Stopped counts work and reports whether the operation was interrupted. The caller must
-	// discard the result then. nil means that the operation cannot be interrupted.
+	// Stopped adds work to the work of the operation, and reports whether the operation was
+	// interrupted. The caller must discard the result then. nil means that the operation cannot be
+	// interrupted.
 	Stopped func(work int) bool
 }
 
-// expressionWork is the amount of work of serialising an expression, without its sub-expressions.
+// expressionWork is the work of serialising an expression without its sub-expressions, in the units
+// of interrupt.Meter.
 const expressionWork = 8 * interrupt.Step
 
 // Expression returns the serialised form of the expression v.

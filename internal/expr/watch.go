@@ -92,8 +92,8 @@ func ListOf(values []bsonx.Value, running *interrupt.Running) (bsonx.Value, erro
 	return bsonx.Array(b.Bytes()), nil
 }
 
-// Task counts the work of one evaluation, for functions that cannot return an error themselves. It
-// keeps the error after an interrupt. A nil Task never ends.
+// Task checks for an interrupt of the operation in functions that cannot return an error
+// themselves. It keeps the error after an interrupt. A nil Task never ends.
 type Task struct {
 	ctx     *Context
 	running *interrupt.Running // signals interrupts of the operation; nil never does
@@ -107,7 +107,8 @@ func (c *Context) Converting(running *interrupt.Running) *Task {
 	return &c.task
 }
 
-// Stopped counts work and reports whether the operation was interrupted. Loops must end then.
+// Stopped adds work to the work of the Context, and reports whether the operation was interrupted.
+// Loops must end then.
 func (t *Task) Stopped(work int) bool {
 	if t == nil {
 		return false

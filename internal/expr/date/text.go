@@ -19,7 +19,7 @@ type dateText struct {
 	warnings strings.Builder
 	// end is the position that errors about the text as a whole report.
 	end int
-	// task counts the work; parsing stops after an interrupt of its operation.
+	// task checks for an interrupt of the operation, which ends the parsing.
 	task *expr.Task
 
 	year, month, day     datePartText
