@@ -30,8 +30,9 @@ type fieldTest struct {
 	leaf Leaf
 }
 
-// matchFields tests all predicates in one pass over a document. done is false if the document has a
-// field twice or an array in a field; the general algorithm must handle these cases.
+// matchFields tests all predicates in one pass over a document. done is false if one of the fields
+// is an array, which the general algorithm must handle. If the document has a field twice, the
+// first one is tested.
 func (n *And) matchFields(doc bsonx.Doc) (matched, done bool) {
 	seen := uint32(0)
 	all := uint32(1)<<len(n.fields) - 1

@@ -51,10 +51,11 @@ func (z *normalizer) result(o *Or, n Node) Node {
 // identifies it.
 type spelledBranch struct {
 	conjuncts []Node
-	spelled   []string // empty for functions and expressions, which never count as equal
+	spelled   []string // "" for a predicate that never counts as equal, such as $expr
 }
 
-// spell returns the branches of a disjunction, or nil if no branch is a conjunction.
+// spell returns the branches of a disjunction. It returns nil if no branch is a conjunction, or if
+// the operation was interrupted.
 func (z *normalizer) spell(o *Or) []spelledBranch {
 	var out []spelledBranch
 	for i, child := range o.Children {

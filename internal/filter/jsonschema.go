@@ -136,7 +136,8 @@ type schemaKeyword struct {
 	parse func(sp *schemaParser, kw keyword) error
 }
 
-// schemaKeywords returns the keywords in the order in which failures are reported.
+// schemaKeywords returns the keywords in the order in which failures are reported. The type is an
+// exception: its failure comes last.
 func schemaKeywords() []schemaKeyword {
 	return []schemaKeyword{
 		{"title", parseSchemaText},

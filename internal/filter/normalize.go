@@ -33,7 +33,7 @@ type normalizer struct {
 	ended   bool
 }
 
-// stopped counts work, and reports whether the operation was interrupted.
+// stopped adds work to the meter, and reports whether the operation was interrupted.
 func (z *normalizer) stopped(work int) bool {
 	z.ended = z.ended || z.meter.Did(work, z.running) != nil
 	return z.ended

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// nodeWork is the amount of work that compiling one predicate counts for an interrupt.Meter.
+// nodeWork is the work of compiling one predicate, in the units of interrupt.Meter.
 const nodeWork = 16 * interrupt.Step
 
 // Estimates of memory in bytes, in addition to the filter document: for a predicate, a member of
@@ -50,8 +50,8 @@ type parser struct {
 	held     memory.Tally
 }
 
-// node counts the work and the memory of a predicate. It fails if the operation was interrupted or
-// its memory limit is exceeded.
+// node adds the work and the memory of a predicate to the totals of the operation. It fails if the
+// operation was interrupted or its memory limit is exceeded.
 func (p *parser) node() error {
 	p.nodes++
 	if err := p.hold(nodeBytes); err != nil {
@@ -60,7 +60,7 @@ func (p *parser) node() error {
 	return p.meter.Did(nodeWork, p.running)
 }
 
-// hold counts n bytes in the memory of the operation. A small filter is not counted at all.
+// hold adds n bytes to the memory of the operation. The memory of a small filter is not counted.
 func (p *parser) hold(n int64) error { return p.held.Add(p.running.Context(), n) }
 
 // field is an operator under a path: { path: { $op: value } }.

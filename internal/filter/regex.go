@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
 
-// regexWork is the amount of work that compiling one regular expression counts.
+// regexWork is the work of compiling one regular expression, in the units of interrupt.Meter.
 const regexWork = 256 * interrupt.Step
 
 // regexWeight is the work of matching a regular expression, per byte of the document.

@@ -280,7 +280,7 @@ func parseSchemaEnum(sp *schemaParser, kw keyword) error {
 	return nil
 }
 
-// compareWork is the amount of work that comparing two short values counts.
+// compareWork is the work of comparing two short values, in the units of interrupt.Meter.
 const compareWork = interrupt.Step / 4
 
 func containsUnordered(values []bsonx.Value, v bsonx.Value, st *state) bool {

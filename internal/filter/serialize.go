@@ -73,7 +73,7 @@ func (s *serializer) reserve(n int) bool {
 	return s.ended == nil
 }
 
-// stopped counts work, and reports whether the operation was interrupted.
+// stopped adds work to the meter, and reports whether the operation was interrupted.
 func (s *serializer) stopped(work int) bool {
 	if s.ended == nil {
 		s.ended = s.meter.Passed(s.ctx, work)

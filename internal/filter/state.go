@@ -35,7 +35,7 @@ func (st *state) operation() *interrupt.Running {
 	return st.running
 }
 
-// stopped counts work, and reports whether the evaluation has failed or was interrupted.
+// stopped adds work to the meter, and reports whether the evaluation has failed or was interrupted.
 func (st *state) stopped(work int) bool {
 	if st == nil {
 		return false

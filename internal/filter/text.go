@@ -136,7 +136,8 @@ func parseText(p *parser, _ string, v bsonx.Value, level level, _ int) (Node, er
 	return n, nil
 }
 
-// checkTexts returns an error if $text is at a place in the tree where no index can answer it.
+// checkTexts returns an error if the tree has more than one $text, or has one at a place where no
+// index can answer it.
 func (p *parser) checkTexts(root Node) error {
 	if p.texts > 1 {
 		return mongoerr.New(mongoerr.BadValue, "Too many text expressions")

@@ -58,13 +58,14 @@ type finisher struct {
 	err     error
 }
 
-// stopped counts a field and its work, and reports whether the operation was interrupted.
+// stopped adds a field to fields and its work to the meter, and reports whether the operation was
+// interrupted.
 func (f *finisher) stopped() bool {
 	f.fields++
 	return f.worked()
 }
 
-// worked counts the work on a field, and reports whether the operation was interrupted.
+// worked adds the work on a field to the meter, and reports whether the operation was interrupted.
 func (f *finisher) worked() bool {
 	if f.err == nil {
 		f.err = f.meter.Did(4*interrupt.Step, f.running)
@@ -283,7 +284,8 @@ func (n *node) document(dst []byte, doc bsonx.Doc, k kind, ctx *expr.Context) ([
 	return endDoc(dst, start), nil
 }
 
-// existing appends the field e of the document, which is field i of the specification.
+// existing appends the projection of e, a field of the document that the specification names as
+// field i.
 func (n *node) existing(dst []byte, i int, e bsonx.Elem, k kind, ctx *expr.Context, done *doneSet) ([]byte, error) {
 	f := &n.fields[i]
 	switch f.action {
@@ -300,7 +302,8 @@ func (n *node) existing(dst []byte, i int, e bsonx.Elem, k kind, ctx *expr.Conte
 	}
 }
 
-// absent appends the computed value of a field that the document does not have.
+// absent appends the computed value of the field, or a document of the computed fields below it. It
+// appends nothing for other fields. It does not use the value that the document has.
 func (f *field) absent(dst []byte, ctx *expr.Context) ([]byte, error) {
 	switch {
 	case f.action == compute:

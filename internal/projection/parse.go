@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// fieldWork is the amount of work that compiling one field counts for an interrupt.Meter.
+// fieldWork is the work of compiling one field, in the units of interrupt.Meter.
 const fieldWork = 8 * interrupt.Step
 
 // Error codes for conflicting paths: the same path twice, and one path below another.

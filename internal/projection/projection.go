@@ -42,8 +42,8 @@ const (
 	sliceBytes     = 96
 )
 
-// hold counts n bytes of the compiled specification in the memory of the operation. A small
-// specification is not counted at all. Nil Options count nothing.
+// hold adds n bytes of the compiled specification to the memory of the operation. The memory of a
+// small specification is not counted, and neither is memory for nil Options.
 func (o *Options) hold(n int64) error {
 	if o == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// rewrite changes a value of the projected document in place. It appends the changed document to
-// dst.
+// rewrite changes a value of the projected document after the tree was applied. It appends the
+// changed document to dst.
 type rewrite interface {
 	apply(dst []byte, before, projected bsonx.Doc, meta *Meta) ([]byte, error)
 }

@@ -50,7 +50,7 @@ func newValues(
 	return out, nil
 }
 
-// compareWork is the amount of work that comparing two values counts for an interrupt.Meter.
+// compareWork is the work of comparing two values, in the units of interrupt.Meter.
 const compareWork = interrupt.Step / 4
 
 func contains(values []bsonx.Value, v bsonx.Value, compare func(a, b bsonx.Value) int) bool {

@@ -24,7 +24,7 @@ type applier struct {
 	meter interrupt.Meter
 }
 
-// did counts work. It fails if the operation was interrupted.
+// did adds work to the meter. It fails if the operation was interrupted.
 func (a *applier) did(work int) error { return a.meter.Did(work, a.env.Running) }
 
 // Limits for the memory that an unused applier keeps, in entries and in bytes.
@@ -48,8 +48,8 @@ type place struct {
 
 func (p place) end() int { return p.payload + len(p.value.Data) }
 
-// bytesOf contains every byte value at its own index. An edit of a type byte takes its data from
-// it.
+// bytesOf contains every byte value at its own index. An edit that changes the type of an element
+// refers to one byte of this array, so it allocates nothing.
 var bytesOf = func() (t [256]byte) {
 	for i := range t {
 		t[i] = byte(i)
@@ -260,7 +260,7 @@ func (a *applier) resize(at place, delta int) {
 	a.edits = append(a.edits, edit{at.payload, at.payload + 4, a.buf[n:len(a.buf):len(a.buf)]})
 }
 
-// elementWork is the amount of work that updating one array element counts.
+// elementWork is the work of updating one array element, in the units of interrupt.Meter.
 const elementWork = 4 * interrupt.Step
 
 // array applies the branches of a node to the elements that their filters select.

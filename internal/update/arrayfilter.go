@@ -133,8 +133,8 @@ func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
 	return nil
 }
 
-// matchesNothing reports whether a predicate is {$all: []}, also inside $not. Such a predicate
-// matches no value, and MongoDB ignores its field.
+// matchesNothing reports whether a predicate consists only of {$all: []}, also inside $not. MongoDB
+// ignores the field of such a predicate when it looks for the identifier.
 func matchesNothing(v bsonx.Value) bool {
 	if v.Type != bsonx.TypeDocument || v.Doc().IsEmpty() {
 		return false

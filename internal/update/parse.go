@@ -57,22 +57,23 @@ type parser struct {
 }
 
 const (
-	// fieldWork is the amount of work that compiling one field of an operator counts, in addition
-	// to its bytes.
+	// fieldWork is the work of compiling one field of an operator, in addition to its bytes, in the
+	// units of interrupt.Meter.
 	fieldWork = 4 * interrupt.Step
 	// fieldBytes estimates the memory of a field during compilation in bytes, without its value.
 	fieldBytes = 256
-	// fieldsPerCount is the number of fields after which their memory is counted again.
+	// fieldsPerCount is the number of fields between two checks of the memory limit.
 	fieldsPerCount = 4096
 )
 
-// count counts a field, and checks the memory limit from time to time. The memory is counted only
-// until the update is applied: an operation with several updates compiles each when it needs it.
+// count adds one field to the number of fields, and checks the memory limit from time to time. The
+// memory is counted only until the update is applied: an operation with several updates compiles
+// each when it needs it.
 func (p *parser) count() error {
 	if p.fields++; p.fields%fieldsPerCount != 0 {
 		return nil
 	}
-	// Value counts its argument twice.
+	// memory.Operation.Value reserves twice its argument.
 	return memory.Of(p.opts.Running.Context()).Value(int64(p.fields) * fieldBytes / 2)
 }
 

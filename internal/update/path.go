@@ -90,7 +90,7 @@ func isDigits(name string) bool {
 }
 
 // arrayIndex parses a path component as an index into an existing array. Leading zeros are allowed.
-// It returns -1 for any other text.
+// It returns -1 for any other text, and for a number of 19 digits or more.
 func arrayIndex(name string) int {
 	if !isDigits(name) {
 		return -1

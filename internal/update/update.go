@@ -190,7 +190,7 @@ func (u *Update) applyOperators(doc bsonx.Doc, env Env) (bsonx.Doc, bool, error)
 	return checkSize(doc, out)
 }
 
-// timestamp returns the next cluster time.
+// timestamp returns the next cluster time or, without the function Timestamp, a timestamp of Now.
 func (e *Env) timestamp() (t, i uint32) {
 	if e.Timestamp != nil {
 		return e.Timestamp()

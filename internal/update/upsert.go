@@ -196,8 +196,8 @@ func (e *equalities) add(path string, v bsonx.Value) error {
 	return nil
 }
 
-// conflict returns an error if a path occurs twice or is a prefix of another path. Like MongoDB, it
-// compares neighbouring paths in sorted order.
+// conflict returns an error if a path occurs twice or is a prefix of another path. It compares the
+// paths in sorted order, which decides which conflict is reported.
 func (e *equalities) conflict() error {
 	paths := make([]string, 0, len(e.list))
 	for _, eq := range e.list {
