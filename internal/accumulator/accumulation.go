@@ -53,8 +53,8 @@ type Accumulation struct {
 	Name string
 	// Arg is the operand. Its value for each document is passed to Add.
 	Arg expr.Expr
-	// Init is evaluated once for each group, with the group's _id as the document. It is nil if the
-	// accumulator has no such parameter.
+	// Init is the expression of a parameter, such as n. It is evaluated once for each group, with
+	// the group's _id as the document. It is nil if the accumulator has no parameter.
 	Init expr.Expr
 	// FixedSize reports whether Bytes never changes.
 	FixedSize bool
@@ -69,12 +69,12 @@ type Accumulation struct {
 	// Once reports that Arg need not be evaluated for an accumulator that is Sated.
 	Once bool
 
-	plain func() Accumulator // creates an accumulator; nil if Init is not constant
+	plain func() Accumulator // creates an accumulator; nil if Init must be evaluated
 	start func(init bsonx.Value) (Accumulator, error)
 }
 
-// New returns an accumulator for the group with the given _id. It evaluates Init, which changes
-// ctx.Root.
+// New returns an accumulator for the group with the given _id. If Init must be evaluated, New sets
+// ctx.Root to the _id.
 func (a *Accumulation) New(ctx *expr.Context, id bsonx.Value) (Accumulator, error) {
 	if a.plain != nil {
 		return a.plain(), nil

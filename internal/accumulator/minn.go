@@ -98,8 +98,7 @@ func (a *extremesN) pop(h []bsonx.Value) {
 	a.up(h[:last], hole, v)
 }
 
-// popWork is the amount of work that removing one value from the heap counts for an
-// interrupt.Meter.
+// popWork is the work of removing one value from the heap, in the units of interrupt.Meter.
 const popWork = 8 * interrupt.Step
 
 // Finish implements finisher: it sorts the values.

@@ -163,7 +163,8 @@ type centroid struct{ mean, weight float64 }
 // percentileAccumulator is $percentile or $median. It ignores NaN and values that are not numbers.
 type percentileAccumulator struct {
 	of *percentiles
-	// centroids contains the merged centroids, followed by unsorted single numbers of weight 1.
+	// centroids contains the merged centroids, followed by unsorted numbers and centroids that were
+	// added after the last merge.
 	centroids []centroid
 	joined    bool
 }

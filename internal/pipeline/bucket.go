@@ -120,7 +120,7 @@ func isPathOrOperator(v bsonx.Value) bool {
 	}
 }
 
-// boundaryWork is the amount of work that compiling one boundary counts for an interrupt.Meter.
+// boundaryWork is the work of compiling one boundary, in the units of interrupt.Meter.
 const boundaryWork = 16 * interrupt.Step
 
 // parseBoundaries returns the boundaries of $bucket. It fails unless they are constants of the same

@@ -220,7 +220,7 @@ func (s *groupSource) entry(r *reading) (*groupEntry, int, error) {
 	return e, bytes + len(s.key) + len(id.Data) + groupEntryBytes, nil
 }
 
-// groupEntryBytes estimates the memory of a group without its key and accumulators.
+// groupEntryBytes estimates the memory of a group in bytes, without its key, _id and accumulators.
 const groupEntryBytes = 128
 
 // id returns the _id for the group of the current document. The value does not share memory with

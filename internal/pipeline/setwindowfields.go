@@ -141,8 +141,7 @@ func errPartitionArray() error {
 	return mongoerr.New(mongoerr.TypeMismatch, "An expression used to partition cannot evaluate to value of type array")
 }
 
-// functionWork is the amount of work that compiling one window function counts for an
-// interrupt.Meter.
+// functionWork is the work of compiling one window function, in the units of interrupt.Meter.
 const functionWork = 64 * interrupt.Step
 
 // functionBytes estimates the memory of a window function in bytes, with the state that it keeps at

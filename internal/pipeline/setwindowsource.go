@@ -277,8 +277,8 @@ func (p *windowPartition) Document(i int) (bsonx.Doc, error) {
 // Shrink subtracts n bytes that a function has released.
 func (p *windowPartition) Shrink(n int) { p.bytes -= n }
 
-// Did implements window.Partition: it counts work, and checks from time to time whether the
-// operation was interrupted.
+// Did implements window.Partition: it adds work to the meter, and checks from time to time whether
+// the operation was interrupted.
 func (p *windowPartition) Did(work int) error { return p.meter.Did(work, &p.running) }
 
 // Meta returns the metadata of the document that was read last.

@@ -22,8 +22,8 @@ const (
 	randomKind   = "randVal"
 )
 
-// sort is the $sort stage. Documents with equal keys keep their order. It uses the same sort keys
-// as the planner, so both give the same order.
+// sort is the $sort stage. Documents with equal keys keep their order. The stage uses the same sort
+// keys as the planner, so that an index gives the same order as the stage.
 type sort struct {
 	pattern   bsonx.Doc
 	shown     bsonx.Doc // the pattern for explain, in which metadata keys have no path

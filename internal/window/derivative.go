@@ -98,8 +98,7 @@ func subtractValues(a, b bsonx.Value) (bsonx.Value, error) {
 // derivative is $derivative: the slope between the first and the last document of the window.
 type derivative struct {
 	unit int64
-	// queue contains the entries of the window. It contains only the first entry if documents never
-	// leave the window.
+	// queue contains the entries of the window, in document order.
 	queue []entry
 	last  entry
 	count int

@@ -22,15 +22,16 @@ type Partition interface {
 	Meta() *expr.Meta
 	// Eval evaluates e for the document with index i.
 	Eval(e expr.Expr, i int) (bsonx.Value, error)
-	// Reserve reserves n bytes before a value of that size is copied. The function counts the copy
-	// with Grow afterwards.
+	// Reserve reserves n bytes before a value of n bytes is copied. After the copy, the function
+	// adds its size with Grow.
 	Reserve(n int) error
 	// Grow adds n bytes, which may be negative, to the memory that functions use. It fails above
 	// the memory limit.
 	Grow(n int) error
 	// Shrink subtracts n bytes that a function has released.
 	Shrink(n int)
-	// Did counts work, and checks from time to time whether the operation was interrupted.
+	// Did adds work of the function, and checks from time to time whether the operation was
+	// interrupted.
 	Did(work int) error
 }
 

@@ -126,8 +126,7 @@ func (x *slidingExec) Value(ctx context.Context, p Partition, i int) (bsonx.Valu
 	return v, err
 }
 
-// accumulateWork is the amount of work that adding or removing a value counts for an
-// interrupt.Meter.
+// accumulateWork is the work of adding or removing a value, in the units of interrupt.Meter.
 const accumulateWork = 4 * interrupt.Step
 
 // move changes the window to the documents from lower to upper. It adds new documents before it

@@ -42,7 +42,7 @@ func ParseTimeUnit(name string) (TimeUnit, error) {
 	return NoUnit, mongoerr.New(mongoerr.FailedToParse, "unknown time unit value: %s", name)
 }
 
-// maxMonths is the largest number of months that Plus adds: those of a million years.
+// maxMonths is the largest number of months that Plus adds. It is a million years.
 const maxMonths = 12 * 1_000_000
 
 // Plus adds n units to a date, like $dateAdd in UTC. If the resulting month does not have the day,

@@ -84,7 +84,7 @@ func (s *Splicer) With(v bsonx.Value) bsonx.Doc {
 	return out
 }
 
-// Room returns the number of bytes that With(v) would allocate.
+// Room estimates the number of bytes that With(v) would allocate.
 func (s *Splicer) Room(v bsonx.Value) int64 {
 	n := len(s.head) + len(s.tail) + len(s.old.Data) + len(v.Data)
 	return int64(max(0, n-cap(s.Out)))

@@ -100,7 +100,7 @@ func (w *Writer) Document(n *Tree, doc bsonx.Doc, running *interrupt.Running) (b
 	return w.Bytes(), w.err
 }
 
-// stopped counts n bytes and reports whether the writer has failed.
+// stopped adds n bytes to the size of the document, and reports whether the writer has failed.
 func (w *Writer) stopped(n int) bool {
 	if w.err == nil {
 		w.err = w.built.Built(n)

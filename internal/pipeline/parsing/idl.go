@@ -19,7 +19,7 @@ func CheckString(name string, v bsonx.Value, required bool) error {
 	return mongoerr.New(mongoerr.TypeMismatch, "BSON field '%s' is the wrong type '%s', expected type 'string'", name, v.Type)
 }
 
-// PathWork is the amount of work that compiling one path counts for an interrupt.Meter.
+// PathWork is the work of compiling one path, in the units of interrupt.Meter.
 const PathWork = 8 * interrupt.Step
 
 // Paths parses an array of field paths; at is its name in error messages. It fails if the operation
