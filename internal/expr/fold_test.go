@@ -55,8 +55,8 @@ func TestConstantFailures(t *testing.T) {
 	}
 }
 
-// TestSimplified lists expressions whose constants decide the result, whatever the document
-// contains.
+// TestSimplified evaluates expressions with some constant operands. The constants are combined, or
+// decide the result although another operand would fail.
 func TestSimplified(t *testing.T) {
 	t.Parallel()
 	doc := bsonx.NewDoc("zero", 0, "one", []bsonx.Value{bsonx.Double(1)})

@@ -32,8 +32,9 @@ var quick = map[string]string{
 	"$bsonSize": "reads no field", "$binarySize": "reads no byte",
 }
 
-// loops contains arguments for the other operators. $v and $w are arrays of the same numbers,
-// $object is a large object, and $pairs is the array that $arrayToObject turns into $object.
+// loops contains arguments for the operators that quick does not list. $v and $w are arrays of the
+// same numbers, $object is a large object, and $pairs is the array that $arrayToObject turns into
+// $object.
 var loops = map[string]string{
 	"$allElementsTrue": `["$v"]`, "$anyElementTrue": `[{"$map": {"input": "$v", "in": false}}]`,
 	"$setUnion": `["$v", "$w"]`, "$setIntersection": `["$v", "$w"]`,

@@ -45,10 +45,10 @@ var dates = []string{
 	"$tsSecond", "$week", "$year",
 }
 
-// large contains arguments for the other operators: one entry for each operand that can be large.
-// Words in capitals stand for large values. TEXT and OTHER are strings. DIGITS is a string with a
-// number. BLANK is a string that ends with a date. FORMAT is a date format. ARRAY, OBJECT, PAIRS
-// and BINARY are values of those types.
+// large contains arguments for the operators that small, numeric and dates do not list: one entry
+// for each operand that can be large. Words in capitals stand for large values. TEXT and OTHER are
+// strings. DIGITS is a string with a number. BLANK is a string that ends with a date. FORMAT is a
+// date format. ARRAY, OBJECT, PAIRS and BINARY are values of those types.
 var large = map[string][]string{
 	"$concat": {`["x", TEXT]`}, "$toLower": {`TEXT`}, "$toUpper": {`TEXT`},
 	"$strcasecmp": {`[TEXT, "x"]`, `["x", TEXT]`},

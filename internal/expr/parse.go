@@ -189,9 +189,9 @@ func (p *Parser) NamedArgs(arg bsonx.Value, vars *Vars, unknown UnknownArgument,
 	return out, unknownErr
 }
 
-// ArgsIn compiles the arguments raw in the given order. Missing arguments give nil. The first
-// argument in that order gets the first scope, and so on; the last scope is for all remaining
-// arguments. Errors of constants are recorded in the order of raw, in which MongoDB optimises.
+// ArgsIn compiles the arguments raw in the given order. Missing arguments give nil. raw[i] is
+// compiled in scopes[i], or in the last scope if there are fewer scopes. Errors of constants are
+// recorded in the order of raw, in which MongoDB optimises.
 func (p *Parser) ArgsIn(order []int, raw []bsonx.Value, scopes ...*Vars) ([]Expr, error) {
 	out := make([]Expr, len(raw))
 	failures := make([]Failures, len(raw))

@@ -20,7 +20,7 @@ type relativeText struct {
 // position against the rest of the text, so a longer text would take minutes.
 const maxDateText = 4 << 10
 
-// tokenWork is the amount of work of trying all tokens at one position.
+// tokenWork is the work of trying all tokens at one position, in the units of interrupt.Meter.
 const tokenWork = 1 << 14
 
 // scan parses a date without a format. At each position it takes the longest matching token, and

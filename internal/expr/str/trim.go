@@ -88,7 +88,8 @@ type charSet struct {
 	high map[rune]uint64
 }
 
-// charWork is the amount of work of adding a character to a set or searching for it.
+// charWork is the work of adding a character to a set or searching for it, in the units of
+// interrupt.Meter.
 const charWork = interrupt.Step / 4
 
 // newCharSet returns the set of characters in chars. It fails if the operation was interrupted.
