@@ -266,8 +266,8 @@ func (e *Examined) Add(docs, keys, scans int64, indexes []string) {
 	}
 }
 
-// MakesDocuments reports whether the first stage generates documents, so that the pipeline reads no
-// collection.
+// MakesDocuments reports whether the first stage produces its documents itself, such as $documents,
+// $collStats or $geoNear.
 func (p *Pipeline) MakesDocuments() bool {
 	return len(p.steps) > 0 && Find(p.steps[0].name).IsFirst()
 }

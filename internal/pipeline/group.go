@@ -25,7 +25,7 @@ type group struct {
 	// field spec does not contain the _id then.
 	bucket *bucketArguments
 	read   reader // reads the parts of the _id, then the operands of the accumulators
-	// readsMeta is true if an operand reads metadata of the document.
+	// readsMeta is true if the _id or an operand reads metadata of the document.
 	readsMeta bool
 	// parts lists the field names of the _id if it is an object expression. The values of these
 	// fields identify a group.

@@ -70,8 +70,8 @@ func TestWideOutputLooks(t *testing.T) {
 	}
 }
 
-// TestWideOutputMemory checks that a document beyond the size limit of documents within a pipeline
-// is an error.
+// TestWideOutputMemory checks that a stage fails if it builds a document of more than
+// limits.ExpressionBytes.
 func TestWideOutputMemory(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()

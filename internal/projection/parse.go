@@ -12,7 +12,8 @@ import (
 // fieldWork is the work of compiling one field, in the units of interrupt.Meter.
 const fieldWork = 8 * interrupt.Step
 
-// Error codes for conflicting paths: the same path twice, and one path below another.
+// Error codes for conflicting paths: a path that equals or contains an earlier path, and a path
+// below an earlier path.
 const (
 	codeCollision       = mongoerr.Code(31250)
 	codeCollisionWithin = mongoerr.Code(31249)

@@ -19,8 +19,8 @@
 //  3. No two operators of one update touch the same path or a prefix of each other (error 40).
 //     Therefore each leaf sees the original value, and edits never overlap.
 //  4. Each operator decides what counts as a modification, as in MongoDB. $set of the same type
-//     and bytes, $inc by zero and $pull of nothing do not count. $push with $sort always counts.
-//     Without a modification Apply returns the original document.
+//     and bytes, $inc by zero and $pull of nothing do not count. $push with $sort counts, unless
+//     the array is empty. Without a modification Apply returns the original document.
 //  5. The result has an unchanged _id, at most 16 MiB and at most the storable nesting depth.
 //
 // # What it does not do

@@ -13,9 +13,10 @@ type Source interface {
 	// Next returns the next document, or nil at the end. The document is valid until the next call
 	// of any method.
 	Next(ctx context.Context) (bsonx.Doc, error)
-	// Save releases references to storage, for example between two batches of a cursor. Restore
-	// acquires them again before the next call of Next.
+	// Save releases references to storage, for example between two batches of a cursor.
 	Save()
+	// Restore acquires the references again that Save has released. It is called before the next
+	// call of Next.
 	Restore(ctx context.Context) error
 	// Close closes the source and the sources that it reads.
 	Close()
