@@ -1,5 +1,6 @@
-// Package patterns has the parts that its packages share. Each package of this folder is an applied
-// design pattern for MongoDB that programs can import. All of them are used like this one:
+// Package patterns has the parts that the packages of this folder share. Each package of this
+// folder is an applied design pattern for MongoDB that programs can import. All of them are used
+// like this one:
 //
 //	jobs, err := queue.New(db, queue.Config{}) // the zero Config works
 //	if err != nil {
@@ -10,8 +11,8 @@
 //	}
 //	_, err = jobs.Put(ctx, queue.Spec{Kind: "convert"}) // the pattern's own operations
 //
-// db is a *mongo.Database of the official driver, which is the only dependency. The server is
-// MongoDB 4.4 or later, or Sheaf, embedded or as a server.
+// db is a *mongo.Database of the official driver. Apart from the driver, only package cms has a
+// dependency, for its feeds. The server is MongoDB 4.4 or later, or Sheaf, embedded or as a server.
 //
 // A Config embeds Env: the clock, the logger and the counters that the pattern uses.
 //

@@ -14,7 +14,7 @@ var (
 )
 
 // TestEveryPackageIsAChapter checks the documentation of each package: it begins with code that an
-// Example runs, and it has the same parts.
+// Example runs, and it has all required parts.
 func TestEveryPackageIsAChapter(t *testing.T) {
 	nested, err := filepath.Glob("*/*/doc.go")
 	if err != nil {

@@ -34,7 +34,7 @@ func Each[T any](ctx context.Context, coll *mongo.Collection, filter any, fn fun
 	return nil
 }
 
-// EachOf calls fn with all documents of a collection.
+// EachOf calls fn with each document of a collection. fn may keep the document.
 func EachOf[T any](ctx context.Context, coll *mongo.Collection, fn func(*T)) error {
 	return Each(ctx, coll, bson.D{}, func(doc *T) error {
 		fn(doc)

@@ -15,7 +15,7 @@ type Env struct {
 	// Logger gets messages for operators, for example that a process took over work or repaired
 	// documents.
 	Logger *slog.Logger
-	// Metrics gets the counts and durations.
+	// Metrics gets the counts and durations of the pattern's operations.
 	Metrics Metrics
 }
 

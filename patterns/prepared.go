@@ -74,14 +74,14 @@ func (p *Prepared) Check(ctx context.Context, db *mongo.Database, log *slog.Logg
 // Kind is the kind of a collection that must be created before its first document.
 type Kind string
 
-// The kinds.
+// These are the kinds of collections that CheckKind accepts.
 const (
 	Capped     Kind = "capped"
 	TimeSeries Kind = "timeseries"
 )
 
-// CheckKind returns ErrNotPrepared if a collection does not exist or is not of the kind. It asks
-// the server until the answer is once that the collection is of the kind.
+// CheckKind returns ErrNotPrepared if a collection does not exist or is not of the kind. After the
+// first success it does not ask the server again.
 func (p *Prepared) CheckKind(ctx context.Context, coll *mongo.Collection, kind Kind) error {
 	if p.seen.Load() {
 		return nil

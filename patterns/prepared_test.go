@@ -161,7 +161,8 @@ func TestIndexWithoutItsPromise(t *testing.T) {
 				t.Fatal(err)
 			}
 			if weaken(t, db) == 0 {
-				// The type needs a special collection and has no such indexes.
+				// The type needs a special collection. It has no unique index and no TTL index to
+				// weaken.
 				return
 			}
 			if err := uses(t, db)[name].use(t.Context()); !errors.Is(err, patterns.ErrNotPrepared) {

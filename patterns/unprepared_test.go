@@ -48,7 +48,7 @@ func works(db *mongo.Database) map[string]func() (indexed, error) {
 	return map[string]func() (indexed, error){
 		"cart.Shop":       func() (indexed, error) { return either(cart.New(db, cart.Config{})) },
 		"catalog.Catalog": func() (indexed, error) { return either(catalog.New(db, catalog.Config{})) },
-		// See itself.
+		// Package eventlog creates its indexes in its first operation: see the variable itself.
 		"eventlog.Log": func() (indexed, error) { return either(eventlog.New(db, eventlog.Config{})) },
 		"game.Game":    func() (indexed, error) { return either(game.New(db, game.Config{})) },
 		"i18n.Texts":   func() (indexed, error) { return either(i18n.New(db, i18n.Config{})) },

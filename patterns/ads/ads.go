@@ -45,7 +45,7 @@ type Config struct {
 	// "clicks".
 	Prefix string
 	// Remember is the time after which the profile of a user who sees no advertisements is deleted;
-	// 90 days if zero. No window may be longer.
+	// 90 days if zero. No Ad.Window may be longer.
 	Remember time.Duration
 	// Clicks is the time for which clicks are kept; a year if zero.
 	Clicks time.Duration
@@ -92,8 +92,8 @@ type Ad struct {
 	// Keywords limits the advertisement to requests with at least one of these keywords. An
 	// advertisement without keywords matches all requests.
 	Keywords []string `bson:"keywords,omitempty"`
-	// Cap is the largest number of times that a user sees the advertisement in any Window. Zero
-	// means no limit.
+	// Cap is the largest number of times that a user sees the advertisement in any span of the
+	// length Window. Zero means no limit.
 	Cap    int           `bson:"cap,omitempty"`
 	Window time.Duration `bson:"window,omitempty"`
 	// Content is the text to show.
@@ -252,8 +252,8 @@ func (a *Ads) Put(ctx context.Context, at Place, ad Ad) error {
 	}
 }
 
-// refused returns the reason why an existing zone did not accept an advertisement. It reports again
-// if the zone was created at the same moment, so that the caller should try again.
+// refused returns the reason why an existing zone did not accept an advertisement. The result again
+// is true if the zone was created at the same moment: then the caller should try again.
 func (a *Ads) refused(ctx context.Context, at Place, ad bson.ObjectID) (again bool, err error) {
 	z, err := a.zone(ctx, at)
 	if err != nil {

@@ -311,7 +311,7 @@ func TestConcurrent(t *testing.T) {
 	n.sound()
 }
 
-// TestCrash interrupts requests, and the end of a campaign.
+// TestCrash lets the process die at every point of Serve and of Stop.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	setup := func(t *testing.T, db *mongo.Database) {
@@ -370,7 +370,8 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestCrashPut interrupts Put, and the removal of advertisements whose campaign has ended.
+// TestCrashPut lets the process die at every point of Put, and of the Repair that removes
+// advertisements whose campaign has ended.
 func TestCrashPut(t *testing.T) {
 	t.Parallel()
 	points := patterntest.Crash(t, patterntest.Scenario{

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleBudget   = "no campaign has spent more than its budget"
 	RuleCounters = "what a campaign has spent is the sum by advertisement, and by day"
@@ -69,8 +69,8 @@ func (a *Ads) Check(ctx context.Context) ([]patterns.Violation, error) {
 	}
 	return out, patterns.EachOf(ctx, a.profiles, func(p *profile) {
 		for id, times := range p.Seen {
-			// A profile stores only the last Cap times. One more is a violation, unless it is older
-			// than the window.
+			// A profile should store at most Cap times. More times are a violation if they are all
+			// within one window.
 			if ad, known := ads[id]; known && tooOften(times, ad.Cap, ad.Window) {
 				violate(RuleCap, a.profiles, p.ID, "%s, %d times in %v", id, len(times), ad.Window)
 			}

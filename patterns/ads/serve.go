@@ -34,7 +34,8 @@ type Impression struct {
 // Serve returns the most expensive advertisement of a place that matches the keywords, that the
 // user has not seen too often, and that its campaign can pay for. The campaign pays before Serve
 // returns. Of several advertisements with the same cost, Serve prefers the one with more of the
-// keywords, and then chooses at random. It returns ErrNoAd if there is no such advertisement.
+// keywords, and then chooses at random. It returns ErrNoAd if no advertisement meets these
+// conditions.
 func (a *Ads) Serve(ctx context.Context, r Request) (*Impression, error) {
 	if err := a.ready(ctx); err != nil {
 		return nil, err
@@ -151,7 +152,7 @@ func (a *Ads) see(ctx context.Context, i *Impression, user string, now time.Time
 		{"$push", bson.D{{field, bson.D{{"$each", bson.A{entry}}, {"$slice", -i.Ad.Cap}}}}},
 		{"$set", bson.D{{"at", now}}},
 	}
-	for range 2 { // the second time if the profile was created at the same moment
+	for range 2 { // the second attempt is for a profile that was created at the same moment
 		_, err := a.profiles.UpdateOne(ctx, may, note, options.UpdateOne().SetUpsert(true))
 		if err == nil {
 			return true, nil

@@ -57,7 +57,7 @@ const (
 // Policy says when stock is reserved.
 type Policy int
 
-// The policies.
+// These are the values of Config.Reserve.
 const (
 	// OnAdd reserves a product when it is put into a cart, for as long as the cart is kept.
 	OnAdd Policy = iota
@@ -80,7 +80,8 @@ type Config struct {
 	// Pace is how often Run looks for expired carts; DefaultPace if zero.
 	Pace time.Duration
 	// Paid reports whether a cart was paid. The order stores the payment that Paid returns. Repair
-	// calls Paid if a process died during the payment. If Paid is nil, such carts count as unpaid.
+	// calls Paid if a process died during the payment. If Paid is nil, a cart whose payment was
+	// interrupted counts as unpaid.
 	Paid func(ctx context.Context, cart string) (payment any, paid bool, err error)
 }
 

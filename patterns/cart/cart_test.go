@@ -318,8 +318,8 @@ func TestTogether(t *testing.T) {
 				t.Errorf("%+v %v", stock, err)
 			}
 		}
-		// Two windows that change one line at once can leave a wrong reservation for the line,
-		// until the line is changed or bought, or the cart ends.
+		// Two windows that change one line at the same time can leave a wrong reservation for the
+		// line, until the line is changed or bought, or the cart ends.
 		for range 2 {
 			clock.Advance(time.Hour)
 			if _, err := s.Repair(t.Context()); err != nil {

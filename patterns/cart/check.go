@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleStock       = "the stock is the sum of available, reserved and sold pieces"
 	RuleSold        = "the sold pieces are the pieces that finished carts have bought"

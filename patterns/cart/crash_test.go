@@ -180,7 +180,9 @@ func TestAsleep(t *testing.T) {
 	})
 }
 
-// TestSlowPayment has a payment that takes longer than Config.Timeout.
+// TestSlowPayment has a payment that takes longer than Config.Timeout, so that Repair runs before
+// the payment ends. If Config.Paid knows the payment, the cart is sold; otherwise Checkout returns
+// ErrUnsettled.
 func TestSlowPayment(t *testing.T) {
 	t.Parallel()
 	eachDesign(t, func(t *testing.T, reserve cart.Policy) {

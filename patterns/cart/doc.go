@@ -111,7 +111,8 @@
 // # Scaling
 //
 // Shard inventories, carts and orders by {_id: "hashed"}, and give carts random names (NewID).
-// Stock is read from the primary. All buyers of a product write one document, once per checkout.
+// Stock is read from the primary. All buyers of a product update the same document, at least twice
+// for each checkout.
 //
 // # Source
 //

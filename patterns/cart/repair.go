@@ -66,7 +66,8 @@ func (s *Shop) drive(ctx context.Context, c *Cart) error {
 }
 
 // repairStock frees reservations that no cart names. It reads the reservation before the cart. A
-// cart names its reservations before they are made, so a cart that does not name one never will.
+// cart names its reservations before they are made, so a cart that does not name a reservation will
+// never name it.
 func (s *Shop) repairStock(ctx context.Context) (n int64, err error) {
 	old := s.env.Now().Add(-s.cfg.HoldTime)
 	// New reservations are appended, so that the first reservation is the oldest. An index of the

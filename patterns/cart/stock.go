@@ -85,7 +85,8 @@ func sum(hold bson.ObjectID, field string) bson.D {
 	}}}}}
 }
 
-// way returns the update of the stock for a line. The filter of the update contains its condition.
+// way is a function that returns the update of the stock for a line of a cart. The filter of the
+// update has the condition under which the stock may change.
 type way func(*Cart, Line) mongo.WriteModel
 
 // reserve sets the reservation of a line to the quantity of the line. Its condition: the stock has
@@ -169,7 +170,8 @@ func takenSame(c *Cart, l Line, field string) mongo.WriteModel {
 }
 
 // changeBy updates the stock of lines with the updates of quick. If some lines do not match, a
-// second command updates them with any. It returns how many lines matched.
+// second command applies the slower updates of the parameter any to all lines; a line that was
+// already changed is not changed again. It returns how many lines matched.
 func (s *Shop) changeBy(ctx context.Context, c *Cart, lines []Line, quick, any way) (int, error) {
 	if n, err := s.change(ctx, c, lines, quick); n == len(lines) || err != nil {
 		return n, err

@@ -36,8 +36,8 @@ const (
 	DefaultCounts     = 20
 )
 
-// Details are the fields that products of one type have and other products do not have. A struct
-// implements it, with value receivers.
+// Details are the fields that products of one type have and other products do not have. A program
+// implements Details for a struct, with value receivers.
 type Details interface {
 	// Type returns the name of the type: "Film".
 	Type() string
@@ -46,7 +46,7 @@ type Details interface {
 }
 
 // Any holds the details of products of any type, for programs that display products without knowing
-// their types. Such products can only be read.
+// their types. A program can read products with these details, but not save them.
 type Any bson.D
 
 // Type implements Details.
@@ -64,8 +64,8 @@ type Type struct {
 }
 
 // TypeOf declares the type of D. Searches return its products in descending order of sort, if sort
-// is not empty. The facets are the fields by which its products can be searched. Both are paths:
-// "details.issue_date", "details.genre".
+// is not empty. The facets are the fields by which its products can be searched. The sort field and
+// the facets are paths: "details.issue_date", "details.genre".
 func TypeOf[D Details](sort string, facets ...string) Type {
 	var zero D
 	return Type{name: zero.Type(), sort: sort, facets: facets, validate: func(v bson.RawValue) error {
@@ -85,8 +85,8 @@ type Config struct {
 	Collection, Rules string
 	// Types lists the types of the products. If it is not empty, the catalogue refuses other types.
 	Types []Type
-	// Text maps the fields of the text index to their weights. If nil, these are the title with
-	// weight 10 and the description with weight 1.
+	// Text maps the fields of the text index to their weights. If nil, the title has weight 10 and
+	// the description has weight 1.
 	Text map[string]int
 	// Steps bring products of older versions to the current version: see package schema.
 	Steps []schema.Step
@@ -182,7 +182,7 @@ func (c *Catalog) Indexes() []patterns.Index {
 	return out
 }
 
-// Error codes.
+// These are error codes of the server.
 const (
 	codeIndexNotFound   = 27
 	codeOptionsConflict = 85

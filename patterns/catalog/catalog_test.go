@@ -431,7 +431,7 @@ func TestEvolution(t *testing.T) {
 	mustBeRight(t, c)
 }
 
-// TestCheck breaks each rule.
+// TestCheck stores documents that violate each rule, and expects Check to find them.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

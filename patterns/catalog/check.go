@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleRoot    = "every product has the fields that all types have"
 	RulePricing = "savings follow from the list price and the retail price"
@@ -23,8 +23,8 @@ func rootFields() []string {
 	return []string{"type", "title", "description", "asin", "shipping", "pricing", "details", "rev"}
 }
 
-// Check reads all products and price rules and lists the violations of the rules above and of
-// package schema. It checks products of older versions in their current version.
+// Check reads all products and price rules and lists the violations of the rules of this package
+// and of package schema. It checks products of older versions in their current version.
 func (c *Catalog) Check(ctx context.Context) ([]patterns.Violation, error) {
 	out, err := c.schema.Check(ctx)
 	if err != nil {

@@ -90,8 +90,8 @@ func document[D Details](c *Catalog, p *Product[D], rev int64) (bson.D, error) {
 
 // Save stores a product. If Rev is 0, it inserts a new product, and returns ErrExists if the SKU is
 // taken. Otherwise it replaces the revision that was read. It sets Type, Rev and the computed
-// fields of Pricing in p. It returns ErrConflict if somebody else has changed the product; read it
-// again.
+// fields of Pricing in p. It returns ErrConflict if somebody else has changed the product; then
+// read the product again.
 func Save[D Details](ctx context.Context, c *Catalog, p *Product[D]) error {
 	doc, err := document(c, p, p.Rev+1)
 	if err != nil {

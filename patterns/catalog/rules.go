@@ -45,7 +45,7 @@ func (c *Catalog) SetRule(ctx context.Context, r Rule) error {
 		return fmt.Errorf("%w: %+v", ErrRule, r)
 	}
 	_, err := c.rules.ReplaceOne(ctx, bson.D{{"_id", r.Name}}, r, options.Replace().SetUpsert(true))
-	if mongo.IsDuplicateKeyError(err) { // another process has just inserted it
+	if mongo.IsDuplicateKeyError(err) { // another process has just inserted the rule
 		_, err = c.rules.ReplaceOne(ctx, bson.D{{"_id", r.Name}}, r)
 	}
 	if err != nil {

@@ -59,7 +59,7 @@ func (q Query) limit() int64 {
 	return DefaultLimit
 }
 
-// failed translates an error of a search.
+// failed wraps an error of a search. It adds ErrNoText if the server has no text index.
 func failed(err error) error {
 	var refused mongo.ServerError
 	if errors.As(err, &refused) && refused.HasErrorCode(codeIndexNotFound) {
@@ -136,7 +136,7 @@ func Search[D Details](ctx context.Context, c *Catalog, q Query, facets ...Facet
 	filter, order := c.Filter(zero.Type(), q)
 	pipeline := mongo.Pipeline{{{"$match", filter}}}
 	if len(order) > 0 {
-		// sort before the facets, where an index can provide the order
+		// Sort before the stage $facet: only there an index can provide the order.
 		pipeline = append(pipeline, bson.D{{"$sort", order}})
 	}
 	stages := bson.D{

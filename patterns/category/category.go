@@ -36,7 +36,7 @@ const (
 // Design selects how a category stores the categories above it.
 type Design int
 
-// The designs.
+// These are the values of Config.Design.
 const (
 	// Ancestors stores the categories above a category in an array of its document. The bread
 	// crumbs need no second query.
@@ -137,7 +137,7 @@ type node struct {
 	ID     bson.ObjectID  `bson:"_id"`
 	Slug   string         `bson:"slug"`
 	Name   string         `bson:"name"`
-	Parent *bson.ObjectID `bson:"parent"` // null at the top
+	Parent *bson.ObjectID `bson:"parent"` // null for a category at the top
 	Rank   int            `bson:"rank"`
 	// Change is the number of the last change that wrote the document.
 	Change int64 `bson:"change"`
@@ -186,7 +186,8 @@ type design interface {
 	// retag returns the writes that update the tags in a node's products. It returns nil if tags
 	// never change.
 	retag(n *node) []mongo.WriteModel
-	// tagID returns the path of a category's _id below the products' field.
+	// tagID returns the path of a category's _id within the products' field Config.Field. It is
+	// empty if the field holds the _ids themselves.
 	tagID() string
 	indexes() []patterns.Index
 }

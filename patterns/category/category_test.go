@@ -92,7 +92,7 @@ func (s *shop) product(name string, slugs ...string) {
 	}
 }
 
-// trail returns "Ragtime > Bop > Modal Jazz".
+// trail returns the bread crumbs of a category as a text: "Ragtime > Bop > Modal Jazz".
 func (s *shop) trail(slug string) string {
 	s.t.Helper()
 	c, crumbs, err := s.Find(s.t.Context(), slug)
@@ -183,7 +183,7 @@ func equal(t *testing.T, what, got, want string) {
 	}
 }
 
-// TestReads uses the sample data of the book, W086 and W087.
+// TestReads reads the categories of worked examples W086 and W087 of the book.
 func TestReads(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		s := genres(t, patterntest.Open(t), d)
@@ -217,7 +217,7 @@ func TestSiblingPrefix(t *testing.T) {
 	})
 }
 
-// TestChanges moves and renames Bop, as in W088 to W090.
+// TestChanges moves and renames the category Bop, as in worked examples W088 to W090 of the book.
 func TestChanges(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		s := genres(t, patterntest.Open(t), d)
@@ -531,7 +531,8 @@ func TestViolations(t *testing.T) {
 		{category.RuleCopies, func(s *shop) (string, any, bson.D) {
 			return "categories", s.id["modal-jazz"], set(bson.E{"ancestors", bson.A{}}, bson.E{"path", "/modal-jazz/"})
 		}},
-		// a part of the name, or of a sibling's slug that begins alike
+		// The name in a copy is too short, or the path leads through another slug that begins with
+		// the same letters.
 		{category.RuleCopies, func(s *shop) (string, any, bson.D) {
 			if s.design == category.Paths {
 				return "categories", s.id["bop"], set(bson.E{"path", "/ragtimes/bop/"})

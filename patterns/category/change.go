@@ -243,8 +243,8 @@ func (t *Tree) carryOutRemove(ctx context.Context, c *change) error {
 	if !errors.Is(err, mongo.ErrNoDocuments) {
 		return err
 	}
-	// The products come first: as long as the category exists, a process that continues knows that
-	// there is work left.
+	// Remove the category from its products before the category itself is removed: as long as the
+	// category exists, a process that continues this change repeats both steps.
 	if _, err := t.untag(ctx, c.ID); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleParent  = "a parent exists"
 	RuleCycle   = "no category is below itself"

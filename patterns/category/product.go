@@ -13,10 +13,10 @@ import (
 // Scope says which products of a category are selected.
 type Scope int
 
-// The scopes.
+// These are the scopes of Products and CountProducts.
 const (
 	Here     Scope = iota // the products of the category itself
-	AndBelow              // also the products of all categories below it
+	AndBelow              // the products of the category and of all categories below it
 )
 
 // Assign sets the categories of a product. Without categories, the product is in none.

@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// TestPaths is W091 to W093 of the book: the categories above a category, at any depth, and the
-// categories below it. The book's loop returns an empty name for the first level, and loses a level
-// at the fourth.
+// TestPaths is worked examples W091 to W093 of the book: the categories above a category, at any
+// depth, and the categories below it. The book's loop returns an empty name for the first level,
+// and loses a level at the fourth.
 func TestPaths(t *testing.T) {
 	designs(t, func(t *testing.T, d category.Design) {
 		s := open(t, patterntest.Open(t), d)

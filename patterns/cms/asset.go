@@ -44,7 +44,8 @@ func (c *CMS) Upload(ctx context.Context, base Node, name, contentType string, s
 	}
 	n, err := c.upload(ctx, base, v, source)
 	if err != nil {
-		// Best effort: otherwise the sweep does it. Remove the registration first, then the file.
+		// Clean up now if possible: otherwise a later Sweep does it. Remove the registration first,
+		// and then the file.
 		drop := bson.D{{"$pull", bson.D{{"uploads", bson.D{{"file", v.File}}}}}}
 		clean := context.WithoutCancel(ctx)
 		if _, failed := c.nodes.UpdateOne(clean, bson.D{{"_id", base.ID}},
@@ -111,8 +112,8 @@ func (c *CMS) attach(ctx context.Context, base Node, v Version) (Node, error) {
 	return n, err
 }
 
-// attached reports whether a file belongs to a node. It may, although attach returned an error, if
-// only the reply was lost.
+// attached reports whether a file belongs to a node. The file can belong to a node although attach
+// returned an error: perhaps only the reply of the server was lost.
 func (c *CMS) attached(ctx context.Context, file bson.ObjectID) bool {
 	n, err := c.nodes.CountDocuments(ctx, bson.D{{"versions.file", file}}, options.Count().SetLimit(1))
 	return err != nil || n > 0

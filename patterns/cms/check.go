@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleNonce   = "each node has a nonce of its own"
 	RuleSlug    = "a slug is used once in a section"

@@ -112,7 +112,8 @@ func titles(nodes []cms.Node, err error) string {
 	return strings.Join(out, " ")
 }
 
-// TestW047 is a nonce edit: Alice saves with the nonce N1, then Bob saves with the same nonce.
+// TestW047 checks that a save with an old nonce fails: Alice saves with the nonce N1, then Bob
+// saves with the same nonce.
 func TestW047(t *testing.T) {
 	t.Parallel()
 	e := open(t, patterntest.Open(t))
@@ -334,7 +335,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// source returns bytes, and calls a function in between.
+// source is a reader that returns one byte at a time, and calls a function before each byte.
 type source struct {
 	left    int
 	between func(left int) error
@@ -352,7 +353,8 @@ func (s *source) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// TestInProgress sweeps during an upload.
+// TestInProgress sweeps during uploads. An upload in progress is not disturbed, an upload that
+// pauses for longer than its lease fails, and a failed upload leaves no file.
 func TestInProgress(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -414,9 +416,9 @@ func TestInProgress(t *testing.T) {
 	e.sound()
 }
 
-// TestForeign writes chunks by other programs into the same bucket. A sweep leaves them alone.
-// After Config.Grace, Check reports the chunks without a file, and Repair removes the chunks whose
-// _id has a time.
+// TestForeign writes chunks by other programs into the same bucket. A Sweep keeps the chunks. After
+// Config.Grace, Check reports the chunks without a file, and Repair removes the chunks whose _id
+// has a time.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -653,7 +655,7 @@ func TestNoScans(t *testing.T) {
 	})
 }
 
-// TestBroken breaks each rule once.
+// TestBroken violates each rule once, and expects Check to find the violation.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

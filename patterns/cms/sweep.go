@@ -87,7 +87,7 @@ func (c *CMS) old(o Orphan) bool {
 // node.
 func (c *CMS) owned(ctx context.Context, files []bson.ObjectID) (map[bson.ObjectID]bool, error) {
 	owned := map[bson.ObjectID]bool{}
-	// in this order, because attach moves a file from uploads to versions
+	// Read uploads before versions: attach moves a file from uploads to versions.
 	for _, field := range []string{"uploads", "versions"} {
 		found, err := c.nodes.Find(ctx, bson.D{{field + ".file", bson.D{{"$in", files}}}},
 			options.Find().SetProjection(bson.D{{"uploads", 1}, {"versions", 1}}))

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleParent = "what a comment replies to is on the same target"
 	RulePath   = "a path leads through what a comment replies to"

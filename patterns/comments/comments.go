@@ -30,7 +30,7 @@ var (
 // Design selects how comments are stored.
 type Design int
 
-// The designs.
+// These are the values of Config.Design.
 const (
 	// Documents stores each comment as a document of its own.
 	Documents Design = iota

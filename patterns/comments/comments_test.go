@@ -316,7 +316,8 @@ func TestConcurrent(t *testing.T) {
 	})
 }
 
-// TestOrder posts several comments within one millisecond.
+// TestOrder posts several comments within one millisecond: the lists have them in the order of
+// posting.
 func TestOrder(t *testing.T) {
 	designs(t, func(t *testing.T, d comments.Design) {
 		b := open(t, patterntest.Open(t), d)
@@ -332,7 +333,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestCrash interrupts posts that find a full page, and replies.
+// TestCrash lets the process die at every point of a post that finds a full page, and of a reply.
 func TestCrash(t *testing.T) {
 	designs(t, func(t *testing.T, d comments.Design) {
 		var to comments.ID

@@ -305,7 +305,7 @@ func (l *Log) Maintain(ctx context.Context) (removed int, err error) {
 }
 
 // Run calls Maintain four times in each period, or every hour if the retention has no periods,
-// until ctx ends. Several processes may do so.
+// until ctx ends. Several processes may call Run.
 func (l *Log) Run(ctx context.Context) error {
 	every := time.Hour
 	if p := l.keeps.period(); p > 0 {

@@ -307,7 +307,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestCapped writes more events than fit.
+// TestCapped writes more events than a capped collection may hold: only the newest ones remain.
 func TestCapped(t *testing.T) {
 	t.Parallel()
 	l, clock := open(t, patterntest.Open(t), eventlog.Capped{Bytes: 1 << 20, Documents: 10})
@@ -492,7 +492,8 @@ func TestCrashMaintain(t *testing.T) {
 	}
 }
 
-// TestBroken breaks each rule with events that other programs have written.
+// TestBroken inserts events that violate each rule, as other programs could, and expects Check to
+// find them.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -573,7 +574,7 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestStops stops the iteration of a query in the middle.
+// TestStops ends the iteration over the results of a query before its end.
 func TestStops(t *testing.T) {
 	t.Parallel()
 	l, clock := open(t, patterntest.Open(t), retentions["collections"])

@@ -192,8 +192,8 @@ func (l *Log) Losses(ctx context.Context, q Query) ([]Loss, error) {
 }
 
 // IndexSizes returns the sizes of the indexes in bytes, summed over all collections, by the names
-// of the indexes. An index that is used everywhere should fit into memory; of an index by time,
-// only its end must.
+// of the indexes. An index should fit into memory. Of an index by time, only the newest part must
+// fit.
 func (l *Log) IndexSizes(ctx context.Context) (map[string]int64, error) {
 	places, err := l.keeps.places(ctx, l, time.Time{}, time.Time{})
 	if err != nil {

@@ -24,7 +24,7 @@ type Store interface {
 	Save(key string, answer []byte) error
 }
 
-// Cached is an answer.
+// Cached is the result of Answer: a value, its age, and whether it comes from the store.
 type Cached[T any] struct {
 	Value T `bson:"value"`
 	// At is the time at which the value was read.

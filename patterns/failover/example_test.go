@@ -25,8 +25,8 @@ func shop() (*failover.Failover, func()) {
 	return f, func() { _ = db.Close() }
 }
 
-// An order that must not be placed twice. Its _id is generated in advance, so Done can tell whether
-// it was placed.
+// An order must not be placed twice. The program generates the _id of the order in advance, so Done
+// can tell whether the order was placed.
 func ExampleFailover_Write() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)
@@ -61,7 +61,7 @@ func ExampleFailover_Write() {
 	// Output: refused: true
 }
 
-// A front page that is shown even if the deployment does not answer.
+// A site shows its front page even if the deployment does not answer.
 func ExampleAnswer() {
 	f, end := shop()
 	defer end()

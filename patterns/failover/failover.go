@@ -31,7 +31,7 @@ var (
 // Mode says which operations a deployment can currently serve.
 type Mode int
 
-// The modes, from the best to the worst.
+// These are the modes of a Failover, from the best to the worst.
 const (
 	// Normal: all operations go to the primary.
 	Normal Mode = iota
@@ -79,7 +79,7 @@ type Config struct {
 	// Refresh is the interval at which Answer stores an answer again; a minute if zero.
 	Refresh time.Duration
 	// OnMode, if not nil, is called when the mode has changed. Goroutines of operations call it,
-	// perhaps several at once. It must return quickly; Mode returns the current mode.
+	// perhaps several at the same time. It must return quickly; Mode returns the current mode.
 	OnMode func(from, to Mode)
 }
 
@@ -97,7 +97,7 @@ type Failover struct {
 	mu     sync.Mutex
 	mode   Mode
 	forced Mode
-	probe  time.Time // when the deployment is probed next
+	probe  time.Time // from this time on, the next operation tests whether the primary is back
 	kept   map[string]time.Time
 }
 

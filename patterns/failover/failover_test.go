@@ -169,7 +169,7 @@ func (s *site) mode(want failover.Mode) {
 	}
 }
 
-// primary returns the database from which reads come in the mode Normal.
+// primary returns the database that Read uses in the mode Normal.
 func (s *site) primary() (primary *mongo.Database) {
 	s.t.Helper()
 	s.must(s.Read(s.t.Context(), func(_ context.Context, db *mongo.Database) error {
@@ -219,7 +219,8 @@ func (s *site) count() (doc struct{ N int64 }) {
 	return doc
 }
 
-// TestModes makes the deployment unavailable and available again.
+// TestModes makes the deployment unavailable and then available again, and checks the modes, the
+// errors of reads and writes, and the stored answers.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	s := open(t, failover.Config{Patience: time.Second})
@@ -299,7 +300,7 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// TestLostAnswer executes writes whose replies are lost.
+// TestLostAnswer executes operations whose replies are lost, with each value of Repeat.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	// After a lost connection, the driver looks for the server every half second.
@@ -458,7 +459,8 @@ func TestAnyMember(t *testing.T) {
 	s.mode(failover.Normal)
 }
 
-// TestSession continues a user's session in another process.
+// TestSession continues a session several times by its token: each part sees the writes of all
+// earlier parts.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	s := open(t, failover.Config{})
@@ -496,9 +498,9 @@ func TestSession(t *testing.T) {
 // their order.
 func TestW140(t *testing.T) {
 	t.Parallel()
-	// no member is away, but all may be slow
+	// All members answer, but perhaps slowly on a busy machine.
 	s := openFor(t, 20*time.Second, failover.Config{Attempt: 20 * time.Second})
-	// a capped collection keeps the order of its documents
+	// A capped collection keeps the order of its documents.
 	s.must(s.db.CreateCollection(t.Context(), "c", options.CreateCollection().SetCapped(true).SetSizeInBytes(1<<16)))
 	users := []string{"ABC", "DEF"}
 	var wg sync.WaitGroup

@@ -79,7 +79,7 @@ func (f *Failover) Read(ctx context.Context, fn Func) error {
 // Repeat says whether a write may be repeated after its reply was lost.
 type Repeat int
 
-// The values of Repeat.
+// These are the values of Write.Repeat.
 const (
 	// Never: the write is not repeated, and Write returns ErrUncertain.
 	Never Repeat = iota

@@ -10,12 +10,13 @@ import (
 )
 
 // Session is a series of operations of which each sees the effects of the preceding ones, whichever
-// members execute them. Do not use it from several goroutines at once.
+// members execute them. Do not use it from several goroutines at the same time.
 type Session struct {
 	session *mongo.Session
 }
 
-// token holds the times that a session has reached.
+// token is the content of a session's token: the cluster time and the operation time that the
+// session has seen.
 type token struct {
 	Cluster   bson.Raw        `bson:"cluster,omitempty"`
 	Operation *bson.Timestamp `bson:"operation,omitempty"`

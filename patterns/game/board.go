@@ -112,8 +112,9 @@ func (g *Game) Around(ctx context.Context, board, player string, n int64) ([]Sco
 	if err := g.rank(ctx, &out[0]); err != nil {
 		return nil, err
 	}
-	// Other players with the score of the first entry may precede the list; the entry's counted
-	// rank includes this. The ranks of lower scores follow from their positions.
+	// Players with the same score as the first entry may be missing from the list. So the rank of
+	// the first entry is counted in the collection, and not in the list. The ranks of lower scores
+	// follow from their positions in the list.
 	first := len(out)
 	for i := range out {
 		if out[i].Score != out[0].Score {

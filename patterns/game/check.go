@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleItem   = "an item is in one place"
 	RuleGold   = "gold is not negative"

@@ -17,7 +17,8 @@ const (
 	stateDone = "done"
 )
 
-// The kinds of sides.
+// A side of a deal is a player or a place. The kind is the name of the collection without the
+// prefix.
 const (
 	kindPlayer = "players"
 	kindPlace  = "places"
@@ -41,7 +42,7 @@ type side struct {
 	Gives []Item `bson:"gives,omitempty"`
 
 	where bson.D // further conditions that the side must meet
-	not   error  // the error if the side does not meet them
+	not   error  // the error if the side does not meet the conditions of where
 }
 
 // exchange moves items and gold between two sides, completely or not at all.

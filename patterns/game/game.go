@@ -34,13 +34,13 @@ var (
 )
 
 const (
-	// DefaultMaxItems is the largest number of items in a bag or a place.
+	// DefaultMaxItems is the default of Config.MaxItems.
 	DefaultMaxItems = 500
 	// MaxDealItems is the largest number of items that a side gives in one deal.
 	MaxDealItems = 50
-	// DefaultTimeout is the longest time for a deal.
+	// DefaultTimeout is the default of Config.Timeout, the longest time for a deal.
 	DefaultTimeout = 30 * time.Second
-	// DefaultTurnTime is the time that a player has for a turn.
+	// DefaultTurnTime is the default of Config.TurnTime, the time that a player has for a turn.
 	DefaultTurnTime = time.Minute
 )
 

@@ -101,7 +101,7 @@ func want(t testing.TB, got, want string) {
 func TestDeals(t *testing.T) {
 	t.Parallel()
 	g, ctx := world(t, patterntest.Open(t), patterntest.NewClock()), t.Context()
-	wantErr(t, g.PickUp(ctx, "ann", "cave", "rope"), game.ErrGone) // it has a price
+	wantErr(t, g.PickUp(ctx, "ann", "cave", "rope"), game.ErrGone) // the rope has a price, so it can only be bought
 	wantErr(t, g.PickUp(ctx, "ann", "cave", "ring"), game.ErrGone)
 	wantErr(t, g.PickUp(ctx, "ann", "forest", "jar"), game.ErrGone)
 	wantErr(t, g.PickUp(ctx, "bob", "cave", "jar"), game.ErrNotFound)
@@ -156,7 +156,7 @@ func TestCraftAndMove(t *testing.T) {
 	mustHold(t, g)
 }
 
-// TestSamples are W048 and W049 of the book.
+// TestSamples runs the queries of worked examples W048 and W049 of the book.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	g, ctx := world(t, patterntest.Open(t), patterntest.NewClock()), t.Context()
@@ -347,7 +347,7 @@ func TestSlow(t *testing.T) {
 	mustHold(t, g)
 }
 
-// TestTogether has many goroutines do everything at once: no item is lost or doubled.
+// TestTogether lets many goroutines do all operations at the same time: no item is lost or doubled.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	g, ctx := world(t, patterntest.Open(t), patterntest.NewClock()), t.Context()

@@ -11,7 +11,7 @@ import (
 )
 
 // Repair ends the deals of processes that died. Any number of processes may call it at any time,
-// also at once. It returns the number of deals and escrows that it has ended.
+// also at the same time. It returns the number of deals and escrows that it has ended.
 func (g *Game) Repair(ctx context.Context) (n int64, err error) {
 	err = patterns.Each(ctx, g.deals, bson.D{{"deadline", is("$lte", g.env.Now())}}, func(d *deal) error {
 		n++

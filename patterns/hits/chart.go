@@ -14,7 +14,7 @@ import (
 // Granularity is the distance between the points of a chart.
 type Granularity int
 
-// The granularities.
+// A chart has a point for each minute, hour, day or month.
 const (
 	Minute Granularity = iota
 	Hour

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleDay   = "the minutes of a day sum up to its hours, and the hours to its total"
 	RuleMonth = "the days of a month sum up to its total"
@@ -113,7 +113,7 @@ func (d *comparison) month(loc *time.Location) int64 {
 	return d.Months[0].Daily[strconv.Itoa(d.Day.Metadata.Date.In(loc).Day())]
 }
 
-// compare calls f for all days.
+// compare calls f for each day, with the document of its month.
 func (c *Counters) compare(ctx context.Context, f func(comparison) error) error {
 	month := bson.D{{"$concat", bson.A{
 		bson.D{{"$substrBytes", bson.A{"$_id", 0, len(monthLayout)}}},
@@ -143,9 +143,10 @@ func (c *Counters) compare(ctx context.Context, f func(comparison) error) error 
 // forget is the time after a day's start in which a writer may still repeat a batch.
 const forget = 48 * time.Hour
 
-// Repair updates months for days that were counted by processes that died before they did so. It
-// also removes the batch numbers of writers from the documents of past days. It returns the number
-// of days that were missing in their months. It reads all days, and may run at any time.
+// Repair updates months for days whose hits were counted by processes that died before they updated
+// the month. It also removes the batch numbers of writers from the documents of past days. It
+// returns the number of days that were missing in their months. It reads all days, and may run at
+// any time.
 func (c *Counters) Repair(ctx context.Context) (n int, err error) {
 	if !c.cfg.WithoutMonths {
 		err = c.compare(ctx, func(d comparison) error {

@@ -36,13 +36,13 @@ func Example() {
 	go func() { done <- writer.Run(ctx) }()
 
 	day := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
-	for i := range 1000 { // views, from 9 to 11 o'clock
+	for i := range 1000 { // a thousand views, from 9 to 11 o'clock
 		at := day.Add(9*time.Hour + time.Duration(i)*7*time.Second)
 		if err := writer.Hit(hits.Hit{Site: "auctions.example", Page: "/lot/17", At: at}); err != nil {
 			log.Print(err) // the database has been unavailable for a long time
 		}
 	}
-	stop() // Run writes the remaining hits
+	stop() // Run writes the hits that are still in memory
 	if err := <-done; err != nil {
 		log.Fatal(err)
 	}

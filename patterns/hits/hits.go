@@ -31,7 +31,7 @@ var (
 // have the same form.
 type Form int
 
-// The forms.
+// These are the values of Config.Form.
 const (
 	// Hierarchical stores the minutes of each hour in a subdocument. To find the last minute of a
 	// day, the server passes 23 + 59 names instead of 1439.
@@ -187,7 +187,8 @@ func (c *Counters) increments(minutes map[int]int64) bson.D {
 }
 
 // Add counts hits. It updates the document of each page and day once, and then the months of these
-// pages. After an error some hits may be counted and others not; a Writer keeps track of this.
+// pages. After an error some hits may be counted and others not. A Writer repeats them without
+// counting any hit twice.
 func (c *Counters) Add(ctx context.Context, hits ...Hit) error {
 	b := batch{}
 	for _, h := range hits {

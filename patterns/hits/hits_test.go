@@ -167,7 +167,8 @@ func TestCharts(t *testing.T) {
 	}
 }
 
-// TestSummerTime counts on days of 23 and 25 hours.
+// TestSummerTime counts hits on days of 23 and 25 hours: a chart has one point for each hour of the
+// day.
 func TestSummerTime(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -474,8 +475,8 @@ func afterFlush(t *testing.T, db *mongo.Database, death patterntest.Death, w *hi
 	}
 }
 
-// TestBroken breaks each rule with documents that other programs have written, and repairs months
-// that are behind.
+// TestBroken inserts documents that violate each rule, as other programs could, and expects Check
+// to find them. Repair corrects months that are behind their days.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

@@ -39,7 +39,7 @@ type Writer struct {
 	id  string
 
 	flushing sync.Mutex // guards unsure and seq
-	unsure   batch      // the batch with number seq, which was sent but whose reply was lost
+	unsure   batch      // the batch with number seq, which is being sent, or whose reply was lost
 	seq      int64
 
 	mu      sync.Mutex // guards the fields below

@@ -95,8 +95,8 @@ func (t *Texts) Drop(ctx context.Context, locale string) (n int, err error) {
 }
 
 // Repair completes changes whose processes died, and updates copies that an interrupted Attach has
-// left outdated. It returns the number of texts concerned. Changes under way are not disturbed. It
-// reads all documents with copies.
+// left outdated. It returns the number of texts whose copies it has updated. It does not disturb
+// changes that are under way. It reads all documents with copies.
 func (t *Texts) Repair(ctx context.Context) (n int, err error) {
 	found, err := t.coll.Find(ctx, bson.D{{"pending", true}})
 	if err != nil {
@@ -134,7 +134,7 @@ func (t *Texts) Repair(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleSame    = "each copy says what its text says"
 	RuleExists  = "each copy is one of a text"

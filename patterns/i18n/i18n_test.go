@@ -78,7 +78,7 @@ func TestW051(t *testing.T) {
 	for product := range 3 {
 		must(t, texts.Attach(ctx, 0, product, 2))
 		must(t, texts.Attach(ctx, 0, product, 1))
-		must(t, texts.Attach(ctx, 0, product, 1)) // this has no effect
+		must(t, texts.Attach(ctx, 0, product, 1)) // the second Attach has no effect
 	}
 	must(t, texts.Set(ctx, 1, "de-DE", "auto"))
 	for product := range 3 {
@@ -300,7 +300,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestBroken breaks each rule of Check.
+// TestBroken violates each rule, and expects Check to find the violation.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ coll, change, want string }{

@@ -30,8 +30,8 @@ func checkLocale(locale string) (string, error) {
 type Names map[string]string
 
 // In returns the translation for the first locale that has one. It tries the locale itself, then
-// its prefixes ("de-at" and "de" after "de-at-1996"), and then each of the others in the same way.
-// ok is false if it finds no translation.
+// its prefixes ("de-at" and "de" after "de-at-1996"), and then each locale in others with its
+// prefixes. ok is false if it finds no translation.
 func (n Names) In(locale string, others ...string) (text string, ok bool) {
 	for _, l := range append([]string{locale}, others...) {
 		for l = strings.ToLower(l); l != ""; l = parent(l) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleUser  = "an identity's user exists"
 	RuleForm  = "an identity is stored by its normal form"

@@ -25,7 +25,7 @@ type claim struct {
 	IDs      []string      `bson:"ids"`
 	State    string        `bson:"state"`
 	Deadline time.Time     `bson:"deadline"`
-	Register bool          `bson:"register,omitempty"` // the user's document is marked too
+	Register bool          `bson:"register,omitempty"` // the claim also creates the user
 	docs     []document
 }
 

@@ -16,7 +16,8 @@ import (
 // operation is an operation during which a process may die.
 type operation struct {
 	do func(ctx context.Context, s *identity.Identities) error
-	// before and behind hold the owner of each identity before and after the operation.
+	// before holds the owner of each identity before the operation; behind holds the owners after
+	// it.
 	before, behind map[identity.Identity]string
 	points         int
 }

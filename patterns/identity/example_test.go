@@ -12,8 +12,8 @@ import (
 	"github.com/sheafdb/sheaf/patterns/identity"
 )
 
-// A registration takes both the name and the address, or neither. Users are found by whatever they
-// type.
+// A registration takes both the name and the address, or neither. A user is found by the name or by
+// the address.
 func ExampleIdentities_Register() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)

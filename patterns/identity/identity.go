@@ -39,7 +39,7 @@ const (
 	MaxValue = 512
 	// MaxClaim is the largest number of identities in one claim.
 	MaxClaim = 32
-	// DefaultTimeout is the longest time for a claim.
+	// DefaultTimeout is the default of Config.Timeout, the longest time for a claim.
 	DefaultTimeout = time.Minute
 )
 

@@ -213,7 +213,7 @@ func TestKinds(t *testing.T) {
 	mustHold(t, s)
 }
 
-// TestSample is W116 and W130 of the book: a taken name cannot be taken again.
+// TestSample is worked examples W116 and W130 of the book: a taken name cannot be taken again.
 func TestSample(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -237,7 +237,8 @@ func TestSample(t *testing.T) {
 	wantOwner(t, s, identity.Email("cool.guy@example.com"), "")
 }
 
-// TestSlow lets the processes of claims sleep: past the deadline, and after the commit.
+// TestSlow lets the process of a claim sleep: past the deadline, where the claim is given up, and
+// after the commit, where another process finishes the claim.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()
@@ -313,7 +314,8 @@ func TestNotSharded(t *testing.T) {
 	wantErr(t, newIdentities(t, patterntest.Open(t), nil).Shard(t.Context()), patterns.ErrNotSharded)
 }
 
-// TestTogether has many goroutines do everything at once. No identity ever has two owners.
+// TestTogether lets many goroutines do all operations at the same time. No identity ever has two
+// owners.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	s, ctx := open(t, patterntest.Open(t), patterntest.NewClock()), t.Context()

@@ -50,8 +50,9 @@ func OAuth(provider, subject string) Identity {
 	return Identity{Kind: "oauth", Value: provider + "/" + subject}
 }
 
-// NormalizeName allows up to 64 ASCII letters, digits and the characters ._- and the name must
-// begin with a letter. Other alphabets are not allowed because some of their letters look the same.
+// NormalizeName returns a name in lower case. It allows up to 64 characters: ASCII letters, digits,
+// '.', '_' and '-', of which the first must be a letter. Letters of other alphabets are not
+// allowed, because some look like ASCII letters.
 func NormalizeName(value string) (string, error) {
 	name := strings.ToLower(strings.TrimSpace(value))
 	for i, r := range name {

@@ -15,8 +15,8 @@ import (
 const sweepBatch = 1000
 
 // Repair finishes claims, merges and deletions whose processes died, and removes identities without
-// a user. Any number of processes may call it at any time, also at once. It reads all identities.
-// It returns the number of corrections.
+// a user. Any number of processes may call it at any time, also at the same time. It reads all
+// identities. It returns the number of corrections.
 func (s *Identities) Repair(ctx context.Context) (int64, error) {
 	n, err := s.recover(ctx)
 	m, err2 := s.sweep(ctx)
@@ -32,7 +32,7 @@ func (s *Identities) Run(ctx context.Context) error {
 	})
 }
 
-// recover continues claims, merges and deletions that their processes have left.
+// recover continues claims, merges and deletions whose processes have not finished them.
 func (s *Identities) recover(ctx context.Context) (n int64, err error) {
 	late := bson.D{{"deadline", bson.D{{"$lte", s.env.Now()}}}}
 	for _, job := range []func() error{
@@ -76,7 +76,7 @@ func (s *Identities) recover(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// finishMerge continues a merge that its process has left.
+// finishMerge continues a merge whose process has not finished it.
 func (s *Identities) finishMerge(ctx context.Context, u *user) error {
 	if u.Merging == mergeBegun {
 		err := s.decide(ctx, u.ID, u.MergedInto)

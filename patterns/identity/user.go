@@ -58,9 +58,9 @@ const (
 )
 
 // Merge gives all identities of the user from to the user into, at one moment. The document of from
-// stays and gets the field mergedInto, for other data that refers to it; the application moves its
-// own data. Merge returns ErrNoUser if one of the users does not exist or is already merged, and
-// ErrBusy if another process is merging one of them.
+// stays, because other data may refer to it, and gets the field mergedInto. The application moves
+// its own data. Merge returns ErrNoUser if one of the users does not exist or is already merged,
+// and ErrBusy if another process is merging one of them.
 func (s *Identities) Merge(ctx context.Context, into, from string) error {
 	if into == from {
 		return fmt.Errorf("%w merge of user %q into itself", ErrInvalid, from)
@@ -139,7 +139,8 @@ func (s *Identities) move(ctx context.Context, from, into string) error {
 	if _, err := s.users.UpdateOne(ctx, this, unset("merging")); err != nil {
 		return wrap(err, "finish the merge of user "+from)
 	}
-	// If the other user has been deleted since, its deletion has left this user to us.
+	// If the user into was deleted meanwhile, its deletion has skipped the user from: remove that
+	// document here.
 	if to, err = s.user(ctx, into); err != nil || to != nil && !to.Leaving {
 		return err
 	}

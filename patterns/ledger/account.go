@@ -36,7 +36,8 @@ type Account struct {
 // spend Available() - Floor.
 func (a *Account) Available() Amount { return a.Balance - a.Outgoing }
 
-// stored adds to an account the field that only the ledger itself uses.
+// stored is the document of an account. Only the ledger itself uses the field Fences: it lists the
+// runs that were rolled back.
 type stored struct {
 	Account `bson:",inline"`
 	Fences  []bson.ObjectID `bson:"fences"`

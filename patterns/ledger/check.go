@@ -37,7 +37,7 @@ type tally struct {
 	runs                        map[bson.ObjectID]bool // the pending runs; true once Check has seen the run's transfer
 }
 
-// Check reads all accounts and transfers and lists what violates the rules. The rules hold even
+// Check reads all accounts and transfers and lists the violations of the rules. The rules hold even
 // after processes have died, before Repair has run. No transfer may be under way during Check,
 // because it reads the documents one after the other. Check keeps all accounts in memory.
 func (l *Ledger) Check(ctx context.Context) ([]patterns.Violation, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 )
 
-// TestCheck breaks each rule on purpose.
+// TestCheck violates each rule on purpose, and expects Check to find the violation.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	set := func(field string, value any) bson.D {

@@ -147,7 +147,7 @@ func (op operation) scenario(cfg ledger.Config) patterntest.Scenario {
 			clock := patterntest.NewClock()
 			clock.Advance(time.Hour)
 			l := newLedger(t, db, cfg, clock)
-			mustHold(t, l) // nothing is lost, even before Repair
+			mustHold(t, l) // no amount is lost, even before Repair
 			repairAll(t, l)
 			op.wantOneOf(t, l, op.allowed)
 			if err := op.do(t.Context(), l, clock); err != nil { // calling it again must not apply it twice
@@ -195,7 +195,7 @@ func TestHalf(t *testing.T) {
 					t.Fatal(err)
 				}
 				mustHold(t, l)
-				if n, err := l.Repair(ctx); n != 0 || err != nil { // its timeout is not over
+				if n, err := l.Repair(ctx); n != 0 || err != nil { // the timeout of the transfer is not over
 					t.Errorf("%s %d: %d %v", state, mask, n, err)
 				}
 				_, err := l.Transfer(ctx, "a", pay(100))
@@ -293,7 +293,8 @@ func standalone(t *testing.T) *mongo.Database {
 	return sheaftest.Open(t, &sheaf.Options{Standalone: true}).Client().Database("bank")
 }
 
-// TestNoTransactions uses a server without transactions.
+// TestNoTransactions uses a server without transactions: a ledger with Config.Transactions returns
+// ErrNoTransactions and changes no balance.
 func TestNoTransactions(t *testing.T) {
 	t.Parallel()
 	l, ctx := openBank(t, standalone(t), ledger.Config{Transactions: true}, nil), t.Context()

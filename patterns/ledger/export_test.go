@@ -44,7 +44,7 @@ func (l *Ledger) Reserve(ctx context.Context, t *Record, mask int) error {
 	return l.some(ctx, t, mask, func(leg Leg) mongo.WriteModel { return reserve(t.Run, leg) })
 }
 
-// Commit is the next step of such a worker.
+// Commit makes the next step of a worker that slept after Reserve: it commits the transfer.
 func (l *Ledger) Commit(ctx context.Context, t *Record) error { return twoPhase{l}.execute(ctx, t) }
 
 func (l *Ledger) some(ctx context.Context, t *Record, mask int, model func(Leg) mongo.WriteModel) error {

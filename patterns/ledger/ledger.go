@@ -82,10 +82,11 @@ type Config struct {
 	// With zero, documents store whole numbers. Ledgers that share documents must use the same
 	// value.
 	Decimals int
-	// App names the application, or the process, that executes transfers.
+	// App is the name of the application, or of the process. The ledger stores it in the transfers
+	// that it executes, and RecoverOwn finishes these transfers.
 	App string
-	// Timeout is the time after which other processes consider the process of a transfer dead;
-	// DefaultTimeout if zero.
+	// Timeout is the time that a process has for a step of a transfer; DefaultTimeout if zero.
+	// After that time, Repair finishes the transfer.
 	Timeout time.Duration
 	// Pace is the time that Run waits between two searches for work; DefaultPace if zero.
 	Pace time.Duration
@@ -101,10 +102,10 @@ type Ledger struct {
 	engine    engine
 }
 
-// engine executes transfers.
+// engine executes transfers. Its implementations are twoPhase and inTransaction.
 type engine interface {
-	// execute brings a pending transfer to the state done, held or canceled. The transfer must
-	// carry the caller's run.
+	// execute brings a pending transfer to the state done, held or canceled. The caller must own
+	// the transfer: t.Run is the run of the caller.
 	execute(ctx context.Context, t *Record) error
 	// post brings a hold to the state done. posted are its legs with the amounts to post.
 	post(ctx context.Context, t *Record, posted []Leg) error

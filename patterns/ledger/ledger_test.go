@@ -128,7 +128,7 @@ func TestTransfer(t *testing.T) {
 	})
 }
 
-// TestRefused has transfers that are not possible: they change nothing, and stay refused.
+// TestRefused executes transfers that are not possible: they change nothing, and stay refused.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, cfg ledger.Config) {

@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Move is one movement of a transfer: an amount that leaves one account and reaches another.
+// Move is one part of a transfer: an amount that leaves one account and reaches another.
 type Move struct {
 	From     string `bson:"from"`
 	To       string `bson:"to"`
@@ -27,8 +27,8 @@ type Leg struct {
 	Currency string `bson:"currency"`
 	// Amount is the reserved amount. It is negative on the account that pays.
 	Amount Amount `bson:"amount"`
-	// Posted is the change of the balance. It equals Amount, except in a hold: Post and PostPart
-	// set it there.
+	// Posted is the change of the balance. It equals Amount, except in a hold: there it is zero
+	// until Post or PostPart sets it.
 	Posted Amount `bson:"posted"`
 }
 

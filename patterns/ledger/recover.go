@@ -11,12 +11,12 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// batch is the number of transfers in one batch of a cursor.
+// batch is the number of transfers that a cursor reads with one command.
 const batch = 100
 
 // Repair finishes the transfers that their process has not finished within the timeout, and cancels
-// holds that have expired. Any number of processes may call it at any time, also at once. It
-// returns the number of transfers that it has finished.
+// holds that have expired. Any number of processes may call it at any time, also at the same time.
+// It returns the number of transfers that it has finished.
 func (l *Ledger) Repair(ctx context.Context) (int64, error) {
 	return l.repair(ctx, bson.D{
 		{"state", bson.D{{"$in", bson.A{Pending, Canceling, Committed, Held}}}},
@@ -26,7 +26,7 @@ func (l *Ledger) Repair(ctx context.Context) (int64, error) {
 
 // RecoverOwn works like Repair for the transfers of this application (Config.App), but does not
 // wait for the timeout. Call it when the application starts, before it executes transfers, and
-// while no other process with the same name runs.
+// while no other process with the same App runs.
 func (l *Ledger) RecoverOwn(ctx context.Context) (int64, error) {
 	if l.cfg.App == "" {
 		return 0, errors.New("ledger: the application has no name")

@@ -17,8 +17,9 @@ import (
 
 var people = []string{"joe", "peter", "anna"}
 
-// TestTogether lets many workers with both engines use the same accounts. Their timeouts are so
-// short that they take each other for dead. No money appears or disappears.
+// TestTogether lets many workers with both engines use the same accounts. The timeouts are so short
+// that a worker also finishes transfers of workers that are still alive. No money appears or
+// disappears.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds, ids = 8, 40, 60

@@ -14,8 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
-// inTransaction executes transfers in multi-document transactions. It leaves canceling to the steps
-// of twoPhase, because that gives back at most one reservation for each account.
+// inTransaction executes transfers in multi-document transactions. It cancels transfers without a
+// transaction, with the steps of twoPhase: each of these updates can be repeated.
 type inTransaction struct{ *Ledger }
 
 // errRefused ends a transaction if an account does not allow the transfer. errMoved ends a
@@ -92,7 +92,8 @@ func (e inTransaction) together(ctx context.Context, t *Record, change bson.D, l
 }
 
 // transact works like WithTransaction of the driver, with two differences: it stops when ctx ends,
-// even during a commit, and it gives up after maxTurns attempts that others have overtaken.
+// even during a commit, and it returns ErrBusy after maxTurns attempts that failed because of other
+// transactions.
 func (e inTransaction) transact(ctx context.Context, f func(context.Context) error) error {
 	session, err := e.db.Client().StartSession()
 	if err != nil {
@@ -122,8 +123,8 @@ func (e inTransaction) transact(ctx context.Context, f func(context.Context) err
 	return errors.Join(ErrBusy, err)
 }
 
-// maxShift limits the wait before a transaction is tried again. The upper bound of the wait begins
-// at one millisecond and doubles with every attempt.
+// maxShift limits the wait before a transaction is tried again. The longest wait is one millisecond
+// after the first attempt, and doubles maxShift times.
 const maxShift = 6
 
 // abort ends a transaction so that the server releases its locks, even if ctx has ended. If the
@@ -134,8 +135,8 @@ func abort(ctx context.Context, session *mongo.Session) {
 	_ = session.AbortTransaction(ctx)
 }
 
-// abortTime is longer than a round trip, and short enough that a caller does not notice it if the
-// server is down.
+// abortTime is the time limit of abortTransaction. It is longer than a round trip to the server,
+// and short enough that a caller does not notice it if the server is down.
 const abortTime = 250 * time.Millisecond
 
 // commit commits the transaction, and tries again while the result is unknown. If it stays unknown,

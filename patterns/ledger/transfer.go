@@ -23,8 +23,9 @@ func (l *Ledger) Transfer(ctx context.Context, id string, moves ...Move) (*Recor
 	return l.run(ctx, t, passing)
 }
 
-// Hold reserves the amounts of the moves. The reservation ends with Post, with Cancel, or after the
-// time lasts; it does not expire if lasts is zero. id is an idempotency key, as in Transfer.
+// Hold reserves the amounts of the moves. The reservation ends with Post, with Cancel, or when the
+// duration lasts is over; if lasts is zero, it does not expire. id is an idempotency key, as in
+// Transfer.
 func (l *Ledger) Hold(ctx context.Context, id string, lasts time.Duration, moves ...Move) (*Record, error) {
 	t, err := l.newRecord(id, moves)
 	if err := errors.Join(err, checkID(id)); err != nil {
@@ -40,8 +41,8 @@ func (l *Ledger) Hold(ctx context.Context, id string, lasts time.Duration, moves
 	return l.run(ctx, t, passing)
 }
 
-// Submit stores a transfer that Work or Run execute later, at the time from or as soon as possible.
-// Get returns its progress.
+// Submit stores a transfer that Work or Run execute later, at the time from, or as soon as possible
+// after it. Get returns its progress.
 func (l *Ledger) Submit(ctx context.Context, id string, from time.Time, moves ...Move) error {
 	t, err := l.newRecord(id, moves)
 	if err := errors.Join(err, checkID(id)); err != nil {
@@ -198,14 +199,15 @@ func (l *Ledger) execute(ctx context.Context, t *Record) (*Record, error) {
 
 // outcome returns the error that the caller of a transfer gets, or nil if the transfer happened.
 func (t *Record) outcome() error {
-	if t.State == Initial { // it was rolled back, and waits to be executed again
+	if t.State == Initial { // the transfer was rolled back, and waits to be executed again
 		return ErrInterrupted
 	}
 	return t.Err()
 }
 
-// Undo makes a transfer in the other direction for a transfer that was applied. However often it is
-// called, it does so once. It returns ErrNotHeld if the transfer was not applied.
+// Undo makes a transfer in the other direction for a transfer that was applied. However often Undo
+// is called, it makes only one such transfer. It returns ErrNotHeld if the transfer was not
+// applied.
 func (l *Ledger) Undo(ctx context.Context, id string) (*Record, error) {
 	t, err := l.Get(ctx, id)
 	if err != nil {
@@ -225,6 +227,7 @@ func (l *Ledger) Undo(ctx context.Context, id string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Undo is tried again whatever the reason was: the receiver may have enough money by now.
+	// Undo is tried again whatever the reason of an earlier refusal was: the receiver may have
+	// enough money by now.
 	return l.run(ctx, undo, func(string) bool { return true })
 }

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// twoPhase executes transfers with updates of single documents.
+// twoPhase executes transfers without a transaction: each update changes one document.
 type twoPhase struct{ *Ledger }
 
 // execute implements engine.
@@ -82,7 +82,7 @@ func (l *Ledger) lookAgain(ctx context.Context, t *Record) error {
 	if err != nil {
 		return err
 	}
-	if stored.Run != t.Run { // it was rolled back, and another process already tries it again
+	if stored.Run != t.Run { // the transfer was rolled back, and another process already tries it again
 		return ErrInterrupted
 	}
 	*t = *stored
@@ -117,8 +117,8 @@ func (l *Ledger) settle(ctx context.Context, t *Record) error {
 	return l.end(ctx, t, Done)
 }
 
-// abandon cancels a transfer: it moves it to canceling, releases its reservations, and prevents its
-// run from reserving more.
+// abandon cancels a transfer: it sets the state canceling, releases its reservations, and prevents
+// its run from reserving more.
 func (l *Ledger) abandon(ctx context.Context, t *Record, reason string) error {
 	set := bson.D{{"reason", reason}, {"deadline", l.env.Now().Add(l.cfg.Timeout)}}
 	if err := l.decide(ctx, t, Canceling, bson.D{{"$set", set}}); err != nil || t.State != Canceling {
@@ -171,8 +171,8 @@ func (l *Ledger) change(ctx context.Context, legs []Leg, model func(Leg) mongo.W
 	return int(res.MatchedCount), nil
 }
 
-// refusal returns the reason why an account does not allow the transfer. It returns ErrBusy if no
-// account gives a reason any more.
+// refusal returns the reason why an account does not allow the transfer. It returns ErrBusy if the
+// accounts allow the transfer by now. The second result is an error of the database.
 func (l *Ledger) refusal(ctx context.Context, legs []Leg) (error, error) {
 	for _, leg := range legs {
 		a, err := l.Account(ctx, leg.Account)

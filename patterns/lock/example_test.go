@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/lock"
 )
 
-// A job that must run on one machine at a time.
+// A job must run on one machine at a time.
 func ExampleLocks_Do() {
 	ctx := context.Background()
 	store, err := sheaf.Open(sheaf.Memory, nil)

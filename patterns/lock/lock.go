@@ -175,7 +175,7 @@ func (l *Locks) Do(ctx context.Context, name string, fn func(ctx context.Context
 		defer close(renewed)
 		cancel(lease.keep(work))
 	}()
-	err = fn(work, &Lease{locks: l, doc: lease.doc}) // a copy of its own, because the other one is renewed meanwhile
+	err = fn(work, &Lease{locks: l, doc: lease.doc}) // a copy: keep changes the other Lease meanwhile
 	if errors.Is(context.Cause(work), ErrLost) {
 		err = errors.Join(err, ErrLost)
 	}
@@ -198,7 +198,7 @@ func (l *Lease) keep(ctx context.Context) error {
 	}
 }
 
-// The rules of Locks.Check.
+// These are the rules whose violations Locks.Check lists.
 const (
 	RuleEnds  = "a lock is held for a lease at most"
 	RuleToken = "a lock has the token of its last holder"

@@ -207,7 +207,8 @@ func TestNoScans(t *testing.T) {
 	}
 }
 
-// TestBroken has locks that other programs have written, and that would be held for ever.
+// TestBroken inserts locks that would be held for ever, as other programs could, and expects Check
+// to find them.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()

@@ -80,9 +80,9 @@ func TestTally(t *testing.T) {
 	mustHold(t, tallies)
 }
 
-// TestBook is W034 to W036 of the book: a document of fruit with their sum and the number of their
-// kinds. The book counts the kinds under a lock, which nobody else can take meanwhile; here no lock
-// is needed.
+// TestBook is worked examples W034 to W036 of the book: a document counts pieces of fruit, and has
+// their sum and the number of their kinds. The book counts the kinds while it holds a lock; here no
+// lock is needed.
 func TestBook(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()

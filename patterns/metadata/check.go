@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleShape = "attributes have the shape of the design"
 	RuleOnce  = "a document has a key once"

@@ -32,7 +32,7 @@ const (
 // Design selects how attributes are stored.
 type Design int
 
-// The designs.
+// These are the values of Config.Design.
 const (
 	// Array stores an array of keys and values, with one compound index.
 	Array Design = iota
@@ -98,7 +98,8 @@ func New(db *mongo.Database, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// design holds the operations that differ between the designs. Their callers have checked the keys.
+// design holds the operations that differ between the designs. Callers check a key with checkKey
+// before they pass it to another method.
 type design interface {
 	checkKey(key string) error
 	checkValue(v any) error

@@ -43,7 +43,7 @@ func open(t testing.TB, db *mongo.Database, d metadata.Design) *metadata.Store {
 	return s
 }
 
-// picture is the sample of the book, W068.
+// picture has the attributes of worked example W068 of the book.
 var picture = []metadata.Attribute{
 	{"File name", "img_1771"},
 	{"File size", int32(32764)},

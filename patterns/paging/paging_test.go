@@ -162,7 +162,8 @@ func backwards(t testing.TB, p *paging.Pager[bson.D]) (out []any) {
 	}
 }
 
-// TestMoving inserts and removes documents during a walk.
+// TestMoving inserts and removes documents between two pages: no other document is skipped or shown
+// twice.
 func TestMoving(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

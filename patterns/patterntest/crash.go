@@ -55,8 +55,8 @@ func (d Death) String() string {
 // operationTime is the time limit of one run of an operation.
 const operationTime = 30 * time.Second
 
-// deadTime is how long a dead client looks for its server. An operation may ignore the end of its
-// context, for example to release a lock: then it must not wait long.
+// deadTime is how long the client of a dead process looks for its server. An operation may ignore
+// the end of its context, for example to release a lock: then deadTime limits its wait.
 const deadTime = 50 * time.Millisecond
 
 // PointsAttribute is an attribute of a test (see [testing.T.Attr]). Its value is the number of

@@ -14,14 +14,15 @@ import (
 // errDied is the error of each connection after the death of the process.
 var errDied = errors.New("patterntest: the process is dead")
 
-// fuse makes the connections of a client, and closes all of them at one point.
+// fuse makes the connections of a client, and closes all of them at the point at which the process
+// dies.
 type fuse struct {
 	dialer options.ContextDialer
 	death  Death
 	blow   context.CancelFunc
 
 	mu sync.Mutex
-	// armed is set when commands count.
+	// armed is set by arm: from then on the fuse counts commands.
 	armed bool
 	blown bool
 	// commands is the number of commands that were sent.

@@ -20,7 +20,7 @@ func TestBatch(t *testing.T) {
 	dead := take(t, q)
 	must(t, dead.Fail(t.Context(), queue.Discard(errors.New("no"))))
 	must(t, take(t, q).Done(t.Context()))
-	mustBeEmpty(t, q) // the report waits for the dead one
+	mustBeEmpty(t, q) // the follow-up job waits for the dead job
 	got, err := q.Progress(t.Context(), b.ID)
 	if err != nil || len(got) != 3 || got[queue.Done] != 2 || got[queue.Dead] != 1 || got[queue.Held] != 1 {
 		t.Errorf("%v %v", got, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleState    = "a job is in one of the states"
 	RuleTime     = "a job has a time"

@@ -297,7 +297,7 @@ func TestFewKeys(t *testing.T) {
 	}
 }
 
-// TestBroken violates each rule.
+// TestBroken stores documents that violate each rule, and expects Check to find them.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

@@ -15,7 +15,7 @@
 //	worker := jobs.NewWorker(queue.Kinds{
 //		"convert": queue.Typed(func(ctx context.Context, job *queue.Taken, image Image) error {
 //			fmt.Println(image.Source, "becomes", image.Output)
-//			cancel() // stop when this one is done
+//			cancel() // stop the worker after this job
 //			return nil
 //		}),
 //	}.Handle, queue.WorkerConfig{})

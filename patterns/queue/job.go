@@ -63,7 +63,7 @@ type Job struct {
 	Started     time.Time     `bson:"started,omitempty"` // when the job was last taken
 	Ended       time.Time     `bson:"ended,omitempty"`
 	Expires     time.Time     `bson:"expires,omitempty"` // when the job will be removed
-	Attempt     int           `bson:"attempt"`           // number of times taken, except attempts that do not count
+	Attempt     int           `bson:"attempt"`           // attempts; Release and Snooze take one back
 	MaxAttempts int           `bson:"max"`
 	Token       int64         `bson:"token"`           // number of times taken
 	Owner       string        `bson:"owner,omitempty"` // the process that holds the job

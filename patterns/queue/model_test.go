@@ -29,7 +29,7 @@ type modelJob struct {
 	held     bool
 }
 
-// The configuration of newQueue.
+// These are the values of the Config that newQueue uses.
 const (
 	modelLease   = time.Minute
 	modelMax     = 3

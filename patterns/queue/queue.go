@@ -81,7 +81,7 @@ type Queue struct {
 	db    *mongo.Database
 	lanes []*mongo.Collection
 	owner string
-	turn  atomic.Uint64 // the lane that Take asks first
+	turn  atomic.Uint64 // counts the calls of Take; selects the collection that Take asks first
 
 	prepared patterns.Prepared
 }
@@ -127,7 +127,7 @@ func processName() string {
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
 
-// lane returns the collection of the jobs with a key.
+// lane returns the collection for a key, by the hash of the key.
 func (q *Queue) lane(key string) *mongo.Collection {
 	if len(q.lanes) == 1 {
 		return q.lanes[0]
@@ -180,8 +180,8 @@ func (q *Queue) ready(ctx context.Context) error {
 	return q.prepared.Check(ctx, q.db, q.env.Logger, q.Indexes)
 }
 
-// ShardKeys returns nil. Take updates the first of all due jobs, and no shard key distributes this.
-// Place the collections of Config.Spread on different shards as a whole.
+// ShardKeys returns nil. Take updates the first of all due jobs, and no shard key can distribute
+// these updates. Place the collections of Config.Spread on different shards as a whole.
 func (q *Queue) ShardKeys() []patterns.ShardKey { return nil }
 
 // Shard enables sharding for the database, so that its collections can be placed on shards.

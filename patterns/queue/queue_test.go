@@ -92,7 +92,8 @@ func mustBe(t testing.TB, q *queue.Queue, id string, state queue.State) *queue.J
 	return job
 }
 
-// TestOrder is W113: three jobs with the priorities 1, 5 and 3, put one after the other.
+// TestOrder is worked example W113 of the book: three jobs with the priorities 1, 5 and 3, put one
+// after the other.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[queue.Order][]string{
@@ -116,8 +117,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestLife is W112: the fields of a job after it is put, taken and ended. It is also W114: when the
-// job is removed.
+// TestLife checks the fields of a job after the job is put, taken and ended (worked example W112 of
+// the book), and the time at which the job is removed (W114).
 func TestLife(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -168,7 +169,7 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
-// TestRetry has a job that fails, waits, and fails again until it is dead.
+// TestRetry lets a job fail, wait, and fail again until it is dead.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -405,7 +406,7 @@ func TestInspect(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestOnce updates another document twice for the same job.
+// TestOnce updates another document twice for the same job: only the first update takes effect.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

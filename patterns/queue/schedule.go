@@ -11,8 +11,8 @@ import (
 type Periodic struct {
 	// Name is the unique name of the periodic job.
 	Name string
-	// Every is the period. The job is due at its multiples since the year 1 in UTC: for 24 hours,
-	// at midnight.
+	// Every is the period. The job is due at the multiples of Every, counted from the year 1 in
+	// UTC: for 24 hours, at midnight.
 	Every time.Duration
 	// Next returns the first due time after the given time. It takes precedence over Every, and is
 	// for schedules that have no fixed period.

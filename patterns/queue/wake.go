@@ -9,10 +9,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Only one of the idle slots of a worker looks for jobs. It waits until the poll time is over or
-// another goroutine kicks it; then it passes the lookout on and asks for a job. A slot that finds a
-// job kicks the next lookout, because there may be more jobs. So an idle worker sends one query per
-// Poll, however many slots it has, and a busy worker fills all its slots.
+// A slot is a goroutine of a worker that executes jobs. Only one of the idle slots looks for jobs.
+// This slot, the lookout, waits until the poll time is over or another goroutine kicks it; then
+// another slot becomes the lookout, and this slot asks for a job. A slot that finds a job kicks the
+// lookout, because there may be more jobs. So an idle worker sends one query per Poll, however many
+// slots it has, and a busy worker fills all its slots.
 
 // wait returns when a job may be due, or when ctx ends.
 func (w *Worker) wait(ctx context.Context) {
@@ -39,7 +40,7 @@ func (w *Worker) wait(ctx context.Context) {
 func (w *Worker) wake() {
 	select {
 	case w.kick <- struct{}{}:
-	default: // a slot is about to look anyway
+	default: // a slot will look for a job anyway: kick holds a value
 	}
 }
 

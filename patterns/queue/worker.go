@@ -57,8 +57,8 @@ func Typed[T any](fn func(ctx context.Context, job *Taken, payload T) error) Han
 
 // WorkerConfig configures a Worker. The zero value works.
 type WorkerConfig struct {
-	// Concurrency is the number of jobs that the worker executes at once; DefaultConcurrency if
-	// zero.
+	// Concurrency is the number of jobs that the worker executes at the same time;
+	// DefaultConcurrency if zero.
 	Concurrency int
 	// Poll is the interval at which an idle worker looks for jobs that have become due; DefaultPoll
 	// if zero. If the server supports change streams, new jobs wake the worker at once.
@@ -135,7 +135,7 @@ func (w *Worker) slot(ctx, hard context.Context) {
 			return
 		}
 		if err == nil {
-			w.wake() // where there was one job there may be more
+			w.wake() // there may be more jobs: wake another slot
 			w.do(hard, job)
 			continue
 		}
@@ -167,7 +167,7 @@ func (w *Worker) do(hard context.Context, job *Taken) {
 	keepers.Wait()
 	last, end := context.WithTimeout(context.WithoutCancel(hard), q.cfg.Lease)
 	defer end()
-	said := job.ended // the handler has ended the job, unless its transaction has failed
+	said := job.ended // the handler has called Done, Fail or Release, unless its transaction has failed
 	if err := w.conclude(last, job, err, cause); err != nil && !(said && errors.Is(err, ErrLost)) {
 		q.env.Logger.Warn("what became of a job could not be said", "job", job.ID, "kind", job.Kind, "error", err)
 	}

@@ -112,7 +112,8 @@ func TestWorker(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestWokenUp puts a job for a worker that polls only once an hour.
+// TestWokenUp puts a job for a worker that polls only once an hour: the change stream wakes the
+// worker.
 func TestWokenUp(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -129,7 +130,8 @@ func TestWokenUp(t *testing.T) {
 	})
 }
 
-// TestPolling uses a server without change streams and transactions.
+// TestPolling uses a server without change streams and transactions: the worker finds jobs by
+// polling, and DoneWith returns an error.
 func TestPolling(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -150,7 +152,7 @@ func TestPolling(t *testing.T) {
 }
 
 // TestGracefulStop stops a worker with two handlers. One finishes during the grace period. The
-// other is stopped after it, and its job is free again.
+// other is stopped after the grace period, and its job goes back to the queue.
 func TestGracefulStop(t *testing.T) {
 	t.Parallel()
 	q, clock := open(t)
@@ -292,7 +294,8 @@ func TestTogether(t *testing.T) {
 	mustHold(t, q)
 }
 
-// TestExactlyOnce changes an account in a job that is tried several times.
+// TestExactlyOnce changes an account in a job that is tried several times: DoneWith makes the
+// change happen once.
 func TestExactlyOnce(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -326,7 +329,8 @@ func TestExactlyOnce(t *testing.T) {
 	}
 }
 
-// TestPutInTransaction puts a job in a transaction that is aborted.
+// TestPutInTransaction puts a job in a transaction that is aborted, and one in a transaction that
+// commits: only the second job is stored.
 func TestPutInTransaction(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -355,10 +359,11 @@ func put2(ctx context.Context, t *testing.T, q *queue.Queue) {
 	}
 }
 
-// TestRemoved is W114: a job that was done long enough ago is removed, and a newer one is kept.
+// TestRemoved is worked example W114 of the book: a job that was done long enough ago is removed,
+// and a newer one is kept.
 func TestRemoved(t *testing.T) {
 	t.Parallel()
-	db := sheaftest.New(t).Database("d") // the owner of a server sets how often it removes expired documents
+	db := sheaftest.New(t).Database("d") // the server of SHEAF_TEST_URI may remove too seldom
 	often := bson.D{{"setParameter", 1}, {"ttlMonitorSleepSecs", 1}}
 	must(t, db.Client().Database("admin").RunCommand(t.Context(), often).Err())
 	q := newQueue(t, db, nil, func(c *queue.Config) { c.KeepDone = time.Millisecond })

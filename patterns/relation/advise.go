@@ -3,7 +3,7 @@ package relation
 // Design is a way to store documents that belong to each other.
 type Design string
 
-// The designs. The package documentation describes them.
+// These are the designs that Advise can return. The package documentation describes them.
 const (
 	Embed   Design = "embed"
 	Buckets Design = "buckets"

@@ -20,7 +20,7 @@ func newBuckets(t testing.TB, db *mongo.Database, size int) *relation.Bucketed {
 	return b
 }
 
-// TestBuckets is W118 of the book: 51 comments are on pages of 50 and 1.
+// TestBuckets is worked example W118 of the book: 51 comments are on pages of 50 and 1.
 func TestBuckets(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBuckets(t, patterntest.Open(t), 0), t.Context()

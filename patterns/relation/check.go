@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleBoth   = "a refers to b exactly if b refers to a"
 	RuleExists = "what is referred to exists"

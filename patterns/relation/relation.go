@@ -44,10 +44,10 @@ type Relations struct {
 	max         int
 }
 
-// end is one of the two sides.
+// end is one side of the relation: its collection, and the field with its references.
 type end struct {
 	coll  *mongo.Collection
-	field string // the field of the references
+	field string // the field that holds the references
 }
 
 // New returns relations between two collections of db.
@@ -104,7 +104,8 @@ func (r *Relations) Shard(ctx context.Context) error {
 	return patterns.Shard(ctx, r.left.coll.Database(), r.ShardKeys())
 }
 
-// Link makes two documents refer to each other. It is not an error if they already do.
+// Link makes two documents refer to each other. It is not an error if the documents already refer
+// to each other.
 func (r *Relations) Link(ctx context.Context, left, right any) error {
 	if err := r.add(ctx, r.right, right, left); err != nil {
 		return err

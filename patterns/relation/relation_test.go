@@ -141,8 +141,8 @@ func TestLinks(t *testing.T) {
 	wantErr(t, r.Shard(ctx), patterns.ErrNotSharded)
 }
 
-// TestSamples is W053 and W054 of the book, with the book's mistake: author 2 lists a book that
-// does not list the author.
+// TestSamples is worked examples W053 and W054 of the book, with the book's mistake: author 2 lists
+// a book that does not list the author.
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -182,7 +182,7 @@ type number struct {
 	Number  string
 }
 
-// TestForms is W083 of the books: embedding and references give the same result.
+// TestForms is worked example W083 of the books: embedding and references give the same result.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()
@@ -341,7 +341,7 @@ func TestAdvise(t *testing.T) {
 	}
 }
 
-// TestTogether links and unlinks the same pairs at once.
+// TestTogether links and unlinks the same pairs at the same time.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	db, ctx := patterntest.Open(t), t.Context()

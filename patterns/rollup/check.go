@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleEvents = "an hour sums up all its events that had arrived at the last update, and none twice"
 	RuleSums   = "a day sums up its hours, a week and a month their days, a year its months"

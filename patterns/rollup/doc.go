@@ -13,7 +13,7 @@
 //			log.Fatal(err)
 //		}
 //		clock.Advance(time.Hour)
-//		if _, err := sessions.Update(ctx); err != nil { // programs have Run do so
+//		if _, err := sessions.Update(ctx); err != nil { // a program calls Run instead
 //			log.Fatal(err)
 //		}
 //	}

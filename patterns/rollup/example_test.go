@@ -42,7 +42,7 @@ func Example() {
 			log.Fatal(err)
 		}
 		clock.Advance(time.Hour)
-		if _, err := sessions.Update(ctx); err != nil { // programs have Run do so
+		if _, err := sessions.Update(ctx); err != nil { // a program calls Run instead
 			log.Fatal(err)
 		}
 	}

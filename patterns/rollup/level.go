@@ -5,7 +5,7 @@ import "time"
 // Level is a length of time by which events are summed up.
 type Level int
 
-// The levels.
+// These are the levels of a Rollup.
 const (
 	Hourly Level = iota
 	Daily

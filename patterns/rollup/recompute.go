@@ -47,7 +47,8 @@ func quarterOf(at string) bson.D {
 	return bson.D{{"$add", bson.A{time.UnixMilli(0), bson.D{{"$multiply", bson.A{n, quarter.Milliseconds()}}}}}}
 }
 
-// touched returns the hours of the events whose field is in [from, to).
+// touched returns the keys and hours of the events for which the time in the given field is in
+// [from, to).
 func (r *Rollup) touched(ctx context.Context, field string, from, to time.Time) (touched, error) {
 	found, err := r.events.Aggregate(ctx, mongo.Pipeline{
 		{{"$match", bson.D{{field, bson.D{{"$gte", from}, {"$lt", to}}}}}},
@@ -129,9 +130,9 @@ func (r *Rollup) target(level Level) *mongo.Collection {
 	return r.db.Collection(r.cfg.Prefix + levels[level].name)
 }
 
-// aggregate replaces the documents of one hour, day, week, month or year. If several processes do
-// so at once, the process that has seen the most events wins: events do not change, so a greater
-// count means a later state.
+// aggregate replaces the documents of one hour, day, week, month or year. If several processes
+// write the same document at the same time, the document with the greatest count stays: events do
+// not change, so a greater count means a later state.
 func (r *Rollup) aggregate(ctx context.Context, level Level, start time.Time, match bson.D) error {
 	key, total, count := "$_id.u", any("$value.total"), any("$value.count")
 	if levels[level].from == events {

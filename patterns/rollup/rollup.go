@@ -28,8 +28,8 @@ const (
 	DefaultInterval = time.Minute
 )
 
-// slice is the span of arrivals that an update processes at once. The keys of a slice are kept in
-// memory.
+// slice is the span of arrivals that an update processes in one step. The keys of a slice are kept
+// in memory.
 const slice = time.Hour
 
 // Config configures a Rollup. The zero value works.
@@ -220,7 +220,8 @@ func (r *Rollup) advance(ctx context.Context, until time.Time) error {
 }
 
 // Update sums up the events that have arrived since the last update. It returns the number of hours
-// of keys that had such events. It may run at any time, any number of times, in several processes.
+// that it has summed up, where an hour counts once for each key. It may run at any time, any number
+// of times, in several processes.
 func (r *Rollup) Update(ctx context.Context) (n int, err error) {
 	if err := r.ready(ctx); err != nil {
 		return 0, err

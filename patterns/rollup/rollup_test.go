@@ -187,7 +187,7 @@ func TestSchedules(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
 	clock := patterntest.NewClock()
-	var arriving sync.RWMutex // an event becomes visible before the clock advances
+	var arriving sync.RWMutex // held while an event is recorded: the clock must not advance meanwhile
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
@@ -368,7 +368,8 @@ func TestRecompute(t *testing.T) {
 	mustHold(t, r)
 }
 
-// TestBroken breaks each rule with documents that other programs have written.
+// TestBroken inserts documents that violate each rule, as other programs could, and expects Check
+// to find them.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ coll, change, want string }{

@@ -63,8 +63,8 @@ func Example() {
 	// {"_id": {"$numberInt":"7"},"title": "Blue Train","stock": {"$numberInt":"0"},"schema": {"$numberInt":"2"}}
 }
 
-// A job that corrects copies of authors' names. A program that a timer starts calls RunDue; a
-// server calls Run.
+// A job corrects copies of authors' names. A program that a timer starts calls RunDue; a server
+// calls Run.
 func ExampleJobs() {
 	ctx := context.Background()
 	db, done := open()
@@ -104,7 +104,7 @@ func ExampleJobs() {
 	// 0 run
 }
 
-// Field names that are long in programs and short in the database.
+// Field names are long in the program and short in the database.
 func ExampleNames() {
 	names, err := schema.NewNames(map[string]string{"title": "t", "pricing": "p", "pricing.list": "l"})
 	if err != nil {

@@ -24,8 +24,8 @@ const (
 	DefaultLease = lock.DefaultLease
 )
 
-// Task is the work of a job. It may be executed any number of times, also by two processes at once,
-// and may be interrupted: the next execution does the rest.
+// Task is the work of a job. It may be executed any number of times, also by two processes at the
+// same time. It may be interrupted: the next execution continues.
 type Task interface {
 	Run(ctx context.Context, db *mongo.Database, env patterns.Env) (Report, error)
 }
@@ -83,8 +83,8 @@ type JobsConfig struct {
 	Notify func(ctx context.Context, job string, r Report)
 }
 
-// Jobs executes jobs. Several processes may have the same Jobs; one of them executes. It is safe
-// for concurrent use.
+// Jobs executes jobs. Several processes may have the same Jobs; one process at a time executes
+// them. Jobs is safe for concurrent use.
 type Jobs struct {
 	env   patterns.Env
 	cfg   JobsConfig
@@ -93,7 +93,7 @@ type Jobs struct {
 	locks *lock.Locks
 }
 
-// leader is the name of the lock.
+// leader is the name of the lock that the process holds while it executes the jobs.
 const leader = "leader"
 
 // NewJobs returns jobs that store their state in db. It fails if two jobs have the same name, or if
@@ -140,7 +140,7 @@ type Status struct {
 	Error   string    `bson:"error,omitempty"`
 }
 
-// Status returns the state of the jobs that have been executed, by their names.
+// Status returns a map from the name of each job that has been executed to its stored state.
 func (j *Jobs) Status(ctx context.Context) (map[string]Status, error) {
 	names := make(bson.A, len(j.cfg.Jobs))
 	for i, job := range j.cfg.Jobs {
@@ -258,7 +258,7 @@ func (j *Jobs) execute(ctx context.Context, job Job, lease *lock.Lease) error {
 	return nil
 }
 
-// The rules of Jobs.Check.
+// These are the rules whose violations Jobs.Check lists.
 const (
 	RuleDue    = "jobs are executed when they are due"
 	RuleFailed = "jobs do not fail"

@@ -70,7 +70,7 @@ func (s *Schema) Update(ctx context.Context, id, update any) error {
 			return err
 		}
 		if !old {
-			continue // another process has migrated it
+			continue // another process has migrated the document
 		}
 		if _, err := s.coll.ReplaceOne(ctx, s.unchanged(doc), up); err != nil {
 			return fmt.Errorf("schema: migrate %v: %w", id, err)

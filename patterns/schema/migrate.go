@@ -46,8 +46,8 @@ func (s *Schema) Pending(ctx context.Context) (int64, error) {
 
 // Migrate brings all documents to the current version, in batches. It may be interrupted at any
 // time: the next call continues with the documents that are still old. Several processes may run it
-// at once. If a step fails for a document, Migrate leaves the document unchanged and lists it in
-// the result.
+// at the same time. If a step fails for a document, Migrate leaves the document unchanged and lists
+// it in the result.
 func (s *Schema) Migrate(ctx context.Context) (Result, error) {
 	var res Result
 	for s.Version() > 0 {
@@ -116,7 +116,7 @@ func (s *Schema) write(ctx context.Context, writes []mongo.WriteModel) (int64, e
 	return res.MatchedCount, nil
 }
 
-// The rules of Schema.Check.
+// These are the rules whose violations Schema.Check lists.
 const (
 	RuleVersion = "a version is a whole number from zero to the current one"
 	RuleUpgrade = "each document can be brought to the current form"

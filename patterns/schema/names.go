@@ -30,7 +30,7 @@ type Names struct{ toShort, toLong *names }
 type names struct {
 	fields map[string]*names
 	name   string
-	taken  map[string]bool // the new names
+	taken  map[string]bool // the translated names of this level; no two fields may have the same
 }
 
 func newNames(name string) *names {

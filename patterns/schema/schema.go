@@ -59,7 +59,8 @@ type Config struct {
 	Steps []Step
 	// Batch is the number of documents in a batch of Migrate; DefaultBatch if zero.
 	Batch int
-	// Pause is the wait between two batches, which leaves the server to other clients.
+	// Pause is the wait between two batches of Migrate. It leaves the server time for other
+	// clients.
 	Pause time.Duration
 	// MaxFailures is the number of failed documents after which a migration gives up;
 	// DefaultMaxFailures if zero.
@@ -110,7 +111,7 @@ func (s *Schema) Version() int { return len(s.cfg.Steps) }
 func (s *Schema) version(doc bson.Raw) (int, error) {
 	v, err := doc.LookupErr(s.cfg.Field)
 	if err != nil || v.Type == bson.TypeNull {
-		return 0, nil // written before the collection had versions
+		return 0, nil // the document was written before the collection had versions
 	}
 	n, ok := v.AsInt64OK()
 	if f, isDouble := v.DoubleOK(); isDouble {

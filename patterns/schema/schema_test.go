@@ -23,7 +23,7 @@ func steps() []schema.Step {
 		{Name: "titles are needed", Up: func(doc bson.D) (bson.D, error) {
 			for i, e := range doc {
 				if e.Key == "title" {
-					doc[i].Value = fmt.Sprint(e.Value, "!") // shows if the step is applied twice
+					doc[i].Value = fmt.Sprint(e.Value, "!") // makes visible whether the step was applied twice
 					return doc, nil
 				}
 			}

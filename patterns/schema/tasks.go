@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of the tasks.
+// These are the rules that the tasks Structure, Copies and Duplicates check.
 const (
 	RuleStructure  = "documents have the structure that was declared"
 	RuleReference  = "what is referred to exists"

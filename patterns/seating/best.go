@@ -11,7 +11,8 @@ const maxTurns = 50
 
 // Best returns n free seats next to each other in a zone, or in any zone if zone is empty. It
 // prefers seats near the front and near the middle of their row. Of nearly equal seats it prefers
-// those that do not isolate a free seat. Best returns ErrNoneLeft if there are no such seats.
+// those that do not isolate a free seat. Best returns ErrNoneLeft if there are no n free seats next
+// to each other.
 func (s *Session) Best(n int, zone string) ([]Seat, error) {
 	var best []Seat
 	least := 0

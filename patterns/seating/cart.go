@@ -93,7 +93,7 @@ func (s *Seating) hold(ctx context.Context, cart string, show *Session, seats []
 		return nil, err
 	}
 	taken, err := s.take(ctx, cart, h)
-	// The server may have taken the seats all the same: Release frees them.
+	// After an error the server may nevertheless have taken the seats: Release frees them.
 	if err != nil {
 		return nil, errors.Join(err, s.Release(ctx, cart, &h))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/internal/carts"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleAvailable = "seatsAvailable is the number of free seats"
 	RuleOwner     = "a seat that is taken has exactly one reservation"
@@ -31,7 +31,7 @@ type audit struct {
 	carts.Violations
 }
 
-// where is a reservation with its session. inCart is set if a cart has it.
+// where is a reservation with its session. inCart is set if a cart has the reservation.
 type where struct {
 	session     string
 	reservation *Reservation

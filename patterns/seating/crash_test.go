@@ -17,7 +17,8 @@ import (
 // seats of s1 and one of s2.
 type operation struct {
 	do func(ctx context.Context, s *seating.Seating, h *seating.Hold) error
-	// sold lists the possible results: whether the cart is sold in the end.
+	// sold lists the possible final states of the cart: true for sold, false for not sold. The last
+	// is the state after the complete operation.
 	sold []bool
 }
 
@@ -178,7 +179,9 @@ func TestAsleep(t *testing.T) {
 	}
 }
 
-// TestSlowPayment has a payment that takes longer than Config.Timeout.
+// TestSlowPayment has a payment that takes longer than Config.Timeout, so that Repair runs before
+// the payment ends. If Config.Paid knows the payment, the cart is sold; otherwise Checkout returns
+// ErrUnsettled.
 func TestSlowPayment(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{false, true} {

@@ -19,5 +19,5 @@ func (s *Seating) Take(ctx context.Context, cart string, h *Hold) (bool, error) 
 	return s.take(ctx, cart, *h)
 }
 
-// Clock returns the clock of s.
+// Clock returns the clock of the Config.
 func (s *Seating) Clock() patterns.Clock { return s.env.Clock }

@@ -61,7 +61,8 @@ func (s *Seating) drive(ctx context.Context, c *Cart) error {
 }
 
 // repairSessions frees seats that no cart names. It reads the reservation before the cart. A cart
-// names its holds before the seats are taken, so a cart that does not name one never will.
+// names its holds before the seats are taken, so a cart that does not name a hold will never name
+// it.
 func (s *Seating) repairSessions(ctx context.Context) (n int64, err error) {
 	old := s.env.Now().Add(-s.cfg.HoldTime)
 	found, err := s.sessions.Find(ctx, bson.D{{"reservations.at", bson.D{{"$lte", old}}}},

@@ -28,8 +28,8 @@ var (
 	ErrFull = errors.New("seating: the cart is full")
 	// ErrEmpty is returned by Checkout for a cart without seats.
 	ErrEmpty = errors.New("seating: the cart is empty")
-	// ErrLost is returned by Checkout if the cart has holds whose seats are not taken for it.
-	// Checkout removes these holds from the cart and keeps the others.
+	// ErrLost is returned by Checkout if the cart has holds whose seats are not taken for this
+	// cart. Checkout removes these holds from the cart and keeps the others.
 	ErrLost = errors.New("seating: some seats of the cart are not held")
 	// ErrUnsettled is returned by Checkout if the payment took too long: it was made, but the cart
 	// had changed meanwhile and is not sold.
@@ -68,7 +68,7 @@ type Config struct {
 	// Pace is how often Run looks for expired carts; DefaultPace if zero.
 	Pace time.Duration
 	// Paid reports whether a cart was paid. Repair calls Paid if a process died during the payment.
-	// If Paid is nil, such carts count as unpaid.
+	// If Paid is nil, a cart whose payment was interrupted counts as unpaid.
 	Paid func(ctx context.Context, cart string) (bool, error)
 }
 

@@ -252,7 +252,8 @@ func TestLayouts(t *testing.T) {
 	wantErr(t, s.Shard(ctx), patterns.ErrNotSharded)
 }
 
-// TestExpiry lets carts expire.
+// TestExpiry lets one cart expire and keeps another cart active by a new hold. The seats of the
+// expired cart are free again.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	clock := patterntest.NewClock()

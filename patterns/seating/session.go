@@ -34,7 +34,7 @@ type Session struct {
 	End    time.Time `bson:"end"`
 	// Prices has the price of each zone, in the smallest unit of the currency.
 	Prices map[string]int64 `bson:"prices"`
-	// AddSession sets the fields from here on. Plan is a copy of the plan of the layout.
+	// Plan is a copy of the plan of the layout. AddSession sets Plan and all fields after it.
 	Plan []string `bson:"plan"`
 	// Seats has 0 for a free seat, 1 for a taken seat, and -1 for an aisle.
 	Seats          [][]int32     `bson:"seats"`
@@ -48,7 +48,7 @@ type Reservation struct {
 	Cart  string        `bson:"cart"`
 	Seats []Seat        `bson:"seats"`
 	Total int64         `bson:"total"`
-	// At is the time when the seats were held. It is removed when they are sold.
+	// At is the time when the seats were held. At is removed when the seats are sold.
 	At   time.Time `bson:"at,omitempty"`
 	Sold bool      `bson:"sold,omitempty"`
 }

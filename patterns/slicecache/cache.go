@@ -199,7 +199,7 @@ func (c *Cache[T]) remove(ctx context.Context, filter bson.D) error {
 	return nil
 }
 
-// The rules of Cache.Check.
+// These are the rules whose violations Cache.Check lists.
 const (
 	RuleExpires = "an entry expires, and not while its value is fresh"
 	RuleLoader  = "who loads a value has a lease that ends"

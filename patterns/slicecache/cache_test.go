@@ -175,8 +175,8 @@ func TestRemovedWhileLoaded(t *testing.T) {
 	}
 }
 
-// TestCacheTogether gets, sets and deletes at once: Get never returns a value that was removed
-// before the call.
+// TestCacheTogether gets, sets and deletes values at the same time: Get never returns a value that
+// was removed before the call.
 func TestCacheTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds = 6, 30
@@ -254,7 +254,8 @@ func TestCrashGet(t *testing.T) {
 	}
 }
 
-// TestCacheBroken breaks each rule with entries that other programs have written.
+// TestCacheBroken inserts entries that violate each rule, as other programs could, and expects
+// Check to find them.
 func TestCacheBroken(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ change, want string }{

@@ -10,7 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Latest.Check.
+// These are the rules whose violations Latest.Check lists.
 const (
 	RuleSize   = "a parent shows no more than so many items"
 	RuleLatest = "a parent shows its latest items"
@@ -77,7 +77,7 @@ func (l *Latest[T]) wrong(ctx context.Context,
 		{{"$project", bson.D{{"parent", 0}}}},
 	}
 	shown := bson.D{{"$ifNull", bson.A{"$" + l.cfg.Field, bson.A{}}}}
-	items := bson.D{{"$filter", bson.D{ // without templates
+	items := bson.D{{"$filter", bson.D{ // the items of the cache that are not templates
 		{"input", "$shown"}, {"cond", bson.D{{"$ne", bson.A{"$$this._id", nil}}}},
 	}}}
 	tooMany := bson.D{{"$gt", bson.A{bson.D{{"$size", "$shown"}}, l.cfg.Max}}}

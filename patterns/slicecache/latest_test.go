@@ -73,7 +73,7 @@ func bodies(t testing.TB, l *latest, parent any) (out []string) {
 	return out
 }
 
-// TestW033 adds an eleventh comment to ten comments.
+// TestW033 adds an eleventh comment to ten comments: the post shows the newest ten.
 func TestW033(t *testing.T) {
 	t.Parallel()
 	for _, preallocate := range []bool{false, true} {
@@ -100,7 +100,8 @@ func TestW033(t *testing.T) {
 	}
 }
 
-// TestW031 pushes with slices from both ends (W032).
+// TestW031 checks $push with $slice from the beginning and from the end of the array (worked
+// examples W031 and W032 of the book).
 func TestW031(t *testing.T) {
 	t.Parallel()
 	coll := patterntest.Open(t).Collection("c")
@@ -194,7 +195,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTogether adds, repeats, edits, deletes and rebuilds at once.
+// TestTogether adds, repeats, edits and deletes items, and rebuilds caches, at the same time.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const workers, rounds, parents = 6, 25, 2
@@ -311,7 +312,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestBroken breaks each rule with documents that other programs have written, and repairs them.
+// TestBroken inserts documents that violate each rule, as other programs could. Check finds them,
+// and Repair corrects them.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ coll, change, want string }{

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleBucket    = "a bucket has as many items as it says, at most 50, and is open as long as there are fewer"
 	RuleOpen      = "a user has one open bucket at most"
@@ -156,9 +156,9 @@ func (n *Network) Finish(ctx context.Context) (done int, err error) {
 	return done, nil
 }
 
-// Repair does the work of Finish, and then reads all copies and blocks. It corrects what a process
-// may leave that slept in the middle of a write: copies of deleted letters, and followers that were
-// blocked while they began to follow.
+// Repair does the work of Finish, and then reads all copies and blocks. A process that slept in the
+// middle of a write can leave copies of deleted letters, and followers that were blocked while they
+// began to follow. Repair removes them.
 func (n *Network) Repair(ctx context.Context) (done int, err error) {
 	if done, err = n.Finish(ctx); err != nil {
 		return done, err

@@ -66,7 +66,7 @@ func (n *Network) send(ctx context.Context, ch channel, l *letter) error {
 		l.State, l.Until = sent, nil
 	}
 	_, err := ch.out.InsertOne(ctx, l)
-	if mongo.IsDuplicateKeyError(err) { // the caller sends it again: continue with the stored letter
+	if mongo.IsDuplicateKeyError(err) { // the caller sends the letter again: continue with the stored letter
 		err = ch.out.FindOne(ctx, bson.D{{"_id", l.ID}, {"author", l.Author}}).Decode(l)
 	}
 	if err != nil {
@@ -79,7 +79,7 @@ func (n *Network) send(ctx context.Context, ch channel, l *letter) error {
 const copiesAtOnce = 500
 
 // distribute copies a letter to its recipients. It may be called any number of times, also by
-// several processes at once.
+// several processes at the same time.
 func (n *Network) distribute(ctx context.Context, ch channel, l *letter) error {
 	if l.State != sending {
 		return nil
@@ -87,7 +87,7 @@ func (n *Network) distribute(ctx context.Context, ch channel, l *letter) error {
 	err := n.recipients(ctx, l, func(owners []string) error {
 		renew := bson.D{{"$set", bson.D{{"until", n.lease()}}}}
 		res, err := ch.out.UpdateOne(ctx, bson.D{{"_id", l.ID}, {"state", sending}}, renew)
-		if err != nil || res.MatchedCount == 0 { // it was deleted, or another process has completed it
+		if err != nil || res.MatchedCount == 0 { // the letter was deleted, or another process has completed it
 			return err
 		}
 		return n.deliver(ctx, ch, l, owners)

@@ -63,13 +63,13 @@ func either(a, b string) bson.D {
 func link(ctx context.Context, coll *mongo.Collection, from, to string, fields bson.D) error {
 	_, err := coll.UpdateOne(ctx, pair(from, to), bson.D{{"$setOnInsert", fields}}, options.UpdateOne().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {
-		return nil // another process has just inserted it
+		return nil // another process has just inserted the document
 	}
 	return err
 }
 
 // Follow lets the user from read the posts that the user to writes from now on. It returns
-// ErrBlocked if one of them has blocked the other.
+// ErrBlocked if one of the two users has blocked the other.
 func (n *Network) Follow(ctx context.Context, from, to string) error {
 	if from == to {
 		return ErrSelf
@@ -84,7 +84,7 @@ func (n *Network) Follow(ctx context.Context, from, to string) error {
 		return fmt.Errorf("social: follow %s: %w", to, err)
 	}
 	err := n.notBlocked(ctx, from, to)
-	if errors.Is(err, ErrBlocked) { // one of them has blocked the other in the meantime
+	if errors.Is(err, ErrBlocked) { // one of the two users has blocked the other in the meantime
 		return errors.Join(err, n.Unfollow(ctx, from, to))
 	}
 	return err

@@ -77,8 +77,8 @@ func (n *Network) DeleteMessage(ctx context.Context, from string, id bson.Object
 	return n.remove(ctx, n.messages, from, id)
 }
 
-// Inbox returns the latest messages to a user, the latest first. If the user has that many
-// messages, it returns at least BucketSize and at most twice as many.
+// Inbox returns the latest messages to a user, the latest first. It reads the two newest buckets of
+// the inbox, and so returns at most 2 * BucketSize messages.
 func (n *Network) Inbox(ctx context.Context, user string) ([]Item, error) {
 	return n.latest(ctx, n.messages, user)
 }
@@ -201,8 +201,8 @@ func (n *Network) read(ctx context.Context, filter bson.D) ([]letter, error) {
 }
 
 // Wall returns up to 100 posts of an author that the viewer may see, the latest first. If before is
-// not zero, it returns only posts that precede it. It returns ErrBlocked if one of the two users
-// has blocked the other.
+// not zero, it returns only posts that are older than the post with this ID. It returns ErrBlocked
+// if one of the two users has blocked the other.
 func (n *Network) Wall(ctx context.Context, author, viewer string, before bson.ObjectID) ([]Item, error) {
 	filter := bson.D{{"author", author}}
 	if !before.IsZero() {

@@ -250,7 +250,8 @@ func TestShardKeys(t *testing.T) {
 	}
 }
 
-// TestCheck breaks each rule. It does not create the indexes, which would prevent that.
+// TestCheck violates each rule, and expects Check to find the violation. It does not create the
+// indexes, which would prevent some violations.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	id, now := bson.NewObjectID(), patterntest.NewClock().Now()
@@ -432,8 +433,8 @@ func TestCrashInbox(t *testing.T) {
 	}
 }
 
-// TestTogether has many goroutines send to the same inboxes at once, each message twice. Each
-// message arrives once.
+// TestTogether lets many goroutines send to the same inboxes at the same time, each message twice.
+// Each message arrives once.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	const senders, rounds = 4, 30

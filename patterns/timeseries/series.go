@@ -60,13 +60,13 @@ type Point struct {
 // Resolution is the length of the shortest time for which Buckets keeps its own sum.
 type Resolution int
 
-// Resolutions.
+// These are the values of Config.Resolution.
 const (
-	// A bucket is a minute.
+	// Seconds keeps a sum for each second. A bucket is a minute.
 	Seconds Resolution = iota
-	// A bucket is an hour.
+	// Minutes keeps a sum for each minute. A bucket is an hour.
 	Minutes
-	// A bucket is a day in UTC.
+	// Hours keeps a sum for each hour. A bucket is a day in UTC.
 	Hours
 )
 

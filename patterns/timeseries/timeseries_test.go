@@ -205,8 +205,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTogether lets goroutines add samples to the same spans of time. Some of them create the
-// documents beforehand.
+// TestTogether lets goroutines add samples to the same spans of time. Some goroutines create the
+// documents beforehand. All sums are right.
 func TestTogether(t *testing.T) {
 	each(t, func(t *testing.T, d design) {
 		const workers, rounds = 6, 15
@@ -442,7 +442,7 @@ func TestCrashPreallocateNext(t *testing.T) {
 	t.Parallel()
 	now := patterntest.NewClock().Now()
 	late := patterntest.NewClock()
-	// PreallocateNext does not pause at this time.
+	// At one minute before the hour, PreallocateNext does not pause between the tags.
 	late.Advance(59 * time.Minute)
 	env := patterns.Env{Clock: late}
 	points := patterntest.Crash(t, patterntest.Scenario{

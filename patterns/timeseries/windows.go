@@ -142,7 +142,8 @@ const RuleHours = "a window has six hours of sixty minutes, which sum up to the 
 
 // Check implements Series. It reads all documents.
 func (w *Windows) Check(ctx context.Context) ([]patterns.Violation, error) {
-	// If the field was created by an increment without a template, it is a document.
+	// If an increment has created the field without the template, the field is a document and not
+	// an array.
 	array := func(v string) bson.D {
 		return bson.D{{"$cond", bson.A{bson.D{{"$isArray", v}}, v, bson.A{}}}}
 	}

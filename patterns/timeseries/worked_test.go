@@ -60,7 +60,7 @@ func TestW040(t *testing.T) {
 		t.Errorf("%d documents: %v", n, err)
 	}
 	must(t, w.Add(t.Context(), timeseries.Sample{Tag: "fred", At: start, N: 3}))
-	// The rules say that the window has six hours of sixty minutes.
+	// Check verifies that the window has six hours of sixty minutes.
 	mustHold(t, w)
 	var doc struct {
 		Visits struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleTopic    = "a message has a topic"
 	RuleTime     = "a message has a time"

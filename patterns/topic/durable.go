@@ -75,8 +75,8 @@ func (t *Topics) consume(ctx context.Context, lease *lock.Lease, name string, in
 	}
 	defer sub.Close(ctx)
 	last := sub.Position()
-	// Store the position of a new subscriber now: it must find this place again even if no message
-	// comes.
+	// Store the position of a new subscriber now: the subscriber must find this position again even
+	// if no message comes.
 	if stored == nil {
 		if err := t.store(ctx, lease, name, last, 0); err != nil {
 			return err

@@ -139,7 +139,8 @@ func TestTakeOver(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			if i <= len(stops) {
-				// After the first stop the other process continues; after the second none does.
+				// After the first stop the other process continues; after the second stop no
+				// process continues.
 				stops[i-1]()
 			}
 			if i == 2 {

@@ -43,8 +43,8 @@ func (m *Message) Position() Position {
 	return Position{place{ID: m.ID, At: m.At, Seq: m.Seq, Token: m.token}}
 }
 
-// Position is a place in the order of messages: after a message, or before the first message of a
-// time. The zero value is the place before all messages.
+// Position is a place in the order of messages: after a message, or before the first message that
+// was published at a given time or later. The zero value is the place before all messages.
 type Position struct{ p place }
 
 // place holds the fields of a Position.
@@ -98,7 +98,7 @@ type OverrunError struct {
 	After, Oldest Position
 }
 
-// Error returns the message with the times of both positions.
+// Error returns a text with the times of the positions After and Oldest.
 func (e *OverrunError) Error() string {
 	return fmt.Sprintf("%v: between %v and %v", ErrOverrun, e.After.At(), e.Oldest.At())
 }

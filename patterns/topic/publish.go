@@ -51,7 +51,7 @@ func (t *Topics) PublishAll(ctx context.Context, drafts []Draft) (published int,
 }
 
 // message makes a message from a draft, and generates the draft's ID if it is empty. The server
-// replaces the empty timestamp by its time.
+// replaces the empty timestamp of the message by its own time.
 func (t *Topics) message(d *Draft) (*Message, error) {
 	if d.Topic == "" {
 		return nil, errors.New("topic: a message has no topic")

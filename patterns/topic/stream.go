@@ -45,7 +45,7 @@ func (t *Topics) openStream(ctx context.Context, in Interest) (source, error) {
 	if err := s.open(ctx); err != nil {
 		return nil, err
 	}
-	if in.From.kind == fromTime && s.pos.p.Token == nil { // the stream begins with changes near that time
+	if in.From.kind == fromTime && s.pos.p.Token == nil { // the stream begins shortly before the start time
 		s.pos.p.At = in.From.time
 	}
 	return s, nil
@@ -63,8 +63,8 @@ func (s *stream) open(ctx context.Context) error {
 	if err := s.watch(ctx, first); err != nil || first != nil {
 		return err
 	}
-	// There was no message. A message published before the stream was open is not in the stream:
-	// look again.
+	// The collection was empty. A message published before the stream was open is not in the
+	// stream, so look for one again.
 	if first, err = s.topics.oldest(ctx); err != nil || first == nil {
 		return err
 	}

@@ -100,7 +100,7 @@ type Subscription struct {
 	topics *Topics
 	src    source
 	asked  time.Time // when the subscription last asked for the newest message
-	since  time.Time // skip messages until the first that was published at this time or later
+	since  time.Time // if not zero: skip all messages before the first one published at this time or later
 }
 
 // idleTime is the interval at which a subscription without messages asks for the newest message.
@@ -227,13 +227,13 @@ func (t *Topics) lag(ctx context.Context, p Position) (*Lag, error) {
 	return lag, nil
 }
 
-// newest returns the message that was stored last, or nil if the topic has no messages.
+// newest returns the message that was stored last. It returns nil if no message is stored.
 func (t *Topics) newest(ctx context.Context) (*Message, error) {
 	return t.one(ctx, bson.D{}, bson.D{{t.order(), -1}})
 }
 
-// oldest returns the first of the messages that are still stored. It returns nil if the topic has
-// no messages.
+// oldest returns the first of the messages that are still stored. It returns nil if no message is
+// stored.
 func (t *Topics) oldest(ctx context.Context) (*Message, error) {
 	return t.one(ctx, bson.D{}, bson.D{{t.order(), 1}})
 }

@@ -104,8 +104,8 @@ func mustBe(t testing.TB, got []int64, want ...int64) {
 	}
 }
 
-// TestStart tests each start position. Since is W117: a subscriber that begins at a time receives
-// the messages published from then on.
+// TestStart tests each start position. The start Since is worked example W117 of the book: a
+// subscriber that begins at a time receives the messages published from then on.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, open func(patterns.Clock) *topic.Topics) {
@@ -184,8 +184,8 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// TestRing is W117: the ring keeps the last messages that fit, and a subscriber that was too slow
-// gets an error.
+// TestRing is worked example W117 of the book: the ring keeps the last messages that fit, and a
+// subscriber that was too slow gets an error.
 func TestRing(t *testing.T) {
 	t.Parallel()
 	topics := newTopics(t, patterntest.Open(t), func(c *topic.Config) { c.Max = 10 })
@@ -299,7 +299,7 @@ func TestEveryone(t *testing.T) {
 	})
 }
 
-// TestBroken violates each rule.
+// TestBroken stores documents that violate each rule, and expects Check to find them.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -387,7 +387,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestNoStreams uses a server without change streams.
+// TestNoStreams uses a server without change streams: Subscribe returns ErrNoStreams with the form
+// ByStream, and works with the form ByTail.
 func TestNoStreams(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

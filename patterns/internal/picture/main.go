@@ -1,7 +1,7 @@
 package main
 
 import (
-	_ "embed" // documents.txt
+	_ "embed" // for documents.txt
 	"fmt"
 	"os"
 )

@@ -106,7 +106,7 @@ func (m *Moat) Flush(ctx context.Context) error {
 	}
 }
 
-// The rules of Check.
+// These are the rules whose violations Check lists.
 const (
 	RuleState  = "a write waits, was made or was rejected"
 	RulePlace  = "a write has its place in the order"

@@ -108,7 +108,8 @@ func run(t testing.TB, m *moat.Moat) {
 	t.Cleanup(func() { cancel(); wg.Wait() })
 }
 
-// TestAway writes while the remote deployment is unavailable, and again when it is back.
+// TestAway writes while the remote deployment is unavailable: the writes wait, and are applied when
+// the deployment is available again.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	s := patterntest.Start(t)
@@ -234,7 +235,7 @@ func contents(t testing.TB, coll *mongo.Collection) string {
 }
 
 // TestSeveralMoats lets two moats write to the same documents. One of them dies after it has
-// applied a write, and does not apply that write again.
+// applied a write and before it has recorded this. It does not apply that write again.
 func TestSeveralMoats(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)
@@ -334,7 +335,7 @@ func TestLateReplayer(t *testing.T) {
 	must(t, m.Write(t.Context(), moat.Upsert("orders", 2, inc(1))))
 	must(t, m.Replay(t.Context()))
 	must(t, m.Write(t.Context(), moat.Upsert("orders", 1, inc(1))))
-	// The document is as a later holder of the lease has left it.
+	// Insert the document that a later holder of the lease would have written.
 	var name struct{ Name string }
 	must(t, db.Collection("moat_locks").FindOne(t.Context(), bson.D{{"_id", "name"}}).Decode(&name))
 	mark := bson.D{{name.Name, bson.D{{"write", bson.NewObjectID()}, {"token", int64(9)}}}}
@@ -348,8 +349,8 @@ func TestLateReplayer(t *testing.T) {
 	}
 }
 
-// now returns a clock at the server's time plus later. With an earlier time, the server would
-// remove the writes as expired.
+// now returns a clock that shows the time of the machine plus later. If the clock showed a time in
+// the past, the server would remove applied writes at once, because they would have expired.
 func now(later time.Duration) *patterntest.Clock {
 	clock := patterntest.NewClock()
 	clock.Advance(time.Since(clock.Now()) + later)
@@ -380,7 +381,7 @@ func TestCrash(t *testing.T) {
 		},
 		After: func(t *testing.T, db *mongo.Database, death patterntest.Death) {
 			m := newMoat(t, db, db, now(30*time.Minute))
-			must(t, m.Write(t.Context(), others...)) // repeat it, as a writer does that has got no reply
+			must(t, m.Write(t.Context(), others...)) // repeat the write, as a writer does that has got no reply
 			must(t, m.Replay(t.Context()))
 			if got := contents(t, db.Collection("orders")); got != "[map[_id:1 n:3] map[_id:2 n:7]]" {
 				t.Error(got)
@@ -408,7 +409,7 @@ func TestNoScans(t *testing.T) {
 	})
 }
 
-// TestBroken violates each rule.
+// TestBroken stores documents that violate each rule, and expects Check to find them.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	m, db := open(t)

@@ -33,7 +33,7 @@ type Write struct {
 	// Servers before 5.0 cannot store field names that begin with $.
 	Data []byte `bson:"data,omitempty"`
 
-	// The following fields are set by the moat.
+	// The moat sets State and the fields after it.
 	State   State          `bson:"state"`
 	Seq     bson.Timestamp `bson:"seq"` // set by the server; writes are applied in this order
 	At      time.Time      `bson:"at"`
@@ -152,7 +152,7 @@ func (m *Moat) Write(ctx context.Context, writes ...Write) error {
 	m.env.Metrics.Add("moat.kept", int64(len(writes)))
 	select {
 	case m.kick <- struct{}{}:
-	default: // the replayer is about to look anyway
+	default: // kick holds a value: the replayer will look for writes anyway
 	}
 	return nil
 }
