@@ -113,7 +113,7 @@ func open(t *testing.T, dir string) *sheaf.DB {
 	return db
 }
 
-// filler makes arrays large enough for a diff.
+// filler makes a document so large that an update of it is logged as a diff.
 const filler = "a text that is long enough"
 
 func TestDocumentEvents(t *testing.T) {
@@ -428,8 +428,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestManyStreams has streams that follow concurrent writers. Each must see all changes, once, and
-// in the same order.
+// TestManyStreams checks that several streams return the changes of concurrent writers. Each stream
+// must return every change once, in the same order as the other streams.
 func TestManyStreams(t *testing.T) {
 	const streams, writers, writes = 4, 4, 100
 	client := sheaftest.New(t)

@@ -8,7 +8,8 @@ import (
 
 const invalidate = "invalidate"
 
-// commandEvents appends the events of a DDL command.
+// commandEvents appends the events of a DDL command in the oplog to out. For most DDL commands,
+// only streams with showExpandedEvents have an event.
 func (s *Stream) commandEvents(out []*event, op *operation) []*event {
 	first := op.o.First()
 	name := string(first.Key)
@@ -44,8 +45,9 @@ func (s *Stream) commandEvents(out []*event, op *operation) []*event {
 	}
 }
 
-// structural appends the event of a collection that was dropped or renamed, and the invalidate
-// event if the stream is about that collection. more may be nil. Otherwise it adds fields.
+// structural appends the event of a drop or a rename of a collection. If the stream watches a
+// single collection, structural also appends the invalidate event. If more is not nil, it adds
+// fields to the event of the drop or rename.
 func (s *Stream) structural(out []*event, op *operation, name, coll string, more func(*bsonx.Builder)) []*event {
 	token := op.token(name, nil)
 	b := s.begin(op, name, token)
@@ -97,8 +99,8 @@ func (s *Stream) dropDatabase(out []*event, op *operation) []*event {
 	return out
 }
 
-// invalidation returns the last event of a stream. Its token follows the token of the event that
-// caused it.
+// invalidation returns the invalidate event, the last event of a stream. Its token follows the
+// token of the event that caused it, such as a drop.
 func (s *Stream) invalidation(op *operation, cause string) *event {
 	token := Token{Stamp: op.stamp, kind: eventToken, Index: op.index, FromInvalidate: true}.Doc(bsonx.String(cause))
 	e := finish(s.begin(op, invalidate, token), token)
@@ -106,7 +108,7 @@ func (s *Stream) invalidation(op *operation, cause string) *event {
 	return e
 }
 
-// definition returns a DDL event, which only showExpandedEvents shows.
+// definition returns the event of a DDL command. Only streams with showExpandedEvents have it.
 func (s *Stream) definition(op *operation, name, coll string, description bsonx.Doc) *event {
 	token := op.token(name, nil)
 	b := s.begin(op, name, token)

@@ -7,19 +7,20 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// description collects the updateDescription of a diff.
+// description builds the field updateDescription of an update event.
 type description struct {
 	updated, removed, truncated, ambiguous *bsonx.Builder
 }
 
-// part is a component of a path: a field, or an index of an array.
+// part is one component of a path: the name of a field, or an index in an array.
 type part struct {
 	name  string
 	index int
 	field bool
 }
 
-// describe returns the updateDescription of a diff.
+// describe converts the diff of an update in the oplog to the updateDescription of its event. If
+// expanded is true, it adds disambiguatedPaths.
 func describe(diff bsonx.Doc, expanded bool) bsonx.Doc {
 	d := &description{
 		updated: bsonx.NewBuilder(nil), removed: bsonx.NewBuilder(nil), truncated: bsonx.NewBuilder(nil),
@@ -90,7 +91,8 @@ func (d *description) array(diff bsonx.Doc, path []part) {
 
 func (d *description) update(path []part, v bsonx.Value) { d.updated.Value(d.path(path), v) }
 
-// path returns a path with dots. If that is ambiguous, it records the components, too.
+// path joins the components of a path with dots. If the result is ambiguous, because a field name
+// contains a dot or is a number, it also adds the components to disambiguatedPaths.
 func (d *description) path(path []part) string {
 	var text strings.Builder
 	ambiguous := false

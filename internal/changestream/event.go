@@ -11,22 +11,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// operation is an operation of an entry, or an element of its applyOps.
+// operation is one operation of an oplog entry. The entry of a transaction has several operations,
+// in the array applyOps.
 type operation struct {
 	kind        oplog.Kind
 	db, coll    string // coll is "$cmd" for commands
 	uuid        bsonx.Value
 	o, o2       bsonx.Doc
-	pre         bsonx.Doc // nil if it was not kept, or kept too long ago
+	pre         bsonx.Doc // pre-image; nil if none was stored or it has expired
 	stamp       storage.Stamp
 	wall        bsonx.Value
-	index       int32 // in the transaction
+	index       int32 // position in the transaction
 	lsid        bsonx.Value
 	txnNumber   bsonx.Value
 	transaction bool
 }
 
-// operation reads an operation of an entry with that stamp and time.
+// operation parses one operation of an oplog entry. stamp and wall are the stamp and the time of
+// the entry.
 func (s *Stream) operation(doc bsonx.Doc, stamp storage.Stamp, wall bsonx.Value) operation {
 	op := operation{
 		kind: oplog.Kind(doc.Lookup("op").Str()), uuid: doc.Lookup("ui"), o: doc.Lookup("o").
@@ -43,15 +45,15 @@ func (s *Stream) operation(doc bsonx.Doc, stamp storage.Stamp, wall bsonx.Value)
 	return op
 }
 
-// event is built from an operation.
+// event is an event of a stream, with its resume token.
 type event struct {
 	doc   bsonx.Doc
 	token bsonx.Doc
-	// ends means that this is the last event.
+	// ends is true for an invalidate event: the stream has no events after it.
 	ends bool
 }
 
-// begin writes the fields that all events begin with.
+// begin starts the document of an event and appends the fields that all events have.
 func (s *Stream) begin(op *operation, name string, token bsonx.Doc) *bsonx.Builder {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -74,7 +76,8 @@ func finish(b *bsonx.Builder, token bsonx.Doc) *event {
 	return &event{doc: b.Bytes(), token: token}
 }
 
-// token returns the token of an event.
+// token returns the resume token of the event for op. name is the event's operationType, and key is
+// its documentKey or nil.
 func (op *operation) token(name string, key bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -95,7 +98,8 @@ func appendNS(b *bsonx.Builder, field, db, coll string) {
 	b.End()
 }
 
-// documentEvent returns the event of a change of a document.
+// documentEvent returns the event of an insert, update, replacement or deletion of a document. It
+// returns nil if the stream does not watch the collection.
 func (s *Stream) documentEvent(ctx context.Context, op *operation) (*event, error) {
 	if !s.scope.has(op.db, op.coll) {
 		return nil, nil
@@ -122,8 +126,8 @@ func (s *Stream) documentEvent(ctx context.Context, op *operation) (*event, erro
 	}
 }
 
-// updateEvent returns the event for a new version of a document: an update if it was logged as a
-// diff, else a replacement.
+// updateEvent returns the event for a new version of a document: an update event if the oplog has a
+// diff, otherwise a replace event.
 func (s *Stream) updateEvent(ctx context.Context, op *operation) (*event, error) {
 	diff := op.o.Lookup("diff")
 	replaced := op.o.Lookup("$v").IsMissing() || diff.Type != bsonx.TypeDocument
@@ -154,7 +158,9 @@ func (s *Stream) updateEvent(ctx context.Context, op *operation) (*event, error)
 	return finish(b, token), nil
 }
 
-// after returns the version after an update, or null.
+// after returns the fullDocument of an update event, or null if it is not known. With updateLookup
+// this is the newest version of the document, otherwise the version right after the update. It
+// fails if the stream requires that version and it is not known.
 func (s *Stream) after(ctx context.Context, op *operation, diff bsonx.Doc) (bsonx.Value, error) {
 	if s.spec.FullDocument == updateLookup {
 		doc, err := s.source.Document(ctx, op.db, op.coll, op.o2.Lookup("_id"))
@@ -174,7 +180,8 @@ func (s *Stream) after(ctx context.Context, op *operation, diff bsonx.Doc) (bson
 	return bsonx.Null, nil
 }
 
-// appendBefore adds the previous version of the document, if the stream wants it.
+// appendBefore appends the document before the change, if the stream asks for it. It fails if the
+// stream requires the document and the oplog does not have it.
 func (s *Stream) appendBefore(b *bsonx.Builder, op *operation) error {
 	switch {
 	case s.spec.Before == off:

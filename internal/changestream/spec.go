@@ -11,21 +11,23 @@ import (
 
 // Spec is the argument of $changeStream.
 type Spec struct {
-	// FullDocument and Before are the modes for the versions after and before a change.
+	// FullDocument and Before are the options fullDocument and fullDocumentBeforeChange. They say
+	// whether events have the versions of the document after and before the change.
 	FullDocument, Before string
-	// Expanded asks for DDL events, too.
+	// Expanded is the option showExpandedEvents, which adds events for DDL commands.
 	Expanded bool
-	// Cluster asks for all databases.
+	// Cluster is the option allChangesForCluster, with which the stream watches all databases.
 	Cluster bool
-	// After is the token after which the stream continues, or nil if it begins at Start. AfterDoc
-	// is the token as the client gave it.
-	After    *Token
+	// After is the resume token after which the stream continues. It is nil if the stream begins at
+	// Start.
+	After *Token
+	// AfterDoc is the document of After, as the client sent it.
 	AfterDoc bsonx.Doc
-	// Start is the stamp of the first entry, or 0 to start with the next change.
+	// Start is the stamp of the first oplog entry to read. 0 means to start with the next change.
 	Start storage.Stamp
 }
 
-// The modes.
+// The values of FullDocument and Before.
 const (
 	off           = "off"
 	defaultMode   = "default"
@@ -34,7 +36,7 @@ const (
 	required      = "required"
 )
 
-// Parse reads the argument of $changeStream.
+// Parse checks the argument of $changeStream and converts it to a Spec.
 func Parse(arg bsonx.Value) (*Spec, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(6188500,
@@ -58,7 +60,7 @@ func Parse(arg bsonx.Value) (*Spec, error) {
 	return s, nil
 }
 
-// set sets a field. starting means that the field determines where the stream begins.
+// set sets the option key. starting is true if the option determines where the stream begins.
 func (s *Spec) set(key string, v bsonx.Value) (starting bool, err error) {
 	switch key {
 	case "fullDocument":
@@ -126,11 +128,11 @@ func mode(key string, v bsonx.Value, modes ...string) (string, error) {
 	return v.Str(), nil
 }
 
-// Scope is the subject of a stream: a collection, a database if Collection is empty, or the whole
-// store if both fields are empty.
+// Scope is the data that a stream watches: a collection, a database if Collection is empty, or the
+// whole store if DB and Collection are empty.
 type Scope struct{ DB, Collection string }
 
-// has reports whether a collection's changes belong to the scope.
+// has reports whether a stream with this scope returns the changes of a collection.
 func (s Scope) has(db, collection string) bool {
 	switch {
 	case s.Collection != "":

@@ -9,19 +9,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// maxEvent is the largest event that is not split; the rest of a result is for the token of the
-// batch.
+// maxEvent is the size in bytes of the largest event that is not split. It leaves room in a reply
+// for the resume token of the batch.
 const maxEvent = limits.InternalDocumentBytes - 8<<10
 
-// Splitter implements $changeStreamSplitLargeEvent: events that are too large for a result become
-// several fragments, each with some of the fields.
+// Splitter implements $changeStreamSplitLargeEvent: it splits an event that is too large for a
+// reply into several fragments, each with some of the event's fields.
 type Splitter struct {
-	// after is the token of the fragment after which the stream continues. It is nil once the
-	// stream is past the event of that fragment.
+	// after is the token of the fragment after which the stream continues. Only the first event is
+	// compared with it; then it is nil.
 	after *Token
 }
 
-// NewSplitter returns the Splitter of a stream with that argument.
+// NewSplitter returns a Splitter for the stream that spec describes.
 func NewSplitter(spec *Spec) *Splitter {
 	s := &Splitter{}
 	if spec.After != nil && spec.After.Fragment > 0 {
@@ -30,7 +30,8 @@ func NewSplitter(spec *Spec) *Splitter {
 	return s
 }
 
-// CheckFragment returns an error if the stream would resume after a fragment without a Splitter.
+// CheckFragment returns an error if the stream resumes after a fragment. Call it for a stream
+// without a Splitter, which cannot do so.
 func (s *Spec) CheckFragment() error {
 	if s.After != nil && s.After.Fragment > 0 {
 		return mongoerr.New(mongoerr.ChangeStreamFatalError,
@@ -39,8 +40,9 @@ func (s *Spec) CheckFragment() error {
 	return nil
 }
 
-// Split returns the fragments of an event that its client has not seen yet. whole means that the
-// event need not be split and must be passed on unchanged. The event's _id is its token.
+// Split returns the fragments of an event that the client has not seen yet. whole is true if the
+// event is not too large: the caller then returns the event unchanged. The event's _id is its
+// resume token.
 func (s *Splitter) Split(event bsonx.Doc) (fragments []bsonx.Doc, whole bool, err error) {
 	id := event.Lookup("_id").Doc()
 	size := len(event) + len(id)
@@ -79,8 +81,8 @@ func (s *Splitter) seen(id bsonx.Doc, size int) (int, error) {
 	return int(after.Fragment), nil
 }
 
-// split distributes the fields of an event to fragments of at most limit bytes. The smallest fields
-// come first, so that the first fragment says most about the event.
+// split distributes the fields of an event over fragments of at most limit bytes. The smallest
+// fields come first, so that the first fragment has as many fields as possible.
 func split(event, id bsonx.Doc, limit int) ([]bsonx.Doc, error) {
 	var fields []bsonx.Elem
 	for it := event.Iter(); it.Next(); {

@@ -18,11 +18,12 @@ import (
 type Source interface {
 	// Document returns the newest version of a document, or nil if it does not exist.
 	Document(ctx context.Context, db, collection string, id bsonx.Value) (bsonx.Doc, error)
-	// ImageExpired reports whether a pre-image that was kept at this time is no longer shown.
+	// ImageExpired reports whether a pre-image that was stored at the time kept is too old to be
+	// shown.
 	ImageExpired(kept time.Time) bool
 }
 
-// Stream yields the events of a scope. Only one goroutine may use it.
+// Stream reads the oplog and yields the events of a scope. Only one goroutine may use it.
 type Stream struct {
 	store  *table.Store
 	watch  *changelog.Watch
@@ -30,26 +31,28 @@ type Stream struct {
 	spec   *Spec
 	scope  Scope
 
-	// scanned is the stamp up to which entries were read. Entries up to opened are older than the
-	// stream.
+	// scanned is the stamp up to which the oplog was read. Entries with stamps up to opened have no
+	// events, because they are older than the stream.
 	scanned, opened storage.Stamp
-	// skip tells how many operations of the first entry the client has already seen.
+	// skip is the token after which the stream resumed. It is nil once all events that the client
+	// has already seen are dropped.
 	skip    *Token
 	pending []*event
-	// rest has the remaining operations of a transaction's entry. Their events are made one by one,
-	// because together they may be large.
+	// rest is the entry of a transaction from which operations are left. Their events are made one
+	// by one, because all of them together may be large.
 	rest  transaction
-	held  memory.Holding // memory of rest, between two batches
+	held  memory.Holding // counts the memory of rest between two batches
 	last  bsonx.Doc      // token of the last event, or the token after which the stream resumed
 	ended bool
 
 	snap storage.Snapshot
 	it   storage.Iterator
-	end  storage.Stamp // of the snapshot
+	end  storage.Stamp // the stamp up to which the iterator reads
 }
 
-// Open returns a stream at its beginning. It fails if the store has no oplog, or if the oplog no
-// longer reaches back that far. The memory of the stream counts in the budget, which may be nil.
+// Open returns a stream that begins where spec says. It fails if the store has no oplog, or if the
+// oplog no longer has all entries since then. The stream counts its memory in budget, which may be
+// nil.
 func Open(store *table.Store, source Source, spec *Spec, scope Scope, budget *memory.Budget) (*Stream, error) {
 	if store.Oplog() == nil {
 		return nil, mongoerr.New(mongoerr.Code(40573), "The $changeStream stage is only supported on replica sets")
@@ -62,7 +65,7 @@ func Open(store *table.Store, source Source, spec *Spec, scope Scope, budget *me
 	case spec.After != nil:
 		s.scanned, s.skip, s.last = spec.After.Stamp, spec.After, spec.AfterDoc
 		if spec.After.kind == eventToken {
-			s.scanned-- // the entry may have more events
+			s.scanned-- // the entry may have events after the event of the token
 		}
 	case spec.Start > 0:
 		s.scanned = spec.Start - 1
@@ -78,14 +81,14 @@ func Open(store *table.Store, source Source, spec *Spec, scope Scope, budget *me
 	return s, nil
 }
 
-// checkHistory fails if entries after the beginning of the stream may be gone.
+// checkHistory returns an error if the oplog may have lost entries that the stream must read.
 func (s *Stream) checkHistory() error {
 	oldest, complete, err := s.store.Log().Oldest()
 	if err != nil {
 		return err
 	}
-	// If the oplog is complete, a token from before it belongs to an earlier oplog, which ended
-	// when the server ran without one.
+	// A complete oplog has lost no entry. So a token from before its first entry belongs to an
+	// earlier oplog, which was dropped when the server ran without an oplog.
 	if (!complete || s.spec.After != nil) && s.scanned+1 < oldest {
 		return errHistoryLost()
 	}
@@ -97,7 +100,7 @@ func errHistoryLost() error {
 		"Resume of change stream was not possible, as the resume point may no longer be in the oplog.")
 }
 
-// Next implements source.Source. nil means that there is no event yet.
+// Next implements source.Source. It returns nil if there is no event yet.
 func (s *Stream) Next(ctx context.Context) (bsonx.Doc, error) {
 	for n := 0; ; n++ {
 		if len(s.pending) > 0 {
@@ -129,7 +132,7 @@ func (s *Stream) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 }
 
-// entry returns the next entry, or nil if the oplog has no more entries yet.
+// entry returns the next oplog entry, or nil if there are no more entries yet.
 func (s *Stream) entry() (bsonx.Doc, error) {
 	if s.it == nil {
 		safe := s.store.Engine().Order().Safe()
@@ -153,7 +156,8 @@ func (s *Stream) entry() (bsonx.Doc, error) {
 	return bsonx.Doc(value), err
 }
 
-// exhausted is called after the last safe entry.
+// exhausted closes the iterator after its last entry, and records that everything up to its end was
+// read.
 func (s *Stream) exhausted() error {
 	err := s.it.Err()
 	if err == nil {
@@ -163,7 +167,7 @@ func (s *Stream) exhausted() error {
 	return err
 }
 
-// passed records that there is nothing more up to a stamp.
+// passed records that the stream has read all entries up to a stamp.
 func (s *Stream) passed(stamp storage.Stamp) {
 	s.scanned = max(s.scanned, stamp)
 	if s.skip != nil && s.skip.Stamp <= s.scanned {
@@ -171,9 +175,9 @@ func (s *Stream) passed(stamp storage.Stamp) {
 	}
 }
 
-// open opens the oplog up to a stamp. Entries that are not safe must not be sent: a kill of the
-// process could undo them, and a client that resumes with their token would miss the entries in
-// their place.
+// open opens an iterator over the oplog, from the entry after scanned up to the stamp safe. Later
+// entries must not be sent yet: a crash could undo them, and other entries could get their stamps.
+// A client that resumes with the token of a lost entry would miss the new ones.
 func (s *Stream) open(safe storage.Stamp) error {
 	log := s.store.Oplog()
 	if log == nil {
@@ -186,8 +190,8 @@ func (s *Stream) open(safe storage.Stamp) error {
 		return errors.Join(err, s.snap.Close())
 	}
 	s.it = it
-	// The log is trimmed from its beginning: where the place to go on from is before that, entries
-	// were missed.
+	// The oplog is trimmed at its beginning. If it was trimmed beyond scanned, the stream has
+	// missed entries.
 	if s.scanned < s.store.Log().Trimmed() {
 		s.closeLog()
 		return errHistoryLost()
@@ -195,7 +199,7 @@ func (s *Stream) open(safe storage.Stamp) error {
 	return nil
 }
 
-// look converts an entry to events.
+// look adds the events of an oplog entry to pending. It stores the entry of a transaction in rest.
 func (s *Stream) look(ctx context.Context, entry bsonx.Doc) error {
 	op := s.operation(entry, storage.NewStamp(entry.Lookup("ts").Timestamp()), entry.Lookup("wall"))
 	var err error
@@ -229,7 +233,8 @@ func (s *Stream) events(ctx context.Context, op *operation, entry bsonx.Doc) err
 	}
 }
 
-// dropSeen drops the events up to the token after which the stream resumed.
+// dropSeen removes the pending events that the client has already seen: the events up to the token
+// after which the stream resumed. stamp is the stamp of the newest entry that was read.
 func (s *Stream) dropSeen(stamp storage.Stamp) {
 	if s.skip == nil || stamp < s.skip.Stamp {
 		return
@@ -243,13 +248,13 @@ func (s *Stream) dropSeen(stamp storage.Stamp) {
 				break
 			}
 			if s.skip.Fragment > 0 && t.sameEvent(s.skip) {
-				break // the Splitter knows which fragments were seen
+				break // the Splitter drops the fragments that the client has seen
 			}
 			n++
 		}
 		s.pending = s.pending[n:]
 		if len(s.pending) == 0 && s.rest.ops != nil {
-			return // the last event seen may be in rest
+			return // rest may have more events that the client has seen
 		}
 	}
 	s.skip = nil
@@ -295,7 +300,7 @@ func (s *Stream) closeLog() {
 	if s.it == nil {
 		return
 	}
-	_ = s.it.Close() // entry has reported its error
+	_ = s.it.Close() // the method entry has reported the iterator's error
 	_ = s.snap.Close()
 	s.it, s.snap = nil, nil
 }

@@ -26,8 +26,8 @@ type Token struct {
 	kind  int32
 	// Index is the position of the operation in its transaction.
 	Index int32
-	// FromInvalidate means that it is the token of an invalidate event, which follows the token of
-	// the event that caused it.
+	// FromInvalidate is true for the token of an invalidate event. It follows the token of the
+	// event that caused the invalidate event.
 	FromInvalidate bool
 	// Fragment is the number of a fragment of a split event, or 0 for a whole event.
 	Fragment int32
@@ -38,8 +38,8 @@ func (t *Token) sameEvent(u *Token) bool {
 	return t.Stamp == u.Stamp && t.kind == u.kind && t.Index == u.Index && t.FromInvalidate == u.FromInvalidate
 }
 
-// Doc returns the document for clients: {_data: hexadecimal}. what identifies the event by its type
-// and document.
+// Doc returns the resume token for clients: {_data: hexadecimal}. what has the type and the
+// document key of the event.
 func (t Token) Doc(what bsonx.Value) bsonx.Doc {
 	key := keystring.Append(nil, bsonx.Timestamp(t.Stamp.Seconds(), t.Stamp.Number()), false)
 	key = keystring.Append(key, bsonx.Int32(tokenVersion), false)
@@ -52,16 +52,17 @@ func (t Token) Doc(what bsonx.Value) bsonx.Doc {
 	return bsonx.NewDoc("_data", strings.ToUpper(hex.EncodeToString(key)))
 }
 
-// highWaterToken returns the token that follows everything up to a stamp.
+// highWaterToken returns the token of the position after all events up to a stamp.
 func highWaterToken(stamp storage.Stamp) bsonx.Doc { return Token{Stamp: stamp}.Doc(bsonx.Missing) }
 
-// fragmentToken returns the token of a part of an event.
+// fragmentToken returns the token of a fragment. event is the token of the whole event, and number
+// is the fragment's number, from 1.
 func fragmentToken(event bsonx.Doc, number int) bsonx.Doc {
 	key := keystring.Append(nil, bsonx.Int32(int32(number)), false)
 	return bsonx.NewDoc("_data", event.Lookup("_data").Str()+strings.ToUpper(hex.EncodeToString(key)))
 }
 
-// parseToken reads the token in a document that a client sent.
+// parseToken decodes the document of a resume token, {_data: hexadecimal}.
 func parseToken(doc bsonx.Doc) (Token, error) {
 	var t Token
 	data := doc.Lookup("_data")

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// transaction is the entry of a transaction that has operations left.
+// transaction is the oplog entry of a transaction, with the position of the next operation to read.
 type transaction struct {
 	ops *bsonx.Iter // nil if no operations are left
 	// index is the position of the next operation in the transaction. first is the position of the
@@ -17,12 +17,12 @@ type transaction struct {
 	index, first    int32
 	stamp           storage.Stamp
 	entry           bsonx.Doc // nil if it must be read again
-	owned           bool      // entry is not borrowed from the oplog
+	owned           bool      // entry is a copy, not borrowed from the iterator
 	wall            bsonx.Value
 	lsid, txnNumber bsonx.Value
 }
 
-// begun starts with the operations of an entry.
+// begun sets rest to the entry of a transaction, which has the operations ops.
 func (s *Stream) begun(outer *operation, entry, ops bsonx.Doc) {
 	first := int32(0)
 	if v, ok := entry.Lookup("firstIndex").AsExactInt64(); ok {
@@ -32,7 +32,7 @@ func (s *Stream) begun(outer *operation, entry, ops bsonx.Doc) {
 	s.rest.read(entry, ops)
 }
 
-// read sets the entry, which is borrowed, and moves to the next operation.
+// read sets the entry, which is borrowed, and skips the operations before index.
 func (t *transaction) read(entry, ops bsonx.Doc) {
 	t.entry, t.ops = entry, ops.Iter()
 	t.wall, t.lsid, t.txnNumber = entry.Lookup("wall"), entry.Lookup("lsid"), entry.Lookup("txnNumber")
@@ -41,7 +41,7 @@ func (t *transaction) read(entry, ops bsonx.Doc) {
 	}
 }
 
-// more makes the events of the next operation of a transaction.
+// more adds the events of the next operation in rest to pending.
 func (s *Stream) more(ctx context.Context) error {
 	t := &s.rest
 	if t.entry == nil {
@@ -76,8 +76,8 @@ func (s *Stream) endRest() {
 	s.held.Release()
 }
 
-// keepRest copies the entry of a transaction before the oplog is closed. If the server has no
-// memory for the copy, the entry will be read again.
+// keepRest copies the entry in rest, because the iterator that the entry is borrowed from will be
+// closed. If the server has no memory for the copy, the entry will be read again.
 func (s *Stream) keepRest() {
 	t := &s.rest
 	if t.ops == nil || t.owned || t.entry == nil {
@@ -93,7 +93,8 @@ func (s *Stream) keepRest() {
 	}
 }
 
-// reread reads the entry of a transaction again. It is the last entry that was read.
+// reread reads the entry of rest from the oplog again. It fails if the oplog no longer has the
+// entry.
 func (s *Stream) reread() error {
 	stamp := s.rest.stamp
 	s.scanned = stamp - 1

@@ -18,9 +18,9 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// TestStreamsAreWoken has streams that would wait for minutes, while there are writes to their
-// collections and to others, transactions over all of them, and collections that are created and
-// dropped. Each stream must see all of its own changes, in their order.
+// TestStreamsAreWoken checks that a change wakes the streams that wait for it. There are writes to
+// the streams' collections and to others, transactions over all of them, and collections that are
+// created and dropped. Each stream must return all changes of its collection, in their order.
 func TestStreamsAreWoken(t *testing.T) {
 	const collections, rounds = 4, 100
 	client := sheaftest.New(t)
@@ -48,7 +48,7 @@ func TestStreamsAreWoken(t *testing.T) {
 
 // follow checks that the stream returns the numbers from 0 to n-1 in their order.
 func follow(t *testing.T, stream *mongo.ChangeStream, n int) {
-	ctx, cancel := context.WithCancel(t.Context()) // a deadline might end before a wait ends
+	ctx, cancel := context.WithCancel(t.Context()) // without a deadline, which might pass during a wait
 	defer time.AfterFunc(time.Minute, cancel).Stop()
 	defer cancel()
 	for i := range n {
@@ -94,8 +94,8 @@ func write(t *testing.T, client *mongo.Client, name string, rounds int) {
 	}
 }
 
-// TestTokenMovesOn checks that the token of an idle resumed stream moves on with the changes
-// elsewhere. A token that stays would some day be before the beginning of the oplog.
+// TestTokenMovesOn checks that changes of other collections advance the token of an idle resumed
+// stream. Otherwise the token would some day be older than the oplog.
 func TestTokenMovesOn(t *testing.T) {
 	client := sheaftest.New(t)
 	ctx := t.Context()
