@@ -14,8 +14,8 @@ type WrittenSpace struct {
 	Took [bulkKinds]time.Duration
 }
 
-// WrittenSpaces returns one WrittenSpace per namespace. All its times are negative: no operation
-// has run.
+// WrittenSpaces returns one WrittenSpace for each namespace. All times are negative, because no
+// operation has run yet.
 func WrittenSpaces(spaces []Namespace) []WrittenSpace {
 	out := make([]WrittenSpace, len(spaces))
 	for i := range out {
@@ -44,7 +44,7 @@ const (
 // Counter returns the opcounter that an operation of kind k adds to.
 func (k BulkKind) Counter() Counter { return [...]Counter{CountInsert, CountUpdate, CountDelete}[k] }
 
-// Traffic returns the column of the top command that an operation of kind k counts in.
+// Traffic returns the column of the command top in which operations of kind k are counted.
 func (k BulkKind) Traffic() table.TrafficKind {
 	return [...]table.TrafficKind{table.TrafficInsert, table.TrafficUpdate, table.TrafficRemove}[k]
 }

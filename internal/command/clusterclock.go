@@ -38,5 +38,5 @@ func (s *Service) AppendTimes(b *bsonx.Builder, op *session.Op) {
 	binary.LittleEndian.PutUint64(b.Bytes()[b.Len()-operationTimeAt:], uint64(at))
 }
 
-// StampNow returns the smallest stamp of the current time.
+// StampNow returns the first stamp of the current second.
 func (s *Service) StampNow() storage.Stamp { return storage.StampAt(s.settled.Now()) }

@@ -264,8 +264,8 @@ func (w *WriteConcern) Unmet() *mongoerr.Error {
 	return err.WithInfo(bsonx.NewDoc("errInfo", bsonx.NewDoc("writeConcern", w.Document("clientSupplied"))))
 }
 
-// Document returns the write concern as errors and defaults show it. If provenance is not empty,
-// the document has it.
+// Document returns the write concern as a document, for error replies and for the stored default.
+// If provenance is not empty, the document has it.
 func (w *WriteConcern) Document(provenance string) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

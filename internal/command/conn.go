@@ -97,8 +97,8 @@ func (c *Conn) RequestID() int32 { return c.nextID.Add(1) }
 // the empty name stands for no user.
 func UserDigest(user string) [32]byte { return sha256.Sum256([]byte(user)) }
 
-// Own returns a session id that a client sent, completed with the digest of its user if it has
-// none. Sessions of different users therefore never have the same id.
+// Own returns a session id that a client sent. If the id has no user digest, Own adds the digest of
+// the connection's user. So two users who choose the same UUID have different sessions.
 func (c *Conn) Own(id session.SessionID) session.SessionID {
 	if id.User == ([32]byte{}) {
 		id.User = c.Digest

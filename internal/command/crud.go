@@ -16,7 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// This file holds code that several commands share that read or write documents.
+// This file holds code that is shared by the commands that read or write documents.
 
 // NewScope returns the scope for the expressions of a command, with the variables of its let.
 func NewScope(req *Request) (read.Scope, error) {
@@ -175,11 +175,11 @@ func (t *ErrorText) Shortened(err error) *mongoerr.Error {
 // The size limits of the error texts in one reply. Errors over the limits have only an index and a
 // code.
 const (
-	// maxErrorText is the total length of messages, in bytes, from which errors after the second
-	// lose theirs.
+	// maxErrorText is a total length of messages, in bytes. When the messages in a reply have this
+	// length, further errors get no message, except for the first two errors.
 	maxErrorText = 1 << 20
-	// maxErrorInfo is the total length of details (such as the keys of duplicates), in bytes, over
-	// which errors lose theirs.
+	// maxErrorInfo is the largest total length of details (such as the keys of duplicates), in
+	// bytes. An error whose details would exceed it gets none, except for the first error.
 	maxErrorInfo = limits.DocumentBytes
 )
 

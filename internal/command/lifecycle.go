@@ -17,8 +17,8 @@ func (s *Service) disabledRules() parsing.Rule {
 	return 0
 }
 
-// setHistoryWindow sets how many seconds old states stay readable, both for snapshots that are open
-// and for reads at an earlier cluster time.
+// setHistoryWindow sets for how many seconds old states of the data stay readable: for open
+// snapshots and for reads at an earlier cluster time.
 func (s *Service) setHistoryWindow(seconds int64) {
 	s.Read.Snapshots.SetWindow(seconds)
 	if s.Store != nil {
@@ -68,7 +68,7 @@ func (s *Service) Close() {
 	s.Read.Snapshots.Close()
 }
 
-// Stop tells the service that the server stops. Commands that wait for events end at once, all
+// Stop tells the service that the server stops. It ends the commands that wait for events. All
 // other commands may finish.
 func (s *Service) Stop() {
 	s.Topology.stop()

@@ -9,9 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// TestParallelAggregate checks that a collection large enough for several goroutines is grouped as
-// by one goroutine. It does so for several clients at once, in memory and with temporary files. The
-// race detector finds unsafe sharing between the goroutines.
+// TestParallelAggregate checks that several goroutines group a large collection with the same
+// result as one goroutine. Several clients do so concurrently, in memory and with temporary files.
+// The race detector finds unsafe sharing between the goroutines.
 func TestParallelAggregate(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)

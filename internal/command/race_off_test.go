@@ -2,6 +2,6 @@
 
 package command_test
 
-// raceEnabled means that the race detector makes pools drop some of their objects, so allocations
-// cannot be counted.
+// raceEnabled is true in tests with the race detector, which makes pools drop some of their
+// objects. So the tests cannot count allocations.
 const raceEnabled = false

@@ -28,7 +28,7 @@ type Definition struct {
 	// in MongoDB: for example, an Atlas Search command on a server without Atlas Search.
 	Refuse func(req *Request) error
 	// Lacks names features of the command that fail with NotImplemented. docs/compatibility.md
-	// shows it.
+	// shows this text.
 	Lacks string
 	// Fields are the command's own arguments, without the generic ones.
 	Fields []Field
@@ -50,7 +50,8 @@ type Definition struct {
 	Hidden bool
 	// TestOnly commands exist only where test commands are enabled.
 	TestOnly bool
-	// Parses is set if Run parses statements or stages; see Request.Malformed.
+	// Parses is true if Run parses statements or stages. If Run cannot parse them, the command does
+	// not count as run; see Request.Malformed.
 	Parses bool
 	Properties
 	// Kind is the value of "op" in currentOp. Empty means "command".
@@ -76,8 +77,8 @@ type Definition struct {
 	CommandField FieldType
 }
 
-// Properties say what a command may do. Safety rests on them, so that none has a default: a test
-// refuses a definition in which one has the zero value.
+// Properties say what a command may do. A forgotten property could make a command unsafe, so no
+// property has a default: a test fails for a definition in which one has the zero value.
 type Properties struct {
 	// Writes says that the command writes and accepts a writeConcern.
 	Writes feature.Answer

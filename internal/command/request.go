@@ -70,7 +70,7 @@ type Request struct {
 	Retained bool
 }
 
-// replyState holds the properties of the reply that Run sets, apart from its fields.
+// replyState holds properties of the reply that are not fields of the reply's document.
 type replyState struct {
 	Start             int  // offset of the reply's document in its buffer
 	Batch             bool // the reply has a batch of documents of a cursor
@@ -191,9 +191,9 @@ func (r *Request) DocumentCount(name string) int {
 }
 
 // Collection returns the name of the collection that the command's own field names. Commands with
-// ByUUID also accept its UUID. Only the rules for names that every command applies are checked; the
-// catalog checks those for new collections. If the request has a collectionUUID, the collection
-// must have it.
+// ByUUID also accept its UUID. Collection checks only the rules for names that hold for every
+// command. The catalog checks the stricter rules for the names of new collections. If the request
+// has a collectionUUID, the collection must have that UUID.
 func (r *Request) Collection() (string, error) {
 	name, err := r.CollectionName()
 	if err != nil {

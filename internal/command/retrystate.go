@@ -6,7 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// retryState is the memory of a retryable write.
+// retryState is the state of a retryable write. It tells which statements an earlier attempt has
+// already executed.
 type retryState struct {
 	Write write.Retry
 	// History holds the records of an earlier attempt of the same command.

@@ -33,7 +33,7 @@ type stats struct {
 	// The writes of $merge, $out and mapReduce.
 	Inserts, Updates pipelineWrites
 	// The counters of metrics.operation for in-memory sorts and write conflicts. Ended has the
-	// others.
+	// other counters of metrics.operation.
 	Sorted, Conflicts atomic.Int64
 
 	ConnsCurrent  atomic.Int64

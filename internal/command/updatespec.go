@@ -15,7 +15,8 @@ type UpdateSpec struct {
 	Sort         bsonx.Doc
 	Multi        bool
 	Upsert       bool
-	// Supplied is upsertSupplied: an upsert inserts the document "new" of the constants.
+	// Supplied is the field upsertSupplied: an upsert inserts the document in the field "new" of
+	// Constants.
 	Supplied bool
 	// Position is the index of the statement in the command.
 	Position int

@@ -63,8 +63,8 @@ func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
 	return e.Name, nil
 }
 
-// CheckUUID returns an error if the request's collectionUUID is not the UUID of the collection
-// name.
+// CheckUUID returns an error if the request's collectionUUID is not the UUID of the collection with
+// this name.
 func CheckUUID(r *Request, name string) error {
 	v := r.Get(CollectionUUID.Name)
 	if v.IsMissing() || r.Def.Loose || r.Explained && r.Def.Name == "find" {

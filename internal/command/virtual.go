@@ -23,8 +23,8 @@ import (
 type virtualCollection struct {
 	db, name string
 	member   bool // exists only on a member of a replica set
-	// page generates the next documents. after is where they begin, nil at first. It returns where
-	// the next page begins, nil after the last page.
+	// page generates one page of documents. after is the position where the page begins; nil means
+	// the first page. page also returns the position of the next page, or nil after the last page.
 	page func(v *virtualReader, after *retryable.Session) ([]bsonx.Doc, *retryable.Session, error)
 	// space measures the stored data behind the documents. It is nil if none is stored.
 	space func(storage.Engine) (storage.Usage, error)
@@ -116,8 +116,8 @@ func (v *virtualReader) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 }
 
-// VirtualSizes measures a virtual collection. Only config.transactions occupies space on disk,
-// because its documents come from the stored records of retryable writes.
+// VirtualSizes measures a virtual collection. The space on disk of the records of retryable writes
+// counts only for config.transactions, although config.image_collection shows the same records.
 func (s *Service) VirtualSizes(c *table.Collection, local string) (out Sizes, err error) {
 	v := s.readVirtual(c, local)
 	if out.Storage, err = s.virtualSpace(v.collection); err != nil {
@@ -223,7 +223,8 @@ func recordedSession(s *retryable.Session) bsonx.Doc {
 	return bsonx.NewDoc("id", bsonx.Binary(bsonx.UUIDSubtype, s[:16]), "uid", bsonx.Binary(0, s[16:]))
 }
 
-// SessionDocs returns the documents of config.system.sessions for the sessions ids that are known.
+// SessionDocs returns the documents of config.system.sessions for the sessions with these ids. It
+// skips unknown ids.
 func SessionDocs(registry *session.Sessions, ids []session.SessionID) []bsonx.Doc {
 	var docs []bsonx.Doc
 	for _, id := range ids {

@@ -13,7 +13,7 @@ import (
 // writeGate blocks writers while fsyncLock holds it. Passing the open gate costs two atomic
 // additions. A command that waits at the gate can be interrupted. Reads do not use the gate.
 type writeGate struct {
-	writers atomic.Int64 // commands between Enter and Leave, including those that are just checking closed
+	writers atomic.Int64 // commands between Enter and Leave, also while Enter checks closed
 	closed  atomic.Bool
 	idle    chan struct{} // receives an element when the last writer leaves the closed gate
 	Counts  gateCounts

@@ -199,7 +199,7 @@ func appendActive(s *command.Service, b *bsonx.Builder, op *session.Snapshot) {
 }
 
 // maxShownCommand is the size in bytes up to which the document of an operation shows a whole
-// command. The document can hold two commands.
+// command. It is less than half of a document, because the document can show two commands.
 const maxShownCommand = 7 << 20
 
 // shownCommand returns a command as the document of an operation shows it. A very large command is

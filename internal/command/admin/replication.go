@@ -109,7 +109,7 @@ var replicationRefusals = []struct {
 }
 
 // runStepDown fails like a primary without electable secondaries. With force the only member steps
-// down and is elected again at once: its transactions are aborted, and waiting hellos get a new
+// down and is immediately elected again: its transactions are aborted, and waiting hellos get a new
 // topology version.
 func runStepDown(_ context.Context, req *command.Request, _ *bsonx.Builder) error {
 	if req.Body.Lookup("force").Truthy() {
@@ -126,8 +126,8 @@ func runReplSetRBID(_ context.Context, _ *command.Request, reply *bsonx.Builder)
 	return nil
 }
 
-// runReplSetStatus runs the command replSetGetStatus. Every write is committed and applied at once,
-// because the set has one member.
+// runReplSetStatus runs the command replSetGetStatus. Because the set has one member, the newest
+// write is always committed and applied.
 func runReplSetStatus(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	s := req.Service
 	at := s.Order.Visible()

@@ -54,8 +54,8 @@ func runStartSession(_ context.Context, req *command.Request, reply *bsonx.Build
 	if _, err := rand.Read(id.UUID[:]); err != nil {
 		return err
 	}
-	id.UUID[6] = id.UUID[6]&0x0f | 0x40 // version 4
-	id.UUID[8] = id.UUID[8]&0x3f | 0x80 // RFC 4122
+	id.UUID[6] = id.UUID[6]&0x0f | 0x40 // UUID version 4
+	id.UUID[8] = id.UUID[8]&0x3f | 0x80 // UUID variant of RFC 4122
 	id = req.Conn.Own(id)
 	if _, err := req.Service.Sessions.Use(id, req.Now); err != nil {
 		return err

@@ -147,8 +147,9 @@ func (v *splitter) serves(ix *table.Index) bool {
 	return true
 }
 
-// keys returns the split keys. Between two keys there are as many documents of average size as fill
-// half of the allowed size.
+// keys returns the split keys. With force there is one key, in the middle. Otherwise documents of
+// average size between two keys fill at most half of the allowed size, and there are at most
+// maxChunkObjects of them.
 func (v *splitter) keys(ctx context.Context) ([]bsonx.Doc, error) {
 	counter, err := v.req.Service.Store.Count(v.coll)
 	if err != nil || counter.Count == 0 {

@@ -44,9 +44,10 @@ func statusMemory(b *bsonx.Builder) {
 	b.Bool("supported", ok)
 }
 
-// statusRequestMemory appends the usage of the memory budget that all requests share. ended counts
-// operations that were ended because the process was near its memory limit anyway, and endedCursors
-// counts idle cursors that were closed to free memory. Without a budget it appends nothing.
+// statusRequestMemory appends the usage of the memory budget that all requests share. The field
+// ended counts operations that were ended because the process exceeded its memory limit in spite of
+// the budget. The field endedCursors counts idle cursors that were closed to free memory. Without a
+// budget it appends nothing.
 func (x *statusSample) statusRequestMemory(b *bsonx.Builder) {
 	if x.Memory == nil {
 		return

@@ -102,7 +102,8 @@ func statusReadConcerns(s *command.Service, b *bsonx.Builder) {
 }
 
 // appendLatencyStats appends the latencies of operations on a collection, which may be nil.
-// Operations on a time series are counted under its view, so for buckets it adds these.
+// Operations on a time series are counted for its view. So if c is a bucket collection,
+// appendLatencyStats adds the latencies of the view.
 func appendLatencyStats(s *command.Service, b *bsonx.Builder, c *table.Collection, histograms bool) {
 	counted := new(table.Latencies)
 	if c != nil {

@@ -81,7 +81,7 @@ func runValidate(ctx context.Context, req *command.Request, reply *bsonx.Builder
 			&table.Validation{Records: sz.Count, KeysPerIndex: map[string]int64{"_id_": sz.Count}})
 		return err
 	}
-	c, err := command.ExistingTarget(req, req.DB, name) // for an invalid name the collection does not exist
+	c, err := command.ExistingTarget(req, req.DB, name) // an invalid name counts as a missing collection
 	if err != nil {
 		return err
 	}

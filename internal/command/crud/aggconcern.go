@@ -19,7 +19,7 @@ func CheckConcerns(r *command.Request, stages bsonx.Value) error {
 	last := ""
 	for it := stages.Doc().Iter(); it.Next(); {
 		if it.Value().Type != bsonx.TypeDocument {
-			continue // reported when the stages are compiled
+			continue // the compilation of the stages reports the error
 		}
 		last = string(it.Value().Doc().First().Key)
 		if reason := stageRefuses(last, rc.Level); reason != "" {

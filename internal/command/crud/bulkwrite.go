@@ -363,8 +363,8 @@ func bulkFailure(i int, op *bulkOp, err *mongoerr.Error) bsonx.Doc {
 	return b.Bytes()
 }
 
-// run executes an operation, appends the fields that only its kind has to result, and returns its
-// n.
+// run executes an operation and returns the field n of its result. It appends the fields that only
+// results of this kind of operation have to result.
 func (r *bulkRun) run(ctx context.Context, i int, op *bulkOp, result *bsonx.Builder) (int64, error) {
 	r.req.Meant = nil
 	if !op.ns.UUID.IsMissing() {

@@ -68,8 +68,8 @@ func parseDeleteSpec(doc bsonx.Doc) (deleteSpec, error) {
 	return s, err
 }
 
-// shortNumber formats a number as a double with 6 significant digits, as in this error message of
-// MongoDB.
+// shortNumber formats a number as a double with 6 significant digits, as in MongoDB's error message
+// for an invalid limit.
 func shortNumber(v bsonx.Value) string {
 	f, _ := v.AsFloat64()
 	if math.IsNaN(f) {

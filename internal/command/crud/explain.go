@@ -84,8 +84,8 @@ func runExplain(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	return nil
 }
 
-// maxExplained is the size of a reply in bytes from which explain omits the command and further
-// stages.
+// maxExplained is the largest size of a reply in bytes to which explain still adds the command or
+// the details of a stage.
 const maxExplained = limits.DocumentBytes - 64<<10
 
 // appendCommand appends the explained command, or a warning if the reply would be too large.
@@ -224,8 +224,8 @@ func explainUpdate(req *command.Request) (*explain.Request, error) {
 	return tried(&explain.Request{Query: q, Command: explain.Update, Multi: spec.Multi, Upsert: spec.Upsert}, st), nil
 }
 
-// tried makes explain apply the update without storing the result, to find its errors. It does not
-// do so for a time series.
+// tried makes explain apply the update to documents without storing the result, so that explain
+// reports the errors of the update. It returns ask unchanged for a time series.
 func tried(ask *explain.Request, st *write.UpdateStatement) *explain.Request {
 	if c := ask.Query.Coll; c != nil && c.Timeseries == nil {
 		ask.Try, ask.TryUpsert = st.Try, st.TryUpsert

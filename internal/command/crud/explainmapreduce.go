@@ -42,7 +42,8 @@ func explainMapReduce(ctx context.Context, req *command.Request,
 }
 
 // explainedMapReduce is a mapReduce that is explained. It describes itself as stages: a $project
-// that maps, an $unwind of the emitted pairs, a $group that reduces, and the stages of ending.
+// that maps, an $unwind of the emitted pairs, a $group that reduces, and the stages that the method
+// ending returns.
 type explainedMapReduce struct {
 	req   *command.Request
 	clock clock.Clock
@@ -51,7 +52,7 @@ type explainedMapReduce struct {
 	ran                        bool
 	read, emitted, groups      int64
 	reading                    time.Duration
-	mapped, reduced, finalized time.Duration // from the beginning to the end of the phase
+	mapped, reduced, finalized time.Duration // time from the start of the mapReduce to the end of the phase
 }
 
 // ending returns the explained stages after the $group: one for the function finalize, and one that

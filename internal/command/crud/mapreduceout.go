@@ -170,8 +170,8 @@ func (o *mapReduceOut) inline(docs []bsonx.Doc, reply *bsonx.Builder) error {
 	return nil
 }
 
-// merge writes each result to the collection. It replaces the document with the same key or, with
-// outReduce, is reduced together with it.
+// merge writes each result to the collection. The result replaces the document with the same key.
+// With outReduce, the result is first reduced together with that document.
 func (o *mapReduceOut) merge(ctx context.Context, req *command.Request, m *mapReduce,
 	target *command.Namespace, docs []bsonx.Doc,
 ) error {

@@ -120,8 +120,8 @@ type mergeItem struct{ query, doc bsonx.Doc }
 // maxMergeBatch is the size in bytes at which a batch is written.
 const maxMergeBatch = limits.DocumentBytes
 
-// add checks a document and adds it to the batch. A large document is merged at once and not
-// copied, because the copy would need memory in addition to the write.
+// add checks a document and adds it to the batch. It merges a large document immediately instead of
+// copying it to the batch, because the copy would need memory in addition to the write.
 func (m *merger) add(ctx context.Context, doc bsonx.Doc) error {
 	if !m.held.Fits(int64(m.bytes + len(doc))) {
 		if err := m.flush(ctx); err != nil {

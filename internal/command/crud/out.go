@@ -232,8 +232,9 @@ type outWriter struct {
 	held  memory.Holding // memory of the batch
 }
 
-// add adds a document to the batch, and writes the batch if it is full. A large document is written
-// at once and not copied, because the copy would need memory in addition to the write.
+// add adds a document to the batch, and writes the batch if it is full. It writes a large document
+// immediately instead of copying it to the batch, because the copy would need memory in addition to
+// the write.
 func (o *outWriter) add(ctx context.Context, doc bsonx.Doc) error {
 	if o.bytes+len(doc) > outBytes || !o.held.Fits(int64(o.bytes+len(doc))) {
 		if err := o.flush(ctx); err != nil {

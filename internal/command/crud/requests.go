@@ -59,8 +59,8 @@ func writable(r *command.Request) table.Writable {
 	return r.Service.Store.Newest()
 }
 
-// singleCommit returns opts for a command that makes only one commit if once is true: that commit
-// syncs on its own.
+// singleCommit changes opts if once is true, which means that the command makes only one commit.
+// That commit syncs itself; it does not leave the sync to the end of the command.
 func singleCommit(r *command.Request, opts write.Options, once bool) write.Options {
 	if once {
 		opts.Durability = r.Durability(storage.Durable)

@@ -19,7 +19,8 @@ var statementFields = []command.Field{
 }
 
 // prepareStatements checks an update or a delete and parses its statements, before any of them
-// runs. field is the argument with the statements. They are appended to out, which is empty.
+// runs. field is the argument with the statements. prepareStatements appends the statements to out,
+// which must be empty.
 func prepareStatements[T any](req *command.Request, field string, out []T, parse func(doc bsonx.Doc) (T, error)) (
 	name string, specs []T, sc read.Scope, err error,
 ) {

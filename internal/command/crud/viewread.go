@@ -22,8 +22,8 @@ func findOnView(ctx context.Context, req *command.Request, name string, reply *b
 	return runStages(ctx, req, sc, name, read.OwnStages{List: stages}, req.Int64("batchSize", limits.FirstBatch), reply)
 }
 
-// findStages returns the stages that a find on a view runs as. It turns a sort by $natural into a
-// hint in the scope.
+// findStages converts a find on a view to the stages of a pipeline. It turns a sort by $natural
+// into a hint in the scope.
 func findStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
 	var q query.Query
 	if err := findQuery(req, name, nil, &q); err != nil {
@@ -145,7 +145,7 @@ func distinctOnView(ctx context.Context, req *command.Request, name string) (bso
 	return doc.Lookup("distinct").Clone(), nil
 }
 
-// distinctStages returns the stages that a distinct on a view runs as.
+// distinctStages converts a distinct on a view to the stages of a pipeline.
 func distinctStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
 	if _, err := command.HintedQuery(req, name, nil); err != nil {
 		return read.Scope{}, nil, err

@@ -43,11 +43,12 @@ func CappedCommands() []command.Definition {
 	}
 }
 
-// checkCappedSize and checkCappedMax are the Checks for the fields that limit a capped collection.
+// checkCappedSize is the Check for the size of a capped collection, in bytes.
 func checkCappedSize(name string, v bsonx.Value) error {
 	return command.Between(1, maxCappedSize)(name, v)
 }
 
+// checkCappedMax is the Check for the largest number of documents of a capped collection.
 func checkCappedMax(name string, v bsonx.Value) error {
 	if n := bsonx.SaturatingInt64(v); n > maxCappedDocuments {
 		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be < %d, actual value '%d'",

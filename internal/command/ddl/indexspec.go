@@ -40,7 +40,7 @@ type indexSpec struct {
 	clustered bool
 	wildcard  bool
 	images    int    // number of fields that hold images of values, such as hashes
-	imageType string // the type of these fields
+	imageType string // the index type of the fields with images
 	// text holds the options that only text indexes have, including defaults.
 	text bsonx.Doc
 	// collation is normalised. It is missing if the specification has none, which means the default
@@ -250,7 +250,8 @@ func (s *indexSpec) checkKey() error {
 	return nil
 }
 
-// holdsImages reports whether the fields of a type of index hold images of values.
+// holdsImages reports whether an index of this type holds images of values, such as hashes, instead
+// of the values.
 func holdsImages(kind string) bool {
 	def := index.Named(kind)
 	return def != nil && def.Image != nil

@@ -18,7 +18,7 @@ const maxTextWeight = 100_000
 var textOptions = []string{"weights", "default_language", "language_override", "textIndexVersion"}
 
 // completeText checks the specification of a text index and converts it to its stored form. In the
-// key, _fts and _ftsx replace the text fields. The text fields move to the option weights.
+// key, _fts and _ftsx replace the text fields. The option weights lists the text fields.
 func (s *indexSpec) completeText() error {
 	t := textSpec{weights: make(map[string]int32)}
 	if err := t.readKey(s.key); err != nil {
@@ -65,8 +65,8 @@ func isOverride(name string) bool {
 	return name != "" && name[0] != '$' && !strings.Contains(name, ".")
 }
 
-// textSpec holds the fields of a text index: those before and after the text fields, and the text
-// fields with their weights.
+// textSpec holds the fields of a text index: the fields before and after the text fields, and the
+// text fields with their weights.
 type textSpec struct {
 	before, after []bsonx.Elem
 	weights       map[string]int32

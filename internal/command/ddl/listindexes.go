@@ -69,7 +69,8 @@ var listedOptions = []string{
 }
 
 // listedIndex returns a specification with the field order and the number types of listIndexes. The
-// catalog keeps the numbers as the client sent them, because errors show them so.
+// catalog keeps the numbers as the client sent them, because error messages show the numbers
+// unchanged.
 func listedIndex(spec bsonx.Doc) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

@@ -47,8 +47,8 @@ func checkViewPipeline(r *command.Request, name string, stages bsonx.Value) erro
 	return nil
 }
 
-// checkViewGraph returns an error if the new definition of a view would make it read itself, read
-// through too many views, or read a view with another collation.
+// checkViewGraph returns an error if the new definition would make the view read itself, read
+// through too many other views, or read a view with another collation.
 func checkViewGraph(s *command.Service, db, name, on string, stages bsonx.Value, co *collation.Collator) error {
 	g := viewGraph{views: s.Store.Catalog().View(), db: db, name: name, collation: co, seen: map[string]bool{}}
 	return g.visit(on, stages, 1)
@@ -63,7 +63,8 @@ type viewGraph struct {
 	seen      map[string]bool
 }
 
-// visit checks the view on and the views that the pipeline stages names, recursively.
+// visit checks the view with the name on, and the views that the pipeline stages reads,
+// recursively.
 func (g *viewGraph) visit(on string, stages bsonx.Value, depth int) error {
 	if depth > limits.ViewDepth {
 		return mongoerr.New(mongoerr.ViewDepthLimitExceeded,
