@@ -33,10 +33,10 @@ type queue struct {
 	watched bool
 }
 
-// await waits until a message of size bytes has its share of need bytes. It fails with
-// ExceededMemoryLimit if the share cannot be expected, and with io.ErrUnexpectedEOF if the client
-// leaves before it has sent the whole message. The caller must not have read anything beyond the
-// connection's buffer.
+// await waits until a message of size bytes has got need bytes of the server's memory. It fails
+// with ExceededMemoryLimit if the share cannot be expected, and with io.ErrUnexpectedEOF if the
+// client leaves before it has sent the whole message. The caller must not have read anything beyond
+// the connection's buffer.
 func (c *conn) await(ctx context.Context, need int64, size int) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

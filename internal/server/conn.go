@@ -159,8 +159,8 @@ func nextReplySize(expected, size int) int {
 	return max(size, expected-expected/16)
 }
 
-// continueStream makes the message that an exhaust stream runs next: its reply answers the previous
-// reply.
+// continueStream makes the message that an exhaust stream runs next. It has the id of the previous
+// reply, because in the protocol each reply of a stream answers the reply before it.
 func (c *conn) continueStream(res dispatch.Result) {
 	h, err := wire.ParseHeader(res.Out)
 	if err == nil {

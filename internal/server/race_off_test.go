@@ -2,5 +2,6 @@
 
 package server
 
-// raceEnabled means that the race detector makes pools drop some of their objects.
+// raceEnabled is true in tests with the race detector, which makes pools drop some of their
+// objects. So the tests cannot count allocations.
 const raceEnabled = false

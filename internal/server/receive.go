@@ -73,7 +73,7 @@ func (c *conn) admit(ctx context.Context, h wire.Header) error {
 	if need <= int64(len(c.buf)) {
 		return nil
 	}
-	// Small messages count, too, if they stall: there may be ten thousand of them.
+	// Small messages take a share too, because ten thousand of them may stall.
 	if need < memory.Step {
 		if c.request.Fits(memory.Step) {
 			return nil
@@ -90,8 +90,9 @@ func (c *conn) admit(ctx context.Context, h wire.Header) error {
 	return c.refuseUnread(h, err)
 }
 
-// refuseUnread skips a message and replies with an error. If the flags of the message are
-// compressed, it may want no reply, so its connection is closed.
+// refuseUnread skips a message and replies with an error. If the message is compressed, its flags
+// are unknown and it may want no reply. Then refuseUnread returns cause, which closes the
+// connection.
 func (c *conn) refuseUnread(h wire.Header, cause error) error {
 	if h.OpCode != wire.OpMsg || h.Length < wire.HeaderLen+4 {
 		return cause

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// sendPiece is how many bytes of a large reply are written at once.
+	// sendPiece is how many bytes of a large reply are written with one call.
 	sendPiece = 1 << 20
 	// sendStall is how long a client may pause in the middle of a large reply, which holds memory
 	// for which others wait.

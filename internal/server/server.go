@@ -38,12 +38,14 @@ type Options struct {
 	Stall time.Duration
 	// ProcessMemory is how much memory Go may take before commands are ended. Zero means no limit.
 	ProcessMemory int64
-	// Data returns the size of a store in memory, which counts in addition. It may be nil.
+	// Data returns the size of an in-memory store in bytes. The server may use that memory in
+	// addition to ProcessMemory. Data may be nil.
 	Data func() int64
 	// Beside returns how many bytes storage takes above its budget while it writes large documents.
 	// A nil Beside returns 0.
 	Beside func() int64
-	// CollectorLimit is called with the sum of both when it changes. It may be nil.
+	// CollectorLimit, if not nil, sets the limit of the garbage collector. It is called with the
+	// sum of ProcessMemory and Data in bytes, whenever Data has changed much.
 	CollectorLimit func(bytes int64)
 	// LogConnections logs the beginning and the end of each connection, as mongod does.
 	LogConnections bool

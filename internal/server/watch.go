@@ -28,7 +28,7 @@ type watch struct {
 	// connection is not watched costs two writes of state.
 	state atomic.Uint64
 	turn  uint64        // the connection's count of commands
-	seen  uint64        // state at the last look; the watcher's
+	seen  uint64        // state at the last look; only the watcher uses it
 	done  chan struct{} // closed at the end of the reading, in the phase watchListening
 
 	// early has the bytes that were read meanwhile. It belongs to the reader until done, and then
@@ -56,7 +56,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.nc.Read(p)
 }
 
-// begin is called before a command runs.
+// begin is called before a command runs. It allows the watcher to read from the connection.
 func (c *conn) begin() {
 	w := &c.watch
 	if len(w.early) >= maxEarlyBytes {

@@ -90,12 +90,13 @@ func (r *Cursors) Register(c *Cursor) (int64, error) {
 	return c.id, nil
 }
 
-// The memory of a cursor in addition to the memory of its source: for the cursor with its plan, and
-// for each byte of the command that opened it, because the filter is made from the command.
+// The memory of a cursor in bytes, in addition to the memory of its source.
 const (
+	// cursorBytes is the memory of the cursor itself, with its plan.
 	cursorBytes = 6 << 10
-	// CommandShare is the memory per byte of a command or of a view's pipeline, with the structures
-	// compiled from it. If compiling counted more, that number is used instead.
+	// CommandShare is the memory for each byte of a command or of a view's pipeline: the byte
+	// itself, and the structures that are compiled from it. If the compilation has counted more
+	// memory for the structures, its count is used instead.
 	CommandShare = 8
 )
 

@@ -25,8 +25,8 @@ import (
 type Op struct {
 	// Client describes the connection. It is set once, before the first Begin.
 	Client Client
-	// Looks may be nil. It is called when the operation first checks whether it has ended, or first
-	// waits for that. Short operations never do. It is set once, before the first Begin.
+	// Looks is called when the operation first checks whether it has ended, or first waits for its
+	// end. Short operations never check. Looks may be nil. It is set once, before the first Begin.
 	Looks func()
 
 	mu       sync.Mutex
@@ -105,7 +105,7 @@ type summary string
 func (s summary) Summary() string { return string(s) }
 
 // OpDebug has a command's report about its work, for the slow-operation log and the profiler. A
-// negative number was not set.
+// negative number means that the command did not report it.
 type OpDebug struct {
 	// Origin is the command that opened the cursor that is being read, or nil.
 	Origin bsonx.Doc
@@ -136,8 +136,8 @@ type Count struct {
 	Value int64
 }
 
-// Counts returns how many keys and documents the operation read and changed. A negative number was
-// not set.
+// Counts returns how many keys and documents the operation read and changed. A negative number
+// means that the operation did not report it.
 func (d *OpDebug) Counts() [8]Count {
 	return [...]Count{
 		{"keysExamined", d.KeysExamined},
@@ -171,7 +171,7 @@ func (d *OpDebug) reset() {
 	}
 }
 
-// Errors that end operations from outside.
+// The errors with which other goroutines end an operation.
 var (
 	errInterrupted = mongoerr.New(mongoerr.Interrupted, "operation was interrupted")
 	errTimeLimit   = mongoerr.New(mongoerr.MaxTimeMSExpired, "operation exceeded time limit")

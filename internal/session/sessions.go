@@ -40,7 +40,7 @@ func (id SessionID) IsZero() bool { return id == SessionID{} }
 // Session is a logical session.
 type Session struct {
 	ID      SessionID
-	begin   time.Time               // of the registry
+	begin   time.Time               // when the registry was created
 	lastUse atomic.Int64            // milliseconds since begin, or ended
 	txns    atomic.Pointer[numbers] // nil before the first transaction number
 	doc     atomic.Pointer[bsonx.Doc]
@@ -79,8 +79,8 @@ const sessionShards = 16
 // Sessions is the registry of logical sessions. It is safe for concurrent use.
 type Sessions struct {
 	clock clock.Clock
-	// begin is when the registry was created. Ages are measured from there by the monotonic clock,
-	// so that setting the computer's clock back and forth ends no session.
+	// begin is the time when the registry was created. Ages are measured from there by the
+	// monotonic clock, so that setting the computer's clock back and forth ends no session.
 	begin  time.Time
 	max    int64
 	count  atomic.Int64
@@ -137,8 +137,8 @@ func NewSessions(c clock.Clock, max int) *Sessions {
 }
 
 // LimitMemory counts the sessions in the budget of the requests. A share of the budget limits the
-// number of sessions. This limit does not depend on the memory of others, so that a new client
-// never fails because of them. Call it before the first session is used.
+// number of sessions. This limit does not depend on the memory that requests and cursors hold, so a
+// new client never fails because of their memory. Call it before the first session is used.
 func (s *Sessions) LimitMemory(b *memory.Budget) {
 	s.held = b.Hold()
 	s.max = min(s.max, max(b.Share(memoryShare, math.MaxInt64)/sessionBytes, fewSessions))

@@ -85,7 +85,7 @@ func (s *Session) numbersOf() *numbers {
 }
 
 // CheckOut takes the session's transaction numbers for one operation. While another operation has
-// them, it waits as long as op may run. The caller must call CheckIn.
+// them, CheckOut waits, at most until op is ended. The caller must call CheckIn.
 func (s *Session) CheckOut(op *Op) error {
 	n := s.numbersOf()
 	for {
@@ -156,7 +156,8 @@ func (s *Session) Forget() {
 	n.restored = false
 }
 
-// TryCheckOut is CheckOut for callers that do not wait and are not operations.
+// TryCheckOut is CheckOut for callers that are not operations. It does not wait: it returns false
+// if an operation has the numbers.
 func (s *Session) TryCheckOut() bool {
 	n := s.numbersOf()
 	n.mu.Lock()

@@ -14,7 +14,7 @@ import (
 // (transactionLifetimeLimitSeconds).
 const DefaultLifetime = 60 * time.Second
 
-// Errors that end transactions from outside.
+// The errors with which other goroutines end a transaction.
 var (
 	errLifetime = mongoerr.New(mongoerr.TransactionExceededLifetimeLimitSeconds,
 		"Transaction has exceeded transactionLifetimeLimitSeconds")
