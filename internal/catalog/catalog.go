@@ -79,9 +79,10 @@ type Index struct {
 	Ready bool
 	// Enforced is true if a unique index refuses duplicates. A build sets it before Ready.
 	Enforced bool
-	// Filled means that the index has entries. A ready index without this mark has a type that an
-	// older version did not maintain. Ordinary indexes that are older than the mark have entries
-	// without it.
+	// Filled records that the entries of the index were written. If a ready index of a special
+	// type, such as text, is not marked as filled, an older version of the server did not maintain
+	// that type, and the index has no entries. An ordinary index can be older than the mark and
+	// have entries without it.
 	Filled bool
 }
 

@@ -17,7 +17,8 @@ type Change[T any] struct {
 	txn     storage.Txn
 	puts    []*Collection[T]
 	removes []*Collection[T]
-	// attached has the elements of puts that are not passed to the Attach hook.
+	// attached has the elements of puts whose Attached is already set, so the Attach hook is not
+	// called.
 	attached map[*Collection[T]]bool
 }
 

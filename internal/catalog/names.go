@@ -58,7 +58,7 @@ func ParseNamespace(ns string) (db, name string, valid bool, err error) {
 }
 
 // Views is the name of the collection with one document for each view of its database. Package
-// table writes it.
+// schema writes these documents.
 const Views = "system.views"
 
 // IsSystem reports whether a name is reserved for the server.

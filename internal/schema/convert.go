@@ -15,9 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// A copy of a collection is filled under a temporary name like any collection, so the oplog has all
-// of it. Then it replaces the original in one change of the catalog. If a crash leaves a copy
-// behind, the store drops it when it opens.
+// A copy of a collection is filled under a temporary name like any other collection, so the oplog
+// has an entry for each of its documents. Then the copy replaces the original in one change of the
+// catalog. If a crash leaves a copy behind, the store drops it when it opens.
 
 // copyBatchRecords and copyBatchBytes limit the size of one transaction of a copy.
 const (

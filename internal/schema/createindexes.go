@@ -12,9 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// buildFailed adds the build and the collection to the error of a record that a new index cannot
-// accept, as MongoDB does. It logs the build with the same UUID. Other errors are returned
-// unchanged.
+// buildFailed is called with the error of a failed index build. If a record was refused, it adds
+// the UUID of the build and the collection to the message, as MongoDB does, and logs the failure
+// with the UUID of the build. It returns other errors unchanged.
 func buildFailed(s *table.Store, c *table.Collection, err error) error {
 	var refused *table.RefusedRecord
 	if !errors.As(err, &refused) {
@@ -30,8 +30,8 @@ func failedBuild(build string, c *table.Collection, err error) error {
 		c.Namespace(), uuidText(c.UUID)), err)
 }
 
-// RefuseBuild adds a build and the collection to the error of an index that cannot be built, as
-// MongoDB does. If the collection does not exist, it returns err unchanged.
+// RefuseBuild adds the UUID of a build, and the collection, to the error of an index that cannot be
+// built, as MongoDB does. If the collection does not exist, it returns err unchanged.
 func RefuseBuild(c *table.Collection, err error) error {
 	if c.UUID == [16]byte{} {
 		return err

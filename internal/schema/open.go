@@ -68,8 +68,8 @@ func openingSteps(s *table.Store, o *table.OplogOptions) []openingStep {
 	}
 }
 
-// openLog opens the oplog. A store that is opened without an oplog drops an existing one, because
-// it would lack the changes made from now on.
+// openLog opens the oplog. A store that is opened without an oplog drops an existing oplog, because
+// the existing oplog would lack the changes made from now on.
 func openLog(s *table.Store, o *table.OplogOptions) error {
 	if o != nil {
 		return s.OpenOplog(o)

@@ -80,8 +80,8 @@ const maxViolationBytes = 8 << 20
 
 // Violations returns the _ids of documents that share a key of an index with prepareUnique: one
 // array for each key. It fails with ErrChanged if c is not the newest version. If there are no
-// duplicates, Modify may make the index of c unique: as long as c does not change, writers refuse
-// duplicates.
+// duplicates, Modify may make the index of c unique: while c is the newest version, writers refuse
+// new duplicates.
 func Violations(ctx context.Context, s *table.Store, c *table.Collection, name string) ([]bsonx.Value, error) {
 	i := slices.IndexFunc(c.Indexes, func(ix *table.Index) bool { return ix.Name == name })
 	switch {
