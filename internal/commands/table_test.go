@@ -7,8 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// TestDefinitionsAreComplete pins that every command answers the questions that safety rests on,
-// and that the answers agree.
+// TestDefinitionsAreComplete checks each command's definition: all Properties must be set, a
+// retryable command must write, Run and Refuse exclude each other, and names must be unique.
 func TestDefinitionsAreComplete(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}

@@ -23,8 +23,8 @@ type Result struct {
 	Out []byte
 	// Close tells the connection to close after it has sent the reply.
 	Close bool
-	// Next, if not nil, is the body that the connection runs next without reading a request: the
-	// exhaust stream goes on.
+	// Next, if not nil, is the next command of an exhaust stream. The connection runs it without
+	// reading a request.
 	Next bsonx.Doc
 	// Retained is true if the request's buffer must not be reused.
 	Retained bool

@@ -116,8 +116,8 @@ func checkGeneric(s *command.Service, d *command.Definition, g *command.Generic)
 	return checkWriteConcern(s, d, &g.WriteConcern)
 }
 
-// readsSnapshot reports whether the request needs a new snapshot. Transactions and cursors have
-// their own: drivers send the level "snapshot" with getMore too.
+// readsSnapshot reports whether the request needs a new snapshot. A transaction or a cursor already
+// has a snapshot. Drivers send the level "snapshot" with getMore too.
 func readsSnapshot(r *command.Request) bool {
 	return r.Generic.ReadConcern.Level == command.LevelSnapshot && !r.Generic.InTransaction() &&
 		r.Def.Name != "getMore" && r.Service.Store != nil
@@ -247,7 +247,7 @@ func checkInTransaction(r *command.Request, d *command.Definition) error {
 
 func checkTransactionNamespace(r *command.Request, d *command.Definition) error {
 	if d.AdminOnly || continuesBulkWrite(r, d) {
-		return nil // these commands do not work on their database
+		return nil // these commands do not use the database that the client sends
 	}
 	if err := command.CheckTransactionDatabase(r.DB); err != nil {
 		return err

@@ -74,7 +74,7 @@ func beginTxn(s *command.Service, req *command.Request, t *session.Transaction) 
 	if at := req.Generic.ReadConcern.AtClusterTime; at != 0 {
 		past, err := s.Store.BeginPast(req.Op, at, read.MaxPast)
 		if err != nil {
-			return nil, read.PastError(err, at) // not past: a nil pointer in the interface would not be nil
+			return nil, read.PastError(err, at) // do not return past: as an interface, a nil pointer is not nil
 		}
 		return past, nil
 	}

@@ -17,7 +17,7 @@ type Points struct {
 	active atomic.Int32
 	mu     sync.Mutex
 	points map[string]*Point
-	// counts says how often fail points have fired that are off now.
+	// counts has the number of times that each fail point which is off now has fired.
 	counts map[string]int64
 	// changed is closed when a fail point fires. It is nil if nobody waits for that.
 	changed chan struct{}
@@ -98,7 +98,7 @@ const (
 // Names are the names of all fail points.
 var Names = []string{failCommand, failWrite, failGetMore, DisableOptimization, alwaysTimeOut, neverTimeOut}
 
-// IsOn reports whether a fail point without parameters fires, and counts that.
+// IsOn reports whether a fail point without parameters fires. If it does, IsOn counts the firing.
 func (f *Points) IsOn(name string) bool {
 	if !f.Active() {
 		return false
@@ -108,7 +108,8 @@ func (f *Points) IsOn(name string) bool {
 	return f.fires(name)
 }
 
-// fires reports whether a fail point fires, and counts that. The caller holds the lock.
+// fires reports whether a fail point fires. If it does, fires counts the firing. The caller holds
+// the lock.
 func (f *Points) fires(name string) bool {
 	p := f.points[name]
 	if p == nil {
@@ -167,7 +168,7 @@ func (f *Points) Match(c Call) (Failure, error) {
 	return Failure{WCError: data.WCError, Labels: data.Labels}, nil
 }
 
-// take reports whether failCommand fires for a command, and counts that.
+// take reports whether failCommand fires for a command. If it does, take counts the firing.
 func (f *Points) take(c Call) (Data, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -65,7 +65,7 @@ func Constant(name string, v bsonx.Value) Param {
 }
 
 // heldParam returns a parameter that holds a value. parse checks and converts a new value, show
-// converts it back, and changed is called with it.
+// converts the held value back to BSON, and changed is called with each new value.
 func heldParam[T any](name string, value T, parse func(bsonx.Value) (T, error),
 	show func(T) bsonx.Value, changed func(T),
 ) Param {
@@ -146,7 +146,7 @@ func Bool(name string, value bool, changed func(bool)) Param {
 	return heldParam(name, value, parse, bsonx.Bool, changed)
 }
 
-// Enum returns a parameter that holds one of the values. Its first value is the default.
+// Enum returns a parameter that holds one of the values. The first of them is the default.
 func Enum(name string, values ...string) Param {
 	parse := func(v bsonx.Value) (string, error) {
 		var text string

@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	// reliefInterval is the time between two checks near the memory limit, and calmInterval far
-	// from it. Checks are rare far from the limit, because a timer that fires soon makes waiting
-	// for messages more expensive.
+	// reliefInterval is the time between two checks of the memory near the limit.
 	reliefInterval = 20 * time.Millisecond
-	calmInterval   = 200 * time.Millisecond
+	// calmInterval is the time between two checks of the memory far from the limit. It is long,
+	// because a timer that fires soon makes waiting for messages more expensive.
+	calmInterval = 200 * time.Millisecond
 	// allocationRate is the highest assumed rate at which one processor allocates, in bytes per
 	// second.
 	allocationRate = 1 << 30
 	// reliefAge is the age from which an operation may be ended to free memory.
 	reliefAge = 20 * time.Millisecond
-	// The memory of the Go runtime regularly comes near its limit before a collection. Only if it
-	// exceeds the limit by one third (1/reliefMargin), the excess is not garbage.
+	// Operations are ended only if the memory of the Go runtime exceeds its limit by one third
+	// (1/reliefMargin). A smaller excess may be garbage that the next collection frees.
 	reliefMargin = 3
-	// The collector's limit is adjusted when the size of the data has changed by this fraction
-	// (1/collectorStep) of the process's memory.
+	// The garbage collector's limit is adjusted when the size of the data of an in-memory store has
+	// changed by 1/collectorStep of Limits.Process.
 	collectorStep = 16
-	// Large messages wait while less than this fraction (1/pressShare) of the memory is free.
+	// Large messages wait while less than 1/pressShare of the memory is free.
 	pressShare = 4
 )
 
@@ -69,13 +69,13 @@ type Limits struct {
 	// Process is the largest memory of the Go runtime in bytes, without the data of an in-memory
 	// store.
 	Process int64
-	// Data returns the size of that data in bytes. A nil Data returns 0.
+	// Data returns the size of the data of an in-memory store, in bytes. A nil Data returns 0.
 	Data func() int64
 	// Beside returns how many bytes storage takes above its budget while it writes large
 	// documents. No operation is ended for them. A nil Beside returns 0.
 	Beside func() int64
-	// Collector, if not nil, is called with the new limit (Process and data, in bytes) whenever the
-	// size of the data has changed much.
+	// Collector, if not nil, sets the limit of the garbage collector. It is called with the sum of
+	// Process and Data in bytes, whenever Data has changed much.
 	Collector func(bytes int64)
 }
 
@@ -133,8 +133,9 @@ func (r *Relief) Run(ctx context.Context, limits Limits) {
 	}
 }
 
-// containerMost returns the memory at which operations of a process in a container are ended,
-// whatever its limit is: 7/8 of the control group's limit. Otherwise it returns the largest number.
+// containerMost returns the memory in bytes at which operations are ended in a container, even if
+// Limits.Process is larger: 7/8 of the control group's limit. Outside of a container it returns the
+// largest number.
 func containerMost() int64 {
 	if n := GroupMemory(); n > 0 {
 		return n / 8 * 7

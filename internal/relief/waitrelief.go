@@ -7,7 +7,8 @@ import (
 )
 
 // Messages wait for their share of the memory as long as other requests can be expected to free
-// some. The limits below are counts of looks; there are LooksPerSecond looks per second.
+// some. A look is one check of all waiting messages. The limits below are numbers of looks; there
+// are LooksPerSecond looks per second.
 const (
 	LooksPerSecond = 20
 	// awaitMost is the number of looks after which a message stops waiting.
@@ -16,11 +17,13 @@ const (
 	// that could free memory.
 	awaitIdle = 10 * LooksPerSecond
 	// idleCursorsAfter is the number of looks after which idle cursors are closed for waiting
-	// messages if no operation runs, busyCursorsAfter if operations run. Closing is tried again
-	// every awaitRetry looks.
+	// messages, if no operation runs.
 	idleCursorsAfter = 2 * LooksPerSecond
+	// busyCursorsAfter is the number of looks after which idle cursors are closed for waiting
+	// messages, although operations run.
 	busyCursorsAfter = 10 * LooksPerSecond
-	awaitRetry       = LooksPerSecond
+	// awaitRetry is the number of looks between two attempts to close idle cursors.
+	awaitRetry = LooksPerSecond
 )
 
 // Watch frees memory for waiting messages. One goroutine uses it while at least one message waits.

@@ -81,7 +81,7 @@ type scan struct {
 	writes *write.Executor
 	coll   *table.Collection
 	ix     *table.Index // nil for the _id of a clustered collection
-	first  bsonx.Value  // of the values that are looked at
+	first  bsonx.Value  // lower bound of the values to check
 	limit  bsonx.Value
 	match  func(bsonx.Doc) (bool, error)
 	next   []byte

@@ -33,7 +33,7 @@ const (
 // pass.
 type target struct {
 	scan
-	name string // of the index that the rule belongs to, for the log
+	name string // name of the index with the expiry rule, for the log
 }
 
 // Guard allows a batch to begin, or returns an error. The caller calls leave after the batch.
