@@ -4,12 +4,15 @@
 // Concepts:
 //
 //   - A Server serves any number of listeners with one command.Service. Each connection has one
-//     goroutine. It reads a message, runs it, and sends the reply with one write.
+//     goroutine. It reads a message, runs it, and sends the reply. Only large replies take several
+//     writes.
 //   - MemoryListener is a listener whose connections are pairs of buffers in memory. The embedded
 //     client dials it.
-//   - The monitor ends idle cursors and sessions. Package ttl removes expired documents. The
-//     watcher (watch.go) looks for long-running commands that check for their end. It reads from
-//     their connections meanwhile, to notice when the client leaves.
+//   - The monitor ends idle cursors, idle sessions and old transactions. Package ttl removes
+//     expired documents.
+//   - The watcher (watch.go) looks for commands that run long and check whether they have ended.
+//     While such a command runs, a goroutine reads from its connection, to notice when the client
+//     leaves.
 //
 // Invariants:
 //

@@ -42,7 +42,7 @@ func (h *LogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler. mongod's lines have no groups, so the attributes stay in attr.
 func (h *LogHandler) WithGroup(string) slog.Handler { return h }
 
-// line has mongod's field order.
+// line is a log line. Its fields are in mongod's order.
 type line struct {
 	T    map[string]string `json:"t"`
 	S    string            `json:"s"`
@@ -134,7 +134,8 @@ func (as attributes) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// plain converts a value to one with a good JSON form.
+// plain converts a duration, a time or an error to the text that the log shows. It returns most
+// other values unchanged.
 func plain(v slog.Value) any {
 	switch v.Kind() {
 	case slog.KindDuration:

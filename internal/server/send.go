@@ -33,7 +33,8 @@ func (c *conn) send(out []byte) error {
 	return c.nc.SetWriteDeadline(time.Time{})
 }
 
-// room moves a reply that has outgrown its buffer to a larger buffer of the pool; see command.Conn.
+// room copies a reply that has outgrown its buffer to a larger buffer of the pool. It is the Room
+// function of the connection's read.Output.
 func (c *conn) room(reply []byte, size int) []byte {
 	larger := c.srv.buffers.get(size)
 	*larger = append((*larger)[:0], reply...)

@@ -18,8 +18,8 @@ import (
 const (
 	// DefaultMaxConnections is the default connection limit. It is the same as in mongod.
 	DefaultMaxConnections = 1_000_000
-	// DefaultReapInterval is the default interval at which idle cursors, sessions and transactions
-	// are ended.
+	// DefaultReapInterval is the default interval at which idle cursors, idle sessions and old
+	// transactions are ended.
 	DefaultReapInterval = 4 * time.Second
 	// interruptGrace is how long interrupted commands may take to end.
 	interruptGrace = 2 * time.Second
@@ -274,7 +274,7 @@ func (s *Server) each(fn func(*conn)) {
 	}
 }
 
-// wait reports whether everything ended before ctx.
+// wait waits for the connections and monitors to end. It returns false if ctx ends first.
 func (s *Server) wait(ctx context.Context) bool {
 	done := make(chan struct{})
 	go func() {
@@ -289,7 +289,7 @@ func (s *Server) wait(ctx context.Context) bool {
 	}
 }
 
-// monitor ends cursors, sessions and transactions that are idle for too long.
+// monitor ends idle cursors, idle sessions and old transactions, once every ReapInterval.
 func (s *Server) monitor() {
 	defer s.running.Done()
 	ticker := time.NewTicker(s.opts.ReapInterval)

@@ -59,8 +59,9 @@ func (r *Cursors) SetIdleTimeout(d time.Duration) {
 	r.mu.Unlock()
 }
 
-// Register gives the cursor a number and keeps it, idle, until it is killed or removed. It saves
-// the source.
+// Register saves the source of a cursor, gives the cursor a number, and keeps it open until it is
+// killed or removed. It fails, and closes the source, if the server has no memory for the cursor or
+// stops.
 func (r *Cursors) Register(c *Cursor) (int64, error) {
 	c.Save()
 	now := r.clock.Now()
@@ -260,8 +261,9 @@ func (r *Cursors) forget(c *Cursor) {
 	}
 }
 
-// Kill closes the cursor with that number, at once or when it is unpinned. It interrupts the
-// operation that uses the cursor. It reports whether there was a cursor that the owner may kill.
+// Kill closes the cursor with that number: immediately if it is idle, otherwise when it is
+// unpinned. It interrupts the operation that uses the cursor. It reports whether there was a cursor
+// that the owner may kill.
 func (r *Cursors) Kill(id int64, owner Owner) (bool, error) {
 	r.mu.Lock()
 	c, ok := r.open[id]
@@ -332,9 +334,9 @@ func (r *Cursors) Reap() int {
 	return len(old)
 }
 
-// EndIdle closes idle cursors to free n bytes, the largest first. It closes none if all of them
-// together take less than half of n, because then they are not the cause of the shortage. The limit
-// is one half because the memory of cursors is an estimate.
+// EndIdle closes idle cursors to free n bytes, the largest first. It closes no cursor if all idle
+// cursors together hold less than half of n, because then they are not the cause of the shortage.
+// The limit is one half because the memory of cursors is an estimate.
 func (r *Cursors) EndIdle(n int64) (ended int, freed int64) {
 	var idle []*Cursor
 	all := int64(0)

@@ -20,8 +20,8 @@
 //
 //  1. Only one command at a time uses a cursor: Pin fails with CursorInUse while another one holds
 //     it.
-//  2. A killed cursor is never used again. It is closed at once if it is idle, and by Unpin if it
-//     is pinned.
+//  2. A killed cursor is never used again. It is closed immediately if it is idle, and by Unpin if
+//     it is pinned.
 //  3. A Source's Close runs exactly once.
 //  4. The ages of cursors, sessions and transactions come from the injected clock. They do not end
 //     by themselves when they are too old: the server calls Reap. Only Op.LimitTime has a timer,

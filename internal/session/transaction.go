@@ -219,8 +219,8 @@ func (s *Session) checkNotOld(n *numbers, number int64) error {
 		number, s.ID.long(), n.kind(), n.number)
 }
 
-// BeginTransaction opens a transaction, and aborts the one that is open in the session. The session
-// must be checked out.
+// BeginTransaction opens a transaction. If the session already has an open transaction, it is
+// aborted. The session must be checked out.
 func (s *Session) BeginTransaction(registry *Transactions, number int64, readConcern string,
 	now time.Time,
 ) (*Transaction, error) {
