@@ -101,7 +101,7 @@ func NewIndex(id uint32, spec bsonx.Doc) *Index {
 }
 
 // NewIDIndex returns the entry of the _id index of a collection whose records are not clustered by
-// _id. The index is ready at once.
+// _id. The index is ready from the start, because it is created together with its collection.
 func NewIDIndex(id uint32) *Index {
 	ix := NewIndex(id, bsonx.NewDoc("v", 2, "key", bsonx.NewDoc("_id", 1), "name", "_id_"))
 	ix.Unique, ix.Ready, ix.Enforced, ix.Filled = true, true, true, true
@@ -156,8 +156,8 @@ func lessItem(a, b *item) bool {
 	return a.name < b.name
 }
 
-// View is the state of a catalog at one moment. It never changes. Views of the same state are
-// equal.
+// View is the state of a catalog at one moment. It never changes. Two views of the same state are
+// equal (==).
 type View[T any] struct{ tree *btree.BTreeG[*item] }
 
 // View returns the newest state.

@@ -77,7 +77,7 @@ func (c *Catalog[T]) NewID() uint32 {
 }
 
 // Update runs fn, makes its changes durable and publishes them. If fn or the commit fails, nothing
-// is changed. Only one Update runs at a time, so fn must be short.
+// is changed. Only one Update runs at a time, so fn must take little time.
 func (c *Catalog[T]) Update(fn func(*Change[T]) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

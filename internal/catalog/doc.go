@@ -1,5 +1,5 @@
-// Package catalog stores the databases, collections, views and indexes: durably, with versions, and
-// cached so that reads are atomic loads.
+// Package catalog stores the definitions of the databases, collections, views and indexes. It keeps
+// all of them in memory, so that a look-up takes no lock.
 //
 // It stores specifications as the clients wrote them. A package above compiles them (filters, key
 // patterns) and attaches the result to an entry through the Attach hook. T of Collection[T] is the

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestEstablishment checks that a burst of connections is admitted at once, that further
+// TestEstablishment checks that a burst of connections is admitted without a wait, that further
 // connections wait one token's time each, and that connections are refused when the queue is full.
 func TestEstablishment(t *testing.T) {
 	t.Parallel()

@@ -6,9 +6,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
-// Messages wait for their share of the memory as long as other requests can be expected to free
-// some. A look is one check of all waiting messages. The limits below are numbers of looks; there
-// are LooksPerSecond looks per second.
+// A message that needs memory waits while other requests can be expected to free memory. A look is
+// one check of all waiting messages. The limits below are numbers of looks; there are
+// LooksPerSecond looks per second.
 const (
 	LooksPerSecond = 20
 	// awaitMost is the number of looks after which a message stops waiting.

@@ -95,8 +95,8 @@ func replace(s *table.Store, c, by *table.Collection) error {
 	return nil
 }
 
-// Clone creates a collection with a copy of the documents of c, without its indexes. Others see the
-// copy when it is complete. Clone fails with NamespaceExists if the name is taken, and with
+// Clone creates a collection with a copy of the documents of c, without its indexes. The copy gets
+// its name when it is complete. Clone fails with NamespaceExists if the name is taken, and with
 // ErrChanged if c is not the newest version.
 func Clone(ctx context.Context, s *table.Store, c *table.Collection, db, name string, options bsonx.Doc) error {
 	if s.Lookup(db, name) != nil {
@@ -120,7 +120,8 @@ func Clone(ctx context.Context, s *table.Store, c *table.Collection, db, name st
 }
 
 // fill copies the records of a snapshot of from. It skips the oldest records if a capped collection
-// would evict them again. total is the size of from, or zero if it is not known.
+// would evict them again. total is the number and the size of the records of from, or zero if they
+// are not known. Then no record is skipped.
 func fill(ctx context.Context, s *table.Store, to, from *table.Collection, total storage.Counter) error {
 	snap := s.Engine().NewSnapshot()
 	defer snap.Close()

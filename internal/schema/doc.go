@@ -16,8 +16,8 @@
 // Invariants:
 //
 //  1. Each change adds its entry to the oplog in the transaction that makes it durable.
-//  2. A function that takes a collection which its caller has checked fails with table.ErrChanged
-//     if that is not the newest version any more, and has then done nothing.
+//  2. Many functions take a collection that the caller has checked. If it is not the newest version
+//     any more, they change nothing and fail with table.ErrChanged.
 //  3. When the store opens, the remains of a crash are completed or removed: garbage, unfinished
 //     collections, interrupted builds and rebuilds.
 //  4. Gates of several collections are taken in the order of the collections' identifiers; see

@@ -32,9 +32,10 @@ func Drop(s *table.Store, c *table.Collection) error {
 	return dropAll(s, colls, check, func(*table.CatalogChange) error { return nil })
 }
 
-// DropDatabase removes all collections and views of a database, including those that appear while
-// it waits for the writers of the others. It reports whether it removed any: another client may
-// have dropped all of them. If ctx ends before the change is committed, it removes nothing.
+// DropDatabase removes all collections and views of a database, including collections that are
+// created while it waits for writers. It returns false if there was nothing to remove, for example
+// because another client dropped the database first. If ctx ends before the change is committed, it
+// removes nothing.
 func DropDatabase(ctx context.Context, s *table.Store, db string) (dropped bool, err error) {
 	err = table.RetryOn(errTargetChanged, func() (err error) {
 		var colls []*table.Collection
@@ -83,8 +84,9 @@ func dropListed(ctx context.Context, s *table.Store, db string, colls []*table.C
 // errSkip is returned by the check of dropAll for a collection that must not be dropped.
 var errSkip = errors.New("not to be dropped")
 
-// dropAll removes collections in one change of the catalog, which last may extend. It calls check
-// with the newest version of each collection, which is nil after a drop.
+// dropAll removes collections in one change of the catalog. The function last may add to that
+// change. dropAll calls check with the newest version of each collection, or with nil if the
+// collection was dropped.
 func dropAll(s *table.Store, colls []*table.Collection, check func(newest *table.Collection) error,
 	last func(*table.CatalogChange) error,
 ) error {

@@ -74,7 +74,8 @@ func sweep(s *table.Store, garbage []catalog.Range) {
 }
 
 const (
-	// fewRanges is the number of ranges up to which they are deleted one after another.
+	// fewRanges is the largest number of ranges that are deleted one after another and not
+	// concurrently.
 	fewRanges = 16
 	// sweepers is the number of concurrent deletions of more ranges. Each deletion waits for the
 	// disk, and one sync serves all that wait.

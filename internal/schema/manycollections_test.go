@@ -33,7 +33,7 @@ func (e *countingEngine) DeleteRange(start, end []byte) error {
 	defer e.deleting.Add(-1)
 	for most := e.together.Load(); n > most && !e.together.CompareAndSwap(most, n); most = e.together.Load() {
 	}
-	time.Sleep(10 * time.Microsecond) // as long as a disk takes
+	time.Sleep(10 * time.Microsecond) // a deletion on disk takes at least this time
 	return e.Engine.DeleteRange(start, end)
 }
 

@@ -80,7 +80,7 @@ func openLog(s *table.Store, o *table.OplogOptions) error {
 	return nil
 }
 
-// take runs a step.
+// take runs a step of opening a store. If the disk is full, it skips a step with waits set.
 func take(s *table.Store, step *openingStep) error {
 	err := step.run()
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/mem"
 )
 
-// TestRebuildIsWholeOrNothing interrupts a rebuild of indexes, which must keep the old ones. Then
-// it completes one while a collMod runs.
+// TestRebuildIsWholeOrNothing interrupts a rebuild of indexes, which must keep the old indexes.
+// Then it completes a rebuild while a collMod runs.
 func TestRebuildIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())

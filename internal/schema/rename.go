@@ -97,7 +97,8 @@ func renameOver(s *table.Store, c *table.Collection, db, name string, opts renam
 	return table.RetryOn(errTargetChanged, func() error { return rename(s, c, s.Lookup(db, name), db, name, opts) })
 }
 
-// errTargetChanged means that another collection got a name while the name was about to be taken.
+// errTargetChanged means that a name belongs to another collection than at the look-up before a
+// change. The change is tried again.
 var errTargetChanged = errors.New("the target has changed")
 
 // rename is renameOver for a target that was looked up; target may be nil.

@@ -57,7 +57,8 @@ func CreateTimeseries(s *table.Store, db, name string, options bsonx.Doc,
 	return buckets.Attached, nil
 }
 
-// withBuckets returns a collection and, if it belongs to a time-series collection, the other part.
+// withBuckets returns a collection. For a time-series collection it adds the bucket collection, and
+// for a bucket collection it adds the time-series collection.
 func withBuckets(s *table.Store, c *table.Collection) []*table.Collection {
 	out := []*table.Collection{c}
 	if other := s.Buckets(c); other != nil {

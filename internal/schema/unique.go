@@ -132,7 +132,7 @@ func violations(ctx context.Context, s *table.Store, c *table.Collection, ix *ta
 	return out, err
 }
 
-// firstEntry returns the key of the first entry with these fields.
+// firstEntry returns the key of the first index entry that begins with the encoded fields.
 func firstEntry(snap storage.Snapshot, fields []byte) ([]byte, error) {
 	it, err := snap.NewIter(fields, keyspace.PrefixEnd(fields))
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // A database with views has a collection system.views with a document for each view. Clients may
-// read it, but the catalog is authoritative. Only changes of the catalog write it; they run one
-// after another.
+// read it, but the catalog is authoritative. Only changes of the catalog write it. Two such changes
+// never run at the same time.
 
 // mirrored returns a change of the catalog that runs fn and then updates system.views. Every change
 // of views and collections goes through it.
@@ -183,15 +183,14 @@ func viewDocument(view *table.Entry) bsonx.Doc {
 	return b.Bytes()
 }
 
-// DropViews drops the collection system.views and all views of its database, including those that
-// appear while it waits for the writers of the others. It fails with ErrChanged if c was dropped
-// meanwhile.
+// DropViews drops the collection system.views and all views of its database, including views that
+// are created while it waits for writers. It fails with ErrChanged if c was dropped meanwhile.
 func DropViews(s *table.Store, c *table.Collection) error {
 	return table.RetryOn(errTargetChanged, func() error { return dropViews(s, c) })
 }
 
-// dropViews is DropViews for the existing views. It fails with errTargetChanged if there are others
-// when the change commits.
+// dropViews is DropViews for the existing views. It fails with errTargetChanged if the database has
+// further views when the change commits.
 func dropViews(s *table.Store, c *table.Collection) error {
 	colls := []*table.Collection{c}
 	listed := map[uint32]bool{c.ID: true}

@@ -15,8 +15,8 @@
 //  2. Documents are removed one by one. Each has its own transaction and the same code path as a
 //     delete. If someone else holds a record, it is left for the next pass. A writer never waits
 //     for the monitor longer than one deletion takes.
-//  3. Between two batches the monitor pauses for as long as the batch took. So it uses at most
-//     half of a processor.
+//  3. After a batch the monitor pauses for as long as the batch took, but at most for 100 ms. So it
+//     uses at most half of a processor unless a batch takes longer than that.
 //
 // To support expiry for another kind of collection, add a method beside ofIndexes and ofBuckets.
 package ttl

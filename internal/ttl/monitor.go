@@ -25,12 +25,13 @@ const (
 	// ttlIndexDeleteTargetDocs and ttlIndexDeleteTargetTimeMS.
 	maxTurnDocs = 50_000
 	turnTime    = time.Second
-	// maxRest is the longest pause after a batch.
+	// maxRest is the longest pause after a batch. A shorter batch is followed by a pause of its own
+	// length.
 	maxRest = 100 * time.Millisecond
 )
 
-// target is a set of documents of one collection that expire, with the position of the current
-// pass.
+// target is a set of documents of one collection with one expiry rule, and the position of the
+// current pass in this set.
 type target struct {
 	scan
 	name string // name of the index with the expiry rule, for the log

@@ -273,7 +273,7 @@ func TestTurns(t *testing.T) {
 	f.pass("2")
 }
 
-// TestRun checks that Run makes passes, and that a change of the sleep takes effect at once.
+// TestRun checks that Run makes passes, and that a change of the sleep takes effect immediately.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil)
