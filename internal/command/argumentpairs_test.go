@@ -70,11 +70,11 @@ func TestArgumentPairs(t *testing.T) {
 		}
 		first, second := answerCode(here.run(one, v)), answerCode(here.run(two, w))
 		switch {
-		// TestArguments compares these
+		// TestArguments reports differences of single arguments
 		case first != answerCode(there.run(one, v)) || second != answerCode(there.run(two, w)):
 		case answerCode(got) == first && answerCode(want) == second ||
 			answerCode(got) == second && answerCode(want) == first:
-			// Both arguments are wrong, and the servers report a different one first.
+			// Both arguments are wrong. The servers may check them in different orders.
 		default:
 			t.Errorf("%s %s, %s %s:\n got %s\nwant %s", one, v.Type, two.Path, w.Type, got, want)
 		}

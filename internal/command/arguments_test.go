@@ -168,8 +168,8 @@ func argumentsClient(t *testing.T) *mongo.Client {
 	return client
 }
 
-// sweep runs the cases one after another. It creates the collections again after a command that may
-// have changed them.
+// sweep runs the cases one after another. Before each case it restores the collections if an
+// earlier command may have changed them.
 type sweep struct {
 	t      *testing.T
 	client *mongo.Client

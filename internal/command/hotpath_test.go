@@ -107,7 +107,7 @@ func insertOne(doc bsonx.Doc) bsonx.Doc {
 	return bsonx.NewDoc("insert", "c", "documents", []bsonx.Doc{doc}, "$db", "db")
 }
 
-// placeholder is a number in a request that sendNumber replaces by another one.
+// placeholder is a number in a request. sendNumber replaces it by the number of a document.
 const placeholder = 0x7A6B5C4D
 
 // request is a message in the form of a driver: with a session, and with documents as a document

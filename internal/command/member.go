@@ -88,7 +88,8 @@ func AppendOptime(b *bsonx.Builder, key string, at storage.Stamp) {
 // MillisOf returns the time of a stamp, in milliseconds since 1970.
 func MillisOf(at storage.Stamp) int64 { return int64(at.Seconds()) * 1000 }
 
-// Durable returns the stamp up to which all commits are synced to disk, but at most at.
+// Durable returns the stamp up to which all commits are synced to disk. The result is not greater
+// than the stamp at.
 func (s *Service) Durable(at storage.Stamp) storage.Stamp {
 	if s.Store == nil {
 		return at

@@ -13,7 +13,7 @@ import (
 )
 
 // TestMetadata checks $meta in a find's projection and in the first stage of a pipeline after its
-// query. It provides data about a document from the plan.
+// query. $meta provides data about a document that the plan computes, such as its index key.
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	db := sheaftest.New(t).Database("d")

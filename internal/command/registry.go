@@ -78,7 +78,7 @@ type Definition struct {
 }
 
 // Properties say what a command may do. A forgotten property could make a command unsafe, so no
-// property has a default: a test fails for a definition in which one has the zero value.
+// property has a default: a test fails for a definition in which a property has the zero value.
 type Properties struct {
 	// Writes says that the command writes and accepts a writeConcern.
 	Writes feature.Answer

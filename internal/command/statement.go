@@ -34,8 +34,8 @@ func CheckStrictStatement(r *Request, name string, statement bsonx.Doc) error {
 }
 
 // StableAPI returns the generic arguments whose apiStrict applies to the operators, stages and
-// sorts of the request. For an explained command these are the arguments of explain, although its
-// fields are checked with its own.
+// sorts of the request. For an explained command these are the arguments of explain. The fields of
+// the explained command are checked with its own apiStrict.
 func (r *Request) StableAPI() *Generic {
 	if r.Explain != nil {
 		return &r.Explain.Generic

@@ -135,8 +135,8 @@ func (c *stats) CountWork(d *session.OpDebug) {
 	}
 }
 
-// LegacyOps are the operation codes that serverStatus counts in opcounters.deprecated, in that
-// order.
+// LegacyOps are the operation codes that serverStatus counts in opcounters.deprecated, in the order
+// of its fields.
 var LegacyOps = [...]struct {
 	op   wire.OpCode
 	Name string

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// txnPlaceholder is the transaction number in a request that sendInTransaction replaces by another
-// one.
+// txnPlaceholder is a transaction number in a request. sendInTransaction replaces it by the number
+// of a new transaction.
 const txnPlaceholder = int64(0x7172737475767778)
 
 // numbered is a request in a transaction. at is the offset of its transaction number.

@@ -104,8 +104,8 @@ func TestUpdateManyError(t *testing.T) {
 	}
 }
 
-// TestUpdateManyCrossing updates the same documents in opposite orders at the same time. Despite
-// write conflicts both updates must change all documents.
+// TestUpdateManyCrossing updates the same documents in opposite orders at the same time. In spite
+// of write conflicts, each of the two updates must change all documents.
 func TestUpdateManyCrossing(t *testing.T) {
 	t.Parallel()
 	const rounds = 20

@@ -191,7 +191,8 @@ func (v *validator) give(f *servingFilter) {
 	}
 }
 
-// servingFilter is a filter with the operation that interrupts it.
+// servingFilter is a filter with the operation that it runs for. If the operation ends, the filter
+// stops.
 type servingFilter struct {
 	filter  *filter.Filter
 	running interrupt.Running

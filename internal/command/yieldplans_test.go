@@ -75,7 +75,7 @@ func yieldCases() []yieldCase {
 		},
 		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", or, "sort", byB)},
 		{node: "SortMerge", stage: "SORT_MERGE", find: find("filter", rest, "sort", byB)},
-		// each scan has already passed the record
+		// misses: each scan has already passed the record
 		{
 			node: "SortMerge", stage: "SORT_MERGE",
 			find: find("filter", bsonx.NewDoc("m", two), "sort", byB, "hint", "mb"), misses: true,
@@ -91,7 +91,7 @@ func yieldCases() []yieldCase {
 			node: "Project", stage: "PROJECTION_DEFAULT",
 			find: find("filter", both, "projection", bsonx.NewDoc("x", "$b")), tried: true,
 		},
-		// only the index entry is read
+		// misses: the plan reads only the index entry, not the changed record
 		{
 			node: "Project", stage: "PROJECTION_COVERED",
 			find: find("filter", both, "projection", ab), tried: true, misses: true,

@@ -10,7 +10,8 @@ import (
 )
 
 // applyDefaults sets the default read and write concern on a command that has none. In a
-// transaction only the first command gets a read concern, and only the last one a write concern.
+// transaction only the first command gets a read concern, and only the last command gets a write
+// concern.
 func applyDefaults(s *command.Service, d *command.Definition, g *command.Generic) {
 	defaults := s.RWDefaults.Load()
 	inTransaction := g.InTransaction()

@@ -20,8 +20,8 @@ func latencyKind(command string) table.LatencyKind {
 	}
 }
 
-// countLatency counts the duration of a command: for the server, and for its collection, where
-// $collStats and top show it.
+// countLatency counts the duration of a command for the server and for the command's collection.
+// $collStats and the command top show the durations of a collection.
 func countLatency(s *command.Service, e *command.Entry, req *command.Request, took time.Duration) {
 	kind := latencyKind(e.Name)
 	req.Conn.Tally.Latencies.Add(kind, took)
@@ -41,8 +41,8 @@ func countLatency(s *command.Service, e *command.Entry, req *command.Request, to
 	}
 }
 
-// countWritten counts a bulkWrite for one of its collections: for top once per kind of operation,
-// and for $collStats as one write.
+// countWritten counts a bulkWrite for one of its collections. The command top counts it once for
+// each kind of operation, and $collStats counts it as one write.
 func countWritten(s *command.Service, w *command.WrittenSpace) {
 	all, some := time.Duration(0), false
 	for kind, took := range w.Took {
@@ -56,7 +56,7 @@ func countWritten(s *command.Service, w *command.WrittenSpace) {
 	}
 }
 
-// trafficKind returns the column of top in which a command is counted.
+// trafficKind returns the column of the command top in which another command is counted.
 func trafficKind(command string) table.TrafficKind {
 	switch command {
 	case "find":

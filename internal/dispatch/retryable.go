@@ -8,11 +8,11 @@ import (
 
 // A retryable write is a command with a transaction number outside of a transaction. If a client
 // sends it again, statements that were executed before are answered from their records, and only
-// the others run.
+// the other statements run.
 
-// checkOut locks the session of the request for its transaction numbers. At the first use after a
-// start it restores the session's state from the stored records. The caller must call CheckIn,
-// unless checkOut returns an error.
+// checkOut takes the transaction numbers of the request's session, so that no other command uses
+// them meanwhile. At the first use after a start it restores the session's state from the stored
+// records. The caller must call CheckIn, unless checkOut returns an error.
 func checkOut(s *command.Service, req *command.Request) error {
 	for {
 		if err := req.Session.CheckOut(req.Op); err != nil {
@@ -22,7 +22,7 @@ func checkOut(s *command.Service, req *command.Request) error {
 			break
 		}
 		// The session has ended meanwhile. Later requests get a new session with this id, and so
-		// must this one.
+		// must this request.
 		req.Session.CheckIn(s.Transactions)
 		var err error
 		if req.Session, err = s.Sessions.Use(req.Generic.SessionID, req.Now); err != nil {

@@ -101,8 +101,8 @@ func runHello(ctx context.Context, req *command.Request, reply *bsonx.Builder, l
 	return nil
 }
 
-// nextHello returns the request that an exhaust stream runs next: the same one with the topology
-// version that was just sent.
+// nextHello returns the request that an exhaust stream runs next: the request body, with the
+// topology version of the reply that was just sent.
 func nextHello(body bsonx.Doc, version command.TopologyVersion) bsonx.Doc {
 	b := bsonx.NewBuilder(make([]byte, 0, len(body)+16))
 	b.StartDoc()

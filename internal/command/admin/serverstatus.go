@@ -54,8 +54,8 @@ func runServerStatus(_ context.Context, req *command.Request, reply *bsonx.Build
 	return nil
 }
 
-// statusSample holds the measurements of one serverStatus. Expensive ones are made at most once,
-// and only if a requested section needs them.
+// statusSample holds the measurements of one serverStatus. Expensive measurements are made at most
+// once, and only if a requested section needs them.
 type statusSample struct {
 	*command.Service
 	req    *command.Request

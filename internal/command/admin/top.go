@@ -17,7 +17,7 @@ func TopCommands() []command.Definition {
 	}}
 }
 
-// trafficNames are the names of the columns in top, in the order of its reply.
+// trafficNames are the names of the columns in the reply of the command top, in order.
 var trafficNames = [table.TrafficKinds]string{
 	table.TrafficQueries: "queries", table.TrafficGetMore: "getmore", table.TrafficInsert: "insert",
 	table.TrafficUpdate: "update", table.TrafficRemove: "remove", table.TrafficCommands: "commands",

@@ -324,8 +324,8 @@ func keyNames(doc bsonx.Doc) bsonx.Doc {
 	return b.Bytes()
 }
 
-// runReIndex rebuilds all indexes of a collection. The old indexes stay in use until the new ones
-// are complete.
+// runReIndex rebuilds all indexes of a collection. Readers use the old indexes until all new
+// indexes are complete.
 func runReIndex(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 	name, err := req.LegacyCollection()
 	if err != nil {

@@ -56,8 +56,8 @@ type bulkOp struct {
 	delete deleteSpec
 }
 
-// The fields of an operation. The first one names its kind; its value is the index of the namespace
-// in nsInfo.
+// The fields of an operation. The first field names the kind of operation. Its value is the index
+// of the namespace in nsInfo.
 var (
 	bulkInsertFields = []command.Field{
 		{Name: "insert", Type: command.SafeInt, Required: true, Check: checkSpace},

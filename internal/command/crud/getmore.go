@@ -108,8 +108,8 @@ func runGetMore(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 }
 
 // mayStream reports whether the getMore may run again without a request, if the client allows an
-// exhaust stream. A cursor that returned no documents and does not wait for new ones may not: it
-// would send empty batches in a loop.
+// exhaust stream. It returns false if the cursor returned no documents and does not wait for new
+// documents: such a cursor would send empty batches in a loop.
 func mayStream(r *command.Request, c *session.Cursor) bool {
 	if r.Op.Debug.NReturned > 0 {
 		return true

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// insertBatch holds the documents of an insert that are valid, and the errors of those that are
-// not.
+// insertBatch holds the documents of an insert that are valid, and the errors of the other
+// documents.
 type insertBatch struct {
 	req  *command.Request
 	opts write.Options

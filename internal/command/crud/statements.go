@@ -62,8 +62,8 @@ func eachStatement(n int, ordered bool, failures *command.WriteErrors, run func(
 	return n, nil
 }
 
-// parseStatements parses all statements of a write command before any of them runs. It appends them
-// to out, which must be empty.
+// parseStatements parses all statements of a write command before any of them runs. It appends the
+// statements to out, which must be empty.
 func parseStatements[T any](req *command.Request, field string, out []T,
 	parse func(doc bsonx.Doc) (T, error),
 ) ([]T, error) {

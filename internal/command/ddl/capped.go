@@ -194,8 +194,8 @@ func checkCappedSource(r *command.Request, c *table.Collection, name string) err
 	return nil
 }
 
-// cappedCopy returns the options for a capped copy of a collection with these options. The command
-// sets the size.
+// cappedCopy returns the options for a capped copy of a collection. options are the options of the
+// original collection; the size comes from the command.
 func cappedCopy(options bsonx.Doc, req *command.Request) bsonx.Doc {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()

@@ -166,8 +166,8 @@ func alreadyExists(c *table.Collection) error {
 	return mongoerr.New(mongoerr.NamespaceExists, "Collection %s already exists.", c.Namespace())
 }
 
-// createOptions checks the options and returns those to store, in the order in which the client
-// sent them.
+// createOptions checks the options and returns the options to store, in the order in which the
+// client sent them.
 func createOptions(req *command.Request) (bsonx.Doc, error) {
 	co, err := command.StoredCollation(req)
 	if err != nil {

@@ -453,7 +453,8 @@ func (s *indexSpec) collationIn(fallback *collation.Collator) bsonx.Value {
 	}
 }
 
-// checkCollation returns an error if the index has a collation and its type does not support one.
+// checkCollation returns an error if the index has a collation and its type does not support
+// collations.
 func (s *indexSpec) checkCollation(fallback *collation.Collator) error {
 	v := s.collationIn(fallback)
 	if v.IsMissing() || v.Doc().Len() == 1 {

@@ -135,7 +135,7 @@ var withSeries = map[string]bool{
 	"storageEngine": true, "indexOptionDefaults": true,
 }
 
-// seriesOptions checks create's options for a time series and returns those to store.
+// seriesOptions checks create's options for a time series and returns the options to store.
 func seriesOptions(req *command.Request) (bsonx.Doc, error) {
 	spec, err := ParseSeries("create.timeseries", req.Doc("timeseries"), TimeseriesFields)
 	if err != nil {

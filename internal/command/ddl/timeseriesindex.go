@@ -12,7 +12,7 @@ import (
 )
 
 // An index on a time series is stored as an index on its buckets. The specification of the bucket
-// index keeps the original one, which is about measurements.
+// index contains the specification that the client sent, which is about measurements.
 
 // bucketIndex returns the specification of the bucket index for an index on measurements.
 func bucketIndex(o *timeseries.Options, spec bsonx.Doc) bsonx.Doc {
