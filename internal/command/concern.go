@@ -297,7 +297,7 @@ var readPreferenceFields = []Field{
 	{Name: "hedge", Type: Object},
 }
 
-// setReadPreference checks a read preference and stores its mode. The mode decides nothing else,
+// setReadPreference checks a read preference and stores its mode. The mode has no other effect,
 // because the only member serves all reads.
 func setReadPreference(g *Generic, _ string, v bsonx.Value) error {
 	tags, staleness := false, false

@@ -77,7 +77,7 @@ func fillCapped(t *testing.T, c *mongo.Collection) {
 }
 
 // TestFailPointsOfAwait checks that fail points affect the getMore of a cursor that waits for
-// documents. Its maxTimeMS must not become a time limit.
+// documents. The getMore's maxTimeMS must not become a time limit.
 func TestFailPointsOfAwait(t *testing.T) {
 	t.Parallel()
 	client := openWithTestCommands(t)

@@ -101,7 +101,8 @@ func TestNestedWildcardProjection(t *testing.T) {
 	}
 }
 
-// TestNearOutsideTheGrid runs $near from points outside the range of a 2d index.
+// TestNearOutsideTheGrid runs $near from points inside and outside the range of 2d indexes. Points
+// outside must be refused with error 16433.
 func TestNearOutsideTheGrid(t *testing.T) {
 	t.Parallel()
 	db := openWithTestCommands(t).Database("d")

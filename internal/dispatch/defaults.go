@@ -75,7 +75,8 @@ func awaitClusterTime(ctx context.Context, s *command.Service, t storage.Stamp) 
 	}
 }
 
-// countError counts an error of a command: as internal, user error or write conflict.
+// countError counts an error of a command as an internal error or as a user error. It also counts
+// write conflicts separately.
 func countError(s *command.Service, err error) {
 	if mongoerr.CodeOf(err) == mongoerr.InternalError {
 		s.Stats.InternalErrors.Add(1)

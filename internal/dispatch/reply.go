@@ -150,7 +150,8 @@ func appendRemoved(b *bsonx.Builder, err error) {
 	b.Double("ok", 0)
 }
 
-// logInternal logs an error that is not a user error, because the client sees only its text.
+// logInternal logs an error that is a fault of the server and not of the client, so that operators
+// see it too.
 func logInternal(s *command.Service, req *command.Request, err error) {
 	var e *mongoerr.Error
 	if !errors.As(err, &e) && !errors.Is(err, storage.ErrLongKeys) {

@@ -297,9 +297,9 @@ func checkTransactionConcerns(d *command.Definition, g *command.Generic) error {
 		"The readConcern level must be either 'local' (default), 'majority' or 'snapshot' in order to run in a transaction")
 }
 
-// withLabels adds the error labels that tell drivers what to retry: the transaction or only the
-// command. It does not change the labels of an error that already has a list of labels, even an
-// empty one.
+// withLabels adds the error label that tells drivers what to retry: the transaction, the command,
+// or the change stream. Except for change streams, it does not change an error that already has a
+// list of labels, even an empty one.
 func withLabels(req *command.Request, err error) error {
 	if e := new(mongoerr.Error); errors.As(err, &e) {
 		switch {

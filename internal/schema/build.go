@@ -20,7 +20,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// An index is built in steps, each of which is durable, while writers continue:
+// An index is built in steps while writers continue. Each change of the catalog is durable:
 //
 //  1. The catalog gets the index, not ready. From now on every writer maintains its entries, so
 //     that only the entries of earlier records are missing. Duplicates in a unique index are not

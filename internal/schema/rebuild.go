@@ -18,7 +18,7 @@ func RebuildIndexes(ctx context.Context, s *table.Store, c *table.Collection) ([
 	if s.IsLive(c) {
 		return nil, errLiveOplog("rebuild an index of the")
 	}
-	replaces := map[uint32]uint32{} // identifiers: from the new index to the old one
+	replaces := map[uint32]uint32{} // from the identifier of a new index to the identifier of the old one
 	var ids []uint32
 	specs := []bsonx.Doc{}
 	err := modify(s, c, func(ch *table.CatalogChange, entry *table.Entry) error {

@@ -110,7 +110,7 @@ func TestWaitEndsWithClient(t *testing.T) {
 }
 
 // TestGivenUpMessageIsRefused ends the wait of messages for which no memory can be expected. They
-// must be refused with 146, and the connection must continue.
+// must be refused with error 146 (ExceededMemoryLimit), and the connection must continue.
 func TestGivenUpMessageIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newAwaitFixture(t)

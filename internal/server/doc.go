@@ -17,8 +17,8 @@
 // Invariants:
 //
 //  1. A small message is read into the connection's own buffer. A larger message, and every reply,
-//     gets a buffer from a pool, and returns it before the next read. An idle connection keeps
-//     only its own small buffer.
+//     gets a buffer from a pool. The buffer goes back to the pool before the next read, unless a
+//     cursor still refers to the message. An idle connection keeps only its own small buffer.
 //  2. A message that cannot be parsed ends its connection or gets an error reply. Other
 //     connections continue.
 //  3. A read ends when its client leaves. A write in progress continues, and so do requests that

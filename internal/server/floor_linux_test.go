@@ -27,11 +27,12 @@ import (
 // number of connections and a duration.
 const pingClientEnv = "SHEAF_PING_CLIENT"
 
-// TestMain fails if a goroutine still runs when all tests have ended.
+// TestMain runs the ping client if pingClientEnv is set. Otherwise it runs the tests, and fails if
+// a goroutine still runs when they have ended.
 func TestMain(m *testing.M) {
 	task := os.Getenv(pingClientEnv)
 	if task == "" {
-		goleak.VerifyTestMain(m) // exits
+		goleak.VerifyTestMain(m) // this call exits the process
 	}
 	if err := pingClient(task); err != nil {
 		fmt.Fprintln(os.Stderr, err)

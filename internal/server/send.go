@@ -9,8 +9,8 @@ import (
 const (
 	// sendPiece is how many bytes of a large reply are written with one call.
 	sendPiece = 1 << 20
-	// sendStall is how long a client may pause in the middle of a large reply, which holds memory
-	// for which others wait.
+	// sendStall is how long a client may pause in the middle of a large reply. The pause is limited
+	// because the reply holds memory that other requests may wait for.
 	sendStall = 2 * time.Minute
 )
 

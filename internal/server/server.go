@@ -36,7 +36,8 @@ type Options struct {
 	Advertise string
 	// Stall is how long a client may pause in the middle of a message. Zero means DefaultStall.
 	Stall time.Duration
-	// ProcessMemory is how much memory Go may take before commands are ended. Zero means no limit.
+	// ProcessMemory is the memory in bytes that the Go runtime may use before commands are ended.
+	// Zero means no limit.
 	ProcessMemory int64
 	// Data returns the size of an in-memory store in bytes. The server may use that memory in
 	// addition to ProcessMemory. Data may be nil.

@@ -9,8 +9,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// appendStorageStats appends the fields of collStats, sizes divided by scale. c may be nil. local
-// is the address that the client has connected to.
+// appendStorageStats appends the fields of collStats. It divides the sizes by scale. c may be nil.
+// local is the address that the client has connected to.
 func appendStorageStats(ctx context.Context, s *command.Service, reply *bsonx.Builder, c *table.Collection,
 	scale int64, local string,
 ) error {

@@ -203,12 +203,13 @@ func runUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, n
 	return res, err
 }
 
-// errBecameSeries ends a statement on a collection that was replaced by a time series meanwhile.
+// errBecameSeries means that, after a statement was compiled, its collection was replaced by a time
+// series. The statement is then compiled again.
 var errBecameSeries = mongoerr.New(mongoerr.ConflictingOperationInProgress,
 	"the collection was replaced by a time series")
 
-// errOtherCollation ends a statement whose collection was replaced, after compilation, by a
-// collection with another default collation.
+// errOtherCollation means that, after a statement was compiled, its collection was replaced by a
+// collection with another default collation. The statement is then compiled again.
 var errOtherCollation = mongoerr.New(mongoerr.ConflictingOperationInProgress,
 	"the collection was replaced by one with another collation")
 

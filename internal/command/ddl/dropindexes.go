@@ -81,8 +81,8 @@ func dropIndexes(req *command.Request, name string, reply *bsonx.Builder) error 
 	return nil
 }
 
-// existing returns the collection that a write to name changes. It returns an error if it does not
-// exist or is a view.
+// existing returns the collection that a write to name changes. It returns an error if the
+// collection does not exist or is a view.
 func existing(r *command.Request, name string) (*table.Collection, error) {
 	c, err := command.ExistingTarget(r, r.DB, name)
 	if err != nil {

@@ -206,7 +206,7 @@ func (s *indexSpec) option(name string, v bsonx.Value) error {
 	return nil
 }
 
-// checkKey checks the key pattern and sets wildcard and hashed.
+// checkKey checks the key pattern and sets wildcard, images and imageType.
 func (s *indexSpec) checkKey() error {
 	n := s.key.Len()
 	switch {
