@@ -16,7 +16,7 @@ type PlanObserver interface {
 
 // PlanWork is the work that a plan did.
 type PlanWork struct {
-	Keys, Docs int64 // examined
+	Keys, Docs int64 // examined by the plan
 	// Sorts means that the plan sorts in memory. Spilled means that the sort did not fit into
 	// memory. FromCache means that the plan came from the plan cache.
 	Sorts, Spilled, FromCache bool

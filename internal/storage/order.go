@@ -47,9 +47,10 @@ const StampSize = 8
 type Order struct {
 	mu   sync.Mutex
 	last Stamp
-	// under lists the commits in progress by their stamps. The first one has not ended. The first
-	// shown ones are visible.
+	// under lists the commits in progress, in the order of their stamps. The first one has not
+	// ended.
 	under []commitUnder
+	// shown is the number of commits at the beginning of under that are visible.
 	shown int
 
 	visible, safe mark
@@ -119,7 +120,8 @@ func (o *Order) find(first Stamp) int {
 	return i
 }
 
-// raise moves the marks forward to the first commits in progress.
+// raise moves the marks visible and safe up to the first commits in progress that are not visible
+// or not safe.
 func (o *Order) raise() {
 	for o.shown < len(o.under) && o.under[o.shown].visible {
 		o.shown++

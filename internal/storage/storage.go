@@ -125,8 +125,9 @@ type Iterator interface {
 	SeekLT(key []byte) bool
 	Next() bool
 	Prev() bool
-	// Key and Value borrow memory until the next move.
+	// Key returns the current key, which is valid until the iterator moves.
 	Key() []byte
+	// Value returns the current value, which is valid until the iterator moves.
 	Value() ([]byte, error)
 	Err() error
 	Close() error
@@ -151,9 +152,10 @@ type Txn interface {
 	// A commit with changes counts as a change of every key that it locked. Snapshot transactions
 	// see it as a conflict.
 	Lock(ctx context.Context, key []byte) error
-	// Put and Delete change a key. The caller holds the lock that protects the key: its own lock
-	// or, for index entries, the lock of their record.
+	// Put sets the value of a key. The caller holds the lock that protects the key. For an index
+	// entry, this is the lock of its record.
 	Put(key, value []byte) error
+	// Delete removes a key. The caller holds the same lock as for Put.
 	Delete(key []byte) error
 	// PutStamped puts a value under prefix followed by the stamp of the commit, 8 bytes, big
 	// endian. It also writes the stamp into the value at the offset at, 8 bytes, little endian, as
@@ -167,8 +169,9 @@ type Txn interface {
 	// Only Add changes a counter key, never Put. Delete or DeleteRange removes it when no one adds
 	// to it any more.
 	Add(key []byte, delta Counter) error
-	// Len returns the number of changes. Bytes returns their size.
+	// Len returns the number of changes of the transaction.
 	Len() int
+	// Bytes returns the size of the changes in bytes.
 	Bytes() int
 	// Memory returns approximately how many bytes of memory the transaction takes.
 	Memory() int64
@@ -201,16 +204,17 @@ type Stats struct {
 	DataBytes     int64
 	CacheBytes    int64
 	CacheBytesMax int64
-	// MemtableBytes is the memory of the memtables. UnflushedBytes is the size of the writes in
-	// them.
-	MemtableBytes  int64
+	// MemtableBytes is the memory of the memtables.
+	MemtableBytes int64
+	// UnflushedBytes is the size of the writes in the memtables.
 	UnflushedBytes int64
 	CacheHits      int64
 	CacheMisses    int64
-	// RecordBytes is the part of CacheBytes for single values. RecordHits and RecordMisses count
-	// the gets for them.
-	RecordBytes  int64
-	RecordHits   int64
+	// RecordBytes is the part of CacheBytes in which single values are cached.
+	RecordBytes int64
+	// RecordHits counts the gets that found a cached single value.
+	RecordHits int64
+	// RecordMisses counts the gets that did not find their value among the cached single values.
 	RecordMisses int64
 	Fsyncs       int64
 	// WritesStopped is the reason why no writes are taken, such as a full or failed disk. It is ""

@@ -20,7 +20,7 @@ type Table struct {
 	seed   maphash.Seed
 	shards [shardCount]shard
 	// waits serialises the registration of waits, so that the search for cycles sees all of them.
-	// An owner that gets a lock at once never locks it.
+	// An owner that takes a free lock does not need this mutex.
 	waits     sync.Mutex
 	closed    atomic.Bool
 	waitCount atomic.Int64

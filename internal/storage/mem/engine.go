@@ -39,9 +39,10 @@ type Engine struct {
 	mu     sync.RWMutex
 	tree   *tree
 	closed bool
-	// commits counts the commits. changed has, for each lock, the number of the latest commit that
-	// changed its key. It is kept while snapshot transactions are open.
-	commits   uint64
+	// commits counts the commits.
+	commits uint64
+	// changed has, for each lock, the number of the latest commit that changed a key of the lock.
+	// It is kept while snapshot transactions are open.
 	changed   map[uint64]uint64
 	snapTxns  int
 	txns      int64
@@ -57,7 +58,7 @@ func New() storage.Engine {
 	return &Engine{tree: newTree(), locks: lock.NewTable(), changed: make(map[uint64]uint64)}
 }
 
-// nopCloser is the Closer of a value that is not borrowed.
+// nopCloser is the Closer of a value that needs no release.
 type nopCloser struct{}
 
 func (nopCloser) Close() error { return nil }

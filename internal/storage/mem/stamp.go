@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// stampedWrite is a value that waits for its stamp.
+// stampedWrite is a write whose stamp is not known before the commit.
 type stampedWrite struct {
 	prefix, value []byte
 	at            int

@@ -62,8 +62,8 @@ type txn struct {
 	writes   *btree.BTreeG[write]
 	counters []counterChange
 	stamped  []stampedWrite
-	least    storage.Stamp // of the stamps to come
-	stamp    storage.Stamp // the last stamp given
+	least    storage.Stamp // lower bound of the stamps of the commit
+	stamp    storage.Stamp // last stamp that the commit gave
 	changes  int
 	bytes    int
 	ended    bool

@@ -16,7 +16,8 @@ type anchor struct {
 	inner atomic.Pointer[pebble.Snapshot]
 }
 
-// hold takes an anchor unless there is one. The caller has a pin.
+// hold opens the snapshot of the anchor unless it is open. The snapshot is closed after anchorAge.
+// The caller holds a pin.
 func (a *anchor) hold(e *Engine) {
 	if a.held.Load() || !a.held.CompareAndSwap(false, true) {
 		return
@@ -30,7 +31,7 @@ func (a *anchor) hold(e *Engine) {
 	})
 }
 
-// release closes the anchor.
+// release closes the snapshot of the anchor.
 func (a *anchor) release(e *Engine) {
 	s := a.inner.Swap(nil)
 	if s == nil {

@@ -37,7 +37,8 @@ func (t *txn) Commit(durability storage.Durability) error {
 	return nil
 }
 
-// shrinks reports whether the transaction roughly deletes more than it adds.
+// shrinks reports whether the transaction deletes keys and puts at most smallWrite bytes. Such a
+// commit is accepted on a full disk, because it frees space.
 func (s *txnState) shrinks() bool { return s.deletes > 0 && s.putBytes <= smallWrite }
 
 // commit writes the changes and returns the last stamp that it gave. If the commit is visible
@@ -79,7 +80,7 @@ func (s *txnState) commit(durability storage.Durability) (stamp storage.Stamp, e
 		}
 	}()
 	if durability == storage.Durable {
-		// From now on every sync of the WAL is a real one.
+		// As long as durable is not 0, diskFS syncs the WAL with an fsync.
 		e.guard.durable.Add(1)
 		defer e.guard.durable.Add(-1)
 	}
@@ -158,7 +159,8 @@ func (s *txnState) cutGaps() {
 	}
 }
 
-// visible does the work that must follow a visible commit before its locks are released.
+// visible updates the record cache, the cached counters and the history after the commit has become
+// visible. The transaction still holds its locks.
 func (s *txnState) visible() {
 	e := s.engine
 	s.endRecords(true)
@@ -187,8 +189,8 @@ func (s *txnState) beginRecords() {
 	}
 }
 
-// endRecords puts the new values of these keys into the record cache if they are visible. The
-// transaction still holds the locks.
+// endRecords puts the new values of the changed keys into the record cache if the commit is
+// visible. The transaction still holds its locks.
 func (s *txnState) endRecords(visible bool) {
 	records := s.engine.records
 	for _, w := range s.writes {

@@ -30,7 +30,7 @@ func newCompactor(db *pebble.DB, log *slog.Logger) *compactor {
 	return c
 }
 
-// add requests the compaction of a range. It keeps the slices.
+// add requests the compaction of a range. The caller must not change start and end afterwards.
 func (c *compactor) add(start, end []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *compactor) run() {
 	}
 }
 
-// close stops the work and waits for its end.
+// close stops the current compaction and waits until the goroutine has ended.
 func (c *compactor) close() {
 	c.mu.Lock()
 	c.cancel()

@@ -118,7 +118,7 @@ func killOne(t *testing.T, dir string, round int, acknowledged map[uint64]bool) 
 		case strings.HasPrefix(line, "ack "):
 			n, err := strconv.ParseUint(line[4:], 10, 64)
 			if err != nil {
-				// The last line may be incomplete.
+				// The last line may be incomplete, because the child was killed.
 				continue
 			}
 			acknowledged[n] = true
@@ -131,7 +131,7 @@ func killOne(t *testing.T, dir string, round int, acknowledged map[uint64]bool) 
 	timer.Stop()
 }
 
-// checkInserted checks that all of these inserts exist, and that records, index entries and the
+// checkInserted checks that all acknowledged inserts exist, and that records, index entries and the
 // counter agree.
 func checkInserted(t *testing.T, e storage.Engine, acknowledged map[uint64]bool) {
 	t.Helper()
@@ -169,7 +169,7 @@ func checkInserted(t *testing.T, e storage.Engine, acknowledged map[uint64]bool)
 }
 
 // TestPowerLoss takes copies of the disk as a loss of power would leave it. Every durable commit
-// must exist. If one of the other commits exists, all commits before it must exist.
+// must exist. If a commit that was not durable exists, all commits before it must exist.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for _, survive := range []int{0, 30, 70, 100} {

@@ -67,8 +67,8 @@ func lockError(dir string, err error) error {
 		return fmt.Errorf("%w: %s is open already, and its file %s was removed; stop the other process or name another directory",
 			storage.ErrLocked, dir, lockFile)
 	}
-	// This process must not have the file open, because closing it after reading would release the
-	// lock.
+	// lockHolder opens and closes the file LOCK. If this process had locked the file, closing it
+	// would release the lock. The cases above exclude that.
 	holder := ""
 	if pid := lockHolder(dir); pid > 0 {
 		holder = fmt.Sprintf(" (process %d)", pid)

@@ -56,12 +56,13 @@ type Engine struct {
 
 var _ storage.Engine = (*Engine)(nil)
 
-// nopCloser is the Closer of a value that is not borrowed.
+// nopCloser is the Closer of a value that needs no release.
 type nopCloser struct{}
 
 func (nopCloser) Close() error { return nil }
 
-// valueCloser ends the borrow of a value. It returns to a pool, so Close must be called only once.
+// valueCloser ends the loan of a value that Get returned. It returns to a pool, so Close must be
+// called only once.
 type valueCloser struct {
 	engine *Engine
 	inner  io.Closer
@@ -96,8 +97,8 @@ func (e *Engine) Get(key []byte) ([]byte, io.Closer, error) {
 	return e.getKept(e.db, key, e.records.now(), p)
 }
 
-// getKept reads a key through the record cache. from was taken at epoch. The pin is released with
-// the value.
+// getKept reads a key through the record cache. from is a view that was taken at epoch. The pin is
+// released with the value.
 func (e *Engine) getKept(from getter, key []byte, epoch uint64, p pin) ([]byte, io.Closer, error) {
 	if !e.records.keeps(key) {
 		return e.get(from, key, p)
@@ -196,7 +197,8 @@ func (e *Engine) checkpointTo(dir string) error {
 	if err := noteCopiedLogs(e.options.FS, dir); err != nil {
 		return err
 	}
-	// This file makes the copy a store. An interrupted copy does not have it.
+	// The format file makes the copy a store. It is written last, so an interrupted copy is not a
+	// store.
 	return writeFormat(e.options.FS, dir)
 }
 
@@ -211,8 +213,8 @@ func (e *Engine) Close() error {
 	if e.pins.wait(e.options.closeGrace) {
 		return e.finish()
 	}
-	// Closing Pebble under an open iterator would free its memory. So everything is made durable
-	// now, and the last iterator does the rest.
+	// Closing Pebble under an open iterator would free the iterator's memory. So all commits are
+	// made durable now. The goroutine closes Pebble when the last pin is released.
 	err := e.durableNow()
 	go func() {
 		e.pins.wait(0)
@@ -258,7 +260,7 @@ func (e *Engine) flush() {
 	}
 }
 
-// finish closes Pebble. Nothing uses it any more.
+// finish closes Pebble. The caller has waited until all pins are released.
 func (e *Engine) finish() (err error) {
 	defer func() {
 		e.guard.close()
@@ -319,7 +321,8 @@ func (e *Engine) Sync() (err error) {
 
 // Durable implements storage.Engine.
 func (e *Engine) Durable() storage.Stamp {
-	// A commit is recorded before it counts as safe.
+	// A Buffered commit is added to unsynced before its stamp becomes safe. So Safe must be read
+	// before unsynced.
 	durable := e.order.Safe()
 	u := &e.unsynced
 	u.mu.Lock()

@@ -29,7 +29,8 @@ func TestConformanceMemory(t *testing.T) {
 	})
 }
 
-// keepAll keeps the values of the suites, except the counters under "n".
+// keepAll is Options.Keep of the test suites. It keeps all values except counters, whose keys begin
+// with n.
 func keepAll(key []byte) bool { return len(key) > 0 && key[0] != 'n' }
 
 // TestConformanceRecords runs the suite with the record cache.

@@ -69,7 +69,7 @@ func TestFaultLoop(t *testing.T) {
 				if t.Failed() || f.writes.Load() < at {
 					return
 				}
-				// Opening is tested write by write, the rest by samples.
+				// Opening is tested write by write. Later writes are tested by samples.
 				if at > 40 {
 					step = 1 + at/6
 				}
@@ -108,7 +108,7 @@ func faultRound(t *testing.T, f *faults) {
 			t.Errorf("fault %d: insert: %v", f.at, err)
 		}
 		if n == 150 {
-			// A flush, with tables, manifest and new logs.
+			// A flush writes a table, the manifest and a new log.
 			if done, err := e.(*Engine).db.AsyncFlush(); err == nil {
 				select {
 				case <-done:
@@ -232,14 +232,14 @@ func TestReserve(t *testing.T) {
 	if err := tryDelete(e, "missing"); !errors.Is(err, storage.ErrNoSpace) {
 		t.Fatalf("deleting without a reserve: %v", err)
 	}
-	// The disk counts as usable again only with a margin.
+	// The disk counts as usable again only when the reserve and a quarter of it are free.
 	set(70 << 20)
 	if err := tryPut(e, "b", "2", storage.Buffered); !errors.Is(err, storage.ErrNoSpace) {
 		t.Fatalf("commit with a little more than the reserve: %v", err)
 	}
 	set(80 << 20)
 	put(t, e, "b", "2")
-	// No call of check here: the next refused commit checks by itself.
+	// The test does not call check here: a commit on a full disk checks the free space itself.
 	set(1)
 	disk.free.Store(1 << 30)
 	time.Sleep(2 * checkFullEvery)
@@ -375,7 +375,8 @@ func TestMissingTable(t *testing.T) {
 	wantCorrupt(t, dir, path)
 }
 
-// wantCorrupt reads everything of a store with a damaged file.
+// wantCorrupt reads all records of a store with a damaged file. An error must name the file, and no
+// value may be wrong.
 func wantCorrupt(t *testing.T, dir, path string) {
 	t.Helper()
 	e, err := Open(dir, Options{})

@@ -213,7 +213,7 @@ func writeFaulty(t *testing.T, what string, e *Engine, acknowledged map[uint64]b
 			t.Errorf("%s: insert: %v", what, err)
 		}
 		if p, ok := e.pins.acquire(); ok && n%15 == 14 {
-			// A flush, with tables, manifest and new logs.
+			// A flush writes a table, the manifest and a new log.
 			if done, err := e.db.AsyncFlush(); err == nil {
 				select {
 				case <-done:

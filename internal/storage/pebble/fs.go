@@ -39,15 +39,16 @@ type diskFS struct {
 	// tables are the tables that existed when the store was opened. They are checked when they are
 	// first read.
 	tables tableChecks
-	// tableIDs is nil until the store is opened.
+	// tableIDs has the ids of the tables. It is nil until the store is opened.
 	tableIDs *tableIDs
 	// logEnds are the ends of the logs that Pebble replays, by file name.
 	logEnds map[string]int64
-	// points is nil until the logs were checked.
+	// points writes the sync points of the logs. It is nil until the logs were checked.
 	points *syncPoints
-	// unsynced belongs to the engine and has its order.
+	// unsynced is the list of unsynced commits of the engine. An fsync of the WAL empties it.
 	unsynced *unsynced
-	order    *storage.Order
+	// order is the Order of the engine. An fsync of the WAL makes stamps safe in it.
+	order *storage.Order
 }
 
 // kind tells how to treat a file. Only the store's own directory has special files. Pebble syncs a
@@ -148,9 +149,9 @@ func (fs *diskFS) giveUp(err error) bool {
 	return true
 }
 
-// retry repeats an operation that Pebble cannot handle the failure of, while there is no space. It
-// waits until there is space or the store is closed. Operations in progress finish when there is
-// space again, and new ones are refused.
+// retry runs an operation. If the disk of an open store is full, retry repeats an operation on a
+// WAL file or the manifest until there is space or the store is closed. New commits are refused
+// meanwhile. Operations on tables are not repeated here, because Pebble repeats them.
 func (fs *diskFS) retry(kind fileKind, do func() error) error {
 	err := do()
 	if err == nil || !isNoSpace(err) {
@@ -175,8 +176,8 @@ func (fs *diskFS) retry(kind fileKind, do func() error) error {
 	return err
 }
 
-// essential runs an operation that Pebble cannot handle the failure of. In a frozen store it does
-// nothing. If the operation fails, it freezes the store.
+// essential runs an operation whose failure Pebble cannot handle. If the operation fails, essential
+// freezes the store. In a frozen store it does nothing.
 func (fs *diskFS) essential(kind fileKind, do func() error) error {
 	if fs.guard.failure() != nil {
 		return nil
@@ -187,8 +188,8 @@ func (fs *diskFS) essential(kind fileKind, do func() error) error {
 	return nil
 }
 
-// essentialOnce is essential for a sync. A failed sync is not repeated: it is unknown what is on
-// the disk, and the next sync may succeed without having written it.
+// essentialOnce does the same as essential for a sync, but does not repeat a failed sync: it is
+// unknown what is on the disk, and the next sync may succeed without having written it.
 func (fs *diskFS) essentialOnce(do func() error) error {
 	if fs.guard.failure() != nil {
 		return nil

@@ -14,13 +14,14 @@ const (
 	// surveyAfter is the number of internal keys that a seek must step over before the range it
 	// crossed is surveyed.
 	surveyAfter = 64
-	// leapWork is the cost of one more seek, after a gap, in internal keys.
+	// leapWork is the cost of a seek that leaps over a gap, as a number of internal keys.
 	leapWork = 16
-	// maxGaps and maxGapKey limit the memory. maxDead is the number of dead keys that a gap
-	// remembers.
-	maxGaps   = 128
+	// maxGaps is the largest number of gaps.
+	maxGaps = 128
+	// maxGapKey is the largest length in bytes of a key at which a gap begins or ends.
 	maxGapKey = 1 << 10
-	maxDead   = 8
+	// maxDead is the largest number of dead keys that a gap remembers.
+	maxDead = 8
 	// maxSurveys is the number of ranges that may wait for their survey.
 	maxSurveys = 16
 	// settled is the number of surveys after which two gaps that touch are joined. The joined gap

@@ -116,8 +116,8 @@ func TestGaps(t *testing.T) {
 	look("known to be empty", "", "", 4)
 }
 
-// TestGapsOfBefore checks that a view from before the last survey still leaps over the gaps known
-// at that time.
+// TestGapsOfBefore checks that a view taken before the last survey still leaps over the gaps that
+// were known when it was taken.
 func TestGapsOfBefore(t *testing.T) {
 	t.Parallel()
 	e := open(t, "store", Options{FS: vfs.NewMem()})

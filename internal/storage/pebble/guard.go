@@ -24,10 +24,11 @@ type guard struct {
 	open atomic.Bool
 	// closing means that the engine is being closed. From then on nothing waits for space.
 	closing atomic.Bool
-	// flushErrors counts the flushes that failed in a row. flushError is the error of the last one.
+	// flushErrors counts the flushes that failed in a row.
 	flushErrors atomic.Int64
-	flushError  atomic.Pointer[error]
-	space       space
+	// flushError is the error of the last flush that failed.
+	flushError atomic.Pointer[error]
+	space      space
 }
 
 // maxFlushErrors is how many flushes may fail in a row before commits are refused. Pebble retries

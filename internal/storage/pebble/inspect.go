@@ -94,7 +94,8 @@ func (in *inspection) hasRecords() bool {
 }
 
 // findManifest finds the current manifest by its marker. The marker is an empty file, which is
-// easily forgotten when someone copies a directory. A seal replaces it.
+// easily forgotten when someone copies a directory. If it is missing, the newest seal tells the
+// number of the manifest.
 func (in *inspection) findManifest(blank bool) error {
 	name, err := in.marker("manifest")
 	if err != nil {

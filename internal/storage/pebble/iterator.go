@@ -16,7 +16,7 @@ type iterator struct {
 	// owner is the transaction that takes the source back at Close, or nil.
 	owner *txn
 	// lower and upper are copies of the bounds. Short bounds are stored in the struct itself, so
-	// that a copy of an iterator needs keepBounds.
+	// code that copies an iterator must call keepBounds on the copy.
 	lower, upper []byte
 	room         [64]byte
 }
@@ -95,7 +95,8 @@ func (it *iterator) SeekGE(key []byte) bool {
 	if ok {
 		to = it.Key()
 	}
-	// The work may have come from old versions of the key that was found.
+	// If Pebble's last seek began at the key that it found, it only stepped over old versions of
+	// this key. Then there is no gap to survey.
 	if leaps > 0 || bytes.Compare(at, to) < 0 {
 		it.engine.gaps.survey(key, to)
 	}

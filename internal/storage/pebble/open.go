@@ -63,7 +63,7 @@ func Open(dir string, options Options) (storage.Engine, error) {
 	return e, nil
 }
 
-// open opens Pebble, after a look for damage.
+// open checks the files for damage and then opens Pebble.
 func (e *Engine) open(format int) (err error) {
 	defer contained(e.dir, &err)
 	fs, log := e.options.FS, e.options.Logger

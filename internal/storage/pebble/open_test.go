@@ -167,7 +167,7 @@ func TestCloseReportsLeaks(t *testing.T) {
 	if err := e.Close(); err == nil || !strings.Contains(err.Error(), "1 iterators or borrowed values") {
 		t.Fatalf("a leaked iterator: %v", err)
 	}
-	// It still works. When it is closed, the store is closed.
+	// The leaked iterator still works. When it is closed, the store is closed.
 	if !it.First() || string(it.Key()) != "a" {
 		t.Fatal("the iterator was cut off")
 	}
@@ -286,7 +286,7 @@ func TestPrivate(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// The files of an earlier version.
+	// The files get the modes with which an earlier version created them.
 	names, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)

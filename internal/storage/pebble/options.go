@@ -83,7 +83,7 @@ type Options struct {
 
 	// stall limits, in tests, how long a write of the WAL waits for space.
 	stall time.Duration
-	// These replace the defaults in tests.
+	// closeGrace and anchorAge replace the defaults in tests.
 	closeGrace time.Duration
 	anchorAge  time.Duration
 }
@@ -150,8 +150,8 @@ func (o Options) overlaps() (compact, stop int) {
 	return 4, 24
 }
 
-// memtables returns how many memtables may exist before writers wait for a flush. That wait slows
-// writers down, not the number of memtables. A document of 16 MB is a memtable of its own.
+// memtables returns how many memtables may exist before writers wait for a flush. A document of 16
+// MB is a memtable of its own, so a small store has fewer.
 func (o Options) memtables() int {
 	if o.isSmall() {
 		return 2

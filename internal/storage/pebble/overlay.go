@@ -125,7 +125,8 @@ func (it *mergedIterator) order() int {
 	return order
 }
 
-// step moves the own side forward, and the base too if both have the same key.
+// step moves the own side one key on, in the direction of the iterator. If both is set, it also
+// moves the base.
 func (it *mergedIterator) step(both bool) {
 	if it.dir == forward {
 		it.ownOK = it.inBounds(it.own.Next())

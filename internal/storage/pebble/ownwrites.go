@@ -2,8 +2,8 @@ package pebble
 
 import "bytes"
 
-// ownWrite is a change. Its key and value are offsets in the batch. A negative value offset is a
-// deletion.
+// ownWrite is a change that a transaction made. Its key and value are offsets in the batch. A
+// negative value offset is a deletion.
 type ownWrite struct {
 	hash             uint64
 	keyAt, keyLen    int

@@ -54,7 +54,7 @@ func (fs privateFS) MkdirAll(dir string, _ os.FileMode) error { return fs.FS.Mkd
 func (fs privateFS) Lock(name string) (io.Closer, error) {
 	lock, err := fs.FS.Lock(name)
 	if err == nil {
-		// The file is empty.
+		// A failure does not matter, because the lock file is empty.
 		_ = os.Chmod(name, privateFile)
 	}
 	return lock, err
@@ -64,8 +64,8 @@ func (fs privateFS) Lock(name string) (io.Closer, error) {
 func (fs privateFS) Unwrap() vfs.FS { return fs.FS }
 
 // tighten removes the access rights of other users from a store that an earlier version created, or
-// that was created in an existing directory. It cannot change a directory of another user, and logs
-// that.
+// that was created in an existing directory. If it may not change a file or directory, it logs a
+// warning.
 func tighten(fs vfs.FS, dir string, log *slog.Logger) {
 	if vfs.Root(fs) != vfs.Default || runtime.GOOS == "windows" {
 		return

@@ -149,8 +149,8 @@ func (c *records) add(hash uint64, key, value []byte, epoch uint64) {
 	c.offer(hash, key, value, epoch, false)
 }
 
-// offer is add. With spare it stores the value only if there is room, or if it can replace a value
-// that was not requested again.
+// offer does the same as add. If spare is set, it stores the value only if there is room, or if the
+// value can replace a value that was not requested again.
 func (c *records) offer(hash uint64, key, value []byte, epoch uint64, spare bool) {
 	if len(key)+len(value)+recordOverhead > c.limit()/recordShare {
 		return
@@ -167,8 +167,8 @@ func (c *records) offer(hash uint64, key, value []byte, epoch uint64, spare bool
 	s.put(hash, key, value, max(slot.epoch, s.whole.epoch), c.limit())
 }
 
-// begin removes a key's entry before a commit that changes the key, and blocks additions until end.
-// It reports whether the entry existed.
+// begin prepares a commit that changes a key. It removes the cached value of the key, and reports
+// whether there was one. Until end, the cache ignores new values of all keys in the same slot.
 func (c *records) begin(hash uint64, key []byte) bool {
 	s, slot := c.shard(hash)
 	s.mu.Lock()
@@ -196,7 +196,8 @@ func (c *records) end(hash uint64, key, value []byte) {
 	}
 }
 
-// beginRange removes all entries of a range, and blocks all additions until endRange.
+// beginRange removes the cached values of the keys from start to before end. Until endRange, the
+// cache ignores new values of all keys, also of keys outside this range.
 func (c *records) beginRange(start, end []byte) {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -216,7 +217,7 @@ func (c *records) beginRange(start, end []byte) {
 	}
 }
 
-// endRange is called after the removal of a range.
+// endRange ends the range deletion that beginRange began. The cache accepts new values again.
 func (c *records) endRange() {
 	for i := range c.shards {
 		s := &c.shards[i]
@@ -270,8 +271,8 @@ func (s *recordShard) shrink(limit int) {
 	}
 }
 
-// evictIdle moves the hand. It removes the entry at the hand unless the entry was used since it was
-// added, and reports whether it did.
+// evictIdle moves the hand by one entry. It removes the entry at the hand unless the entry was used
+// since it was added, and reports whether it removed the entry.
 func (s *recordShard) evictIdle() bool {
 	if len(s.entries) == 0 {
 		return false

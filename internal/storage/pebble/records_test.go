@@ -73,8 +73,8 @@ func TestRecordsHit(t *testing.T) {
 		want(e, "1", true)
 		want(early, "1", true)
 
-		// An update of a cached value is cached. A view from before reads the store, and its value
-		// is not cached.
+		// An update of a cached value is cached. A view taken before the update reads the store,
+		// and the old value is not cached.
 		change(t, e, durability, "k", []byte("2"))
 		want(e, "2", true)
 		want(early, "1", false)
@@ -83,7 +83,7 @@ func TestRecordsHit(t *testing.T) {
 		late := e.NewSnapshot()
 		want(late, "2", true)
 
-		// A deletion, and a later put.
+		// A deleted key has no value, and a later put is visible.
 		change(t, e, durability, "k", nil)
 		want(e, "", false)
 		want(late, "2", false)
@@ -139,8 +139,8 @@ func TestRecordsHit(t *testing.T) {
 	}
 }
 
-// TestRecordsBound fills the cache beyond its size. It must keep to its limit, and values in use
-// must stay.
+// TestRecordsBound fills the cache beyond its size. The cache must not exceed its limit, and values
+// that are read again must stay.
 func TestRecordsBound(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20

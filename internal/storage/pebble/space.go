@@ -36,9 +36,9 @@ const (
 type space struct {
 	log   *slog.Logger
 	usage func() (vfs.DiskUsage, error)
-	// wanted is the reserve on a large disk. reserve is the reserve on this disk, or 0 if there is
-	// no reserve.
-	wanted        int64
+	// wanted is the reserve on a large disk.
+	wanted int64
+	// reserve is the reserve on this disk, or 0 if there is no reserve. free is the free space.
 	reserve, free atomic.Int64
 	// total is the size of the disk, or 0 if it is unknown.
 	total atomic.Int64

@@ -6,7 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// stampedWrite is a value that waits for its stamp.
+// stampedWrite is a write whose stamp is not known before the commit.
 type stampedWrite struct {
 	// keyAt and valueAt are the offsets of the stamp in the batch: in the key and in the value.
 	// valueAt is -1 if the value has no stamp. prefix is the number of key bytes before the stamp.

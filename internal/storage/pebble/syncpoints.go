@@ -18,11 +18,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// The file of sync points says how far each log is synced. An unreadable record before that point
-// is damage. An unreadable record after it may result from a loss of power.
+// The file of sync points says how far each log is synced. An unreadable record before the sync
+// point is damage. An unreadable record after it may result from a loss of power.
 //
-// The next durable commit also writes its sync point into the log, as a mark that survives a loss
-// of power. The file is needed for the case that the end of the log, or the whole log, is missing.
+// Each durable commit also writes the newest sync point into the log, as a mark that survives a
+// loss of power. The file is needed if the end of the log, or the whole log, is missing.
 //
 // The file has pages of text, each with a checksum. The first page is written and synced when the
 // store is opened. The other pages are written in turn after each sync of a log, and are never

@@ -21,9 +21,9 @@ import (
 )
 
 // Each table has an id among its properties, which is a random number. A file beside the manifest
-// stores the id of each table. It tells tables apart that have the same bounds and size. That can
-// happen if their keys have no sequence number, as in the lowest level. The
-// file is a list of
+// stores the id of each table. The id tells tables apart that have the same bounds and size. Such
+// tables can exist if their keys have no sequence numbers, as in the lowest level. Each line of the
+// file is:
 //
 //	| checksum (4) | number of the table (8) | id (8) |     20 bytes
 //

@@ -260,7 +260,8 @@ func readBounds(r *sstable.Reader) (first, last pebble.InternalKey, err error) {
 	return first, last, nil
 }
 
-// before reports whether a comes before b, or missing is true.
+// before reports whether a comes before b. If missing is true, one of the keys does not exist, and
+// before returns true.
 func before(a, b pebble.InternalKey, missing bool) bool {
 	if missing {
 		return true

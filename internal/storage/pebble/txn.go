@@ -32,9 +32,9 @@ type txn struct {
 type txnState struct {
 	engine *Engine
 	owner  lock.Owner
-	// snap is the snapshot of a snapshot transaction, and nil in a statement transaction. begun is
-	// its number in the history.
-	snap  *pebble.Snapshot
+	// snap is the snapshot of a snapshot transaction, and nil in a statement transaction.
+	snap *pebble.Snapshot
+	// begun is the number that history.Begin returned for a snapshot transaction.
 	begun uint64
 	// scratch means that snap belongs to the caller, and that there are no locks and no commit.
 	scratch bool
@@ -47,9 +47,10 @@ type txnState struct {
 	// latest finds the last write of a key by its hash. It is used when there are many writes.
 	latest   map[uint64]int32
 	counters []counterChange
-	// stamped are the places in the batch that wait for stamps. No stamp may be less than least.
+	// stamped are the places in the batch to which the commit writes its stamps.
 	stamped []stampedWrite
-	least   storage.Stamp
+	// least is a lower bound of the stamps of the commit.
+	least storage.Stamp
 	// committed is the memory of the batch after the commit began, because Pebble takes the memory
 	// of a large batch away.
 	committed []byte
@@ -106,7 +107,8 @@ func (e *Engine) newState() *txnState {
 	return s
 }
 
-// end releases everything.
+// end ends the transaction: it releases the locks, the snapshot and the batch, and returns the
+// state to its pool.
 func (t *txn) end() {
 	s := t.state
 	t.state = nil
@@ -352,12 +354,12 @@ func uvarintLen(n int) int {
 	return length
 }
 
-// largeValue is the size from which a value allocates the batch at its full size. Otherwise a
-// growing batch would double, with both copies in memory for a while.
+// largeValue is the size of a value for which a new batch is allocated at its final size. A batch
+// that grows doubles its memory, and holds both copies for a while.
 const largeValue = 1 << 20
 
-// writableFor is writable before the put of a value of n bytes. A document is written twice: to its
-// record and to the oplog.
+// writableFor prepares the put of a value of n bytes, and returns the state with a batch. For a
+// large value, a new batch gets room for two copies: one in the record and one in the oplog.
 func (t *txn) writableFor(n int) (*txnState, error) {
 	s := t.state
 	if s == nil || s.batch != nil || n < largeValue {
@@ -372,7 +374,8 @@ func (t *txn) writableFor(n int) (*txnState, error) {
 	return s, nil
 }
 
-// writable returns the state with a batch.
+// writable prepares a change, and returns the state with a batch. It fails if the transaction has
+// ended or the engine is closed.
 func (t *txn) writable() (*txnState, error) {
 	s := t.state
 	if s == nil {

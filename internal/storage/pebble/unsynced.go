@@ -10,12 +10,13 @@ import (
 // bytes were written, so that every fsync that begins later covers it.
 type unsynced struct {
 	mu sync.Mutex
-	// deferred are the first stamps of Deferred commits, or 0 for commits without stamps. buffered
-	// is the least stamp of the commits for which nobody waits, or 0.
+	// deferred are the first stamps of Deferred commits, or 0 for commits without stamps.
 	deferred []storage.Stamp
+	// buffered is the least stamp of the Buffered commits, or 0.
 	buffered storage.Stamp
-	// The same stamps for the fsync in progress.
+	// syncingDeferred has the elements of deferred that the fsync in progress covers.
 	syncingDeferred []storage.Stamp
+	// syncingBuffered is the value of buffered that the fsync in progress covers.
 	syncingBuffered storage.Stamp
 }
 
@@ -46,7 +47,8 @@ func (u *unsynced) begin() {
 	u.syncingBuffered, u.buffered = least(u.syncingBuffered, u.buffered), 0
 }
 
-// end is called after the fsync, if it succeeded. The deferred commits are safe now.
+// end is called after an fsync that succeeded. The deferred commits that the fsync covers become
+// safe.
 func (u *unsynced) end(order *storage.Order) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -105,7 +105,7 @@ func (s *logScan) block(buf []byte, offset int64) {
 	}
 }
 
-// reached moves the end of the log.
+// reached records that the log is readable up to an offset, unless its end was found before.
 func (s *logScan) reached(offset int64) {
 	if s.broken {
 		return

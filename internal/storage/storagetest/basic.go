@@ -167,7 +167,7 @@ func testEndedTransaction(t *testing.T, e storage.Engine) {
 			txn := begin()
 			noError(t, txn.Put([]byte("a"), []byte("1")))
 			end(txn)
-			// Other transactions may reuse the memory of the ended transaction.
+			// Other transactions may reuse the memory of a transaction that has ended.
 			other := begin()
 			noError(t, other.Put([]byte("b"), []byte("1")))
 			txn.Rollback()
