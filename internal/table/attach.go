@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// Compiler compiles the specifications in a catalog entry. Packages above this one implement it.
+// Compiler compiles the filters and validators in a catalog entry. Package command implements it.
 type Compiler interface {
 	// Partial compiles a partialFilterExpression with the collation of the index.
 	Partial(filter bsonx.Doc, c *collation.Collator) (Predicate, error)

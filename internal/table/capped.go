@@ -10,11 +10,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// cappedOptions reads the limits of a capped collection. Its records are clustered by an insertion
-// sequence. An insert holds the insert lock, which is the lock of the collection's record prefix,
-// until the commit. Therefore records become visible in the order of their sequence: a reader that
-// has seen a record will never find a new one before it.
-
+// cappedOptions reads the limits of a capped collection. The records of a capped collection are
+// clustered by an insertion sequence. An insert holds the insert lock, which is the lock of the
+// collection's record prefix, until the commit. Therefore records become visible in the order of
+// their sequence: a reader that has seen a record will never find a new one before it.
 func cappedOptions(options bsonx.Doc) *CappedOptions {
 	size, _ := options.Lookup("size").AsInt64()
 	limit, _ := options.Lookup("max").AsInt64()
@@ -163,8 +162,8 @@ func (w *Writer) oldest(st *cappedState, upper []byte) ([]byte, error) {
 		return nil, err
 	}
 	if w.evictFrom == 0 {
-		// The record was seen before the transaction evicted any, so it is committed: the hint
-		// stays valid after a rollback.
+		// The transaction has not evicted records yet, so sequence is the oldest committed record.
+		// st.oldest stays valid if the transaction is rolled back.
 		st.oldest = sequence
 	}
 	w.evictFrom = sequence + 1
@@ -190,7 +189,8 @@ func (w *Writer) closeEvict() error {
 	return it.Close()
 }
 
-// An insert evicts the excess in its own transaction, up to these amounts; see Trim.
+// An insert evicts records in its own transaction if the excess is at most trimRecords records and
+// trimBytes bytes. Trim first reduces a larger excess.
 const (
 	trimRecords = 1024
 	trimBytes   = 16 << 20

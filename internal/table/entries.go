@@ -7,11 +7,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// entryWork is the cost of writing an entry in units of bytes, without its key: searching the
-// transaction's other changes.
+// entryWork is the cost of writing an index entry, without the length of its key. Its unit is the
+// cost of one byte. Most of it is the search in the transaction's other changes.
 const entryWork = 1 << 10
 
-// did counts the work for an entry with that key. It fails if the operation has ended.
+// did counts the work for an index entry with this key. It fails if the operation has ended.
 func (w *Writer) did(key []byte) error { return w.work.Did(entryWork+len(key), &w.running) }
 
 func (w *Writer) insertEntries(ctx context.Context, ix *Index, doc bsonx.Doc, recordID []byte) error {

@@ -25,10 +25,10 @@ type Past struct {
 	point   *changelog.Point[CatalogView] // nil after Abort
 	// changed has the collections that changed between the snapshot and the stamp, by namespace.
 	// The value is the collection if it was created then. It is nil if the state at the stamp is
-	// unknown: the collection is capped, or was dropped, renamed or converted. gone has the
-	// databases that were dropped.
+	// unknown: the collection is capped, or was dropped, renamed or converted.
 	changed map[string]*Collection
-	gone    map[string]bool
+	// gone has the databases that were dropped between the snapshot and the stamp.
+	gone map[string]bool
 }
 
 // BeginPast returns a View of the commits up to the stamp at. All commits up to at must be visible.
@@ -110,7 +110,7 @@ func (p *Past) Abort() {
 	}
 }
 
-// IsNewest returns false: a Past is only used if no existing snapshot has its time.
+// IsNewest returns false: a Past shows an earlier state.
 func (p *Past) IsNewest() bool { return false }
 
 // Close is the same as Abort.

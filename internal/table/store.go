@@ -18,7 +18,7 @@ type Store struct {
 	attach  *attacher
 	logger  *slog.Logger
 
-	// These fields are nil if the store does not log its changes.
+	// oplog, log and history are nil if the store does not log its changes.
 	oplog   *Collection
 	log     *changelog.Log
 	history *changelog.History[CatalogView]
@@ -84,7 +84,8 @@ func (s *Store) Logger() *slog.Logger { return s.logger }
 // Engine returns the storage engine of the store.
 func (s *Store) Engine() storage.Engine { return s.engine }
 
-// Catalog returns the catalog for reading. Changes of the catalog go through the Store.
+// Catalog returns the catalog of the store. Commands only read it: they change a collection with
+// Define, Change or a Txn, which wake the change streams. Package schema also changes it directly.
 func (s *Store) Catalog() *catalog.Catalog[*Collection] { return s.catalog }
 
 // Lookup returns a collection or view by name, or nil if it does not exist. It takes no lock.

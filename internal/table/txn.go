@@ -38,9 +38,9 @@ type Txn struct {
 	limit int
 	log   changelog.Transaction
 
-	// written are the versions of the collections that were written, by identifier. created are the
-	// collections that this transaction has created, by namespace.
+	// written has the versions of the collections that the transaction has written, by identifier.
 	written map[uint32]*Collection
+	// created has the collections that the transaction has created, by namespace.
 	created map[string]*Collection
 
 	held memory.Holding

@@ -22,12 +22,12 @@ type Validation struct {
 	// the collection's validator rejects. Repeating counts records with a repeated field name; only
 	// a full validation looks for them. A record may be both.
 	NonCompliant, Refused, Repeating int64
-	// Corrupt lists the keys of records that are not BSON. Missing lists the entries that records
-	// should have. Both have at most maxValidationErrors elements. Extra counts, for each index,
-	// the entries that belong to no record.
+	// Corrupt lists the keys of records that are not BSON, at most maxValidationErrors.
 	Corrupt []string
+	// Missing lists the index entries that records should have, at most maxValidationErrors.
 	Missing []MissingEntry
-	Extra   map[string]int64
+	// Extra counts, for each index, the entries that belong to no record.
+	Extra map[string]int64
 	// Broken has the names of the indexes with errors.
 	Broken map[string]bool
 	// Errors describes the damage; it is empty if there is no damage. It has at most

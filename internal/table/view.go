@@ -12,7 +12,7 @@ import (
 // and Snapshot are fixed: commits of others do not change them.
 type View interface {
 	// Lookup returns a collection or view by name, or nil if it does not exist. A fixed View fails
-	// if the collection was dropped or renamed since.
+	// if the collection was dropped or renamed after the time of the View.
 	Lookup(db, name string) (*Collection, error)
 	// Current returns the newest version of a collection from Lookup, whatever its name is now. It
 	// returns nil after a drop. A fixed View returns the collection itself.
@@ -86,7 +86,7 @@ func (fixed) IsFixed() bool { return true }
 func (fixed) Counter(*Collection) func() (int64, error) { return nil }
 
 // lookupIn returns a collection from an older state of the catalog, or a virtual collection. It
-// fails if the collection was dropped or renamed since.
+// fails if the collection was dropped or renamed after that state.
 func lookupIn(s *Store, view CatalogView, db, name string) (*Collection, error) {
 	entry := view.Lookup(db, name)
 	if entry == nil {

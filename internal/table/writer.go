@@ -30,9 +30,10 @@ type Writer struct {
 	// not checked then.
 	replays bool
 
-	// arrived is true after a record was added to a capped collection. evictFrom is the sequence at
-	// which the search for records to evict begins; it is 0 before the first search.
-	arrived   bool
+	// arrived is true after a record was added to a capped collection.
+	arrived bool
+	// evictFrom is the sequence at which the search for records to evict begins. It is 0 before the
+	// first search.
 	evictFrom int64
 	evictIter storage.Iterator
 	oldKey    []byte
@@ -41,14 +42,14 @@ type Writer struct {
 	log writerLog
 
 	keys, oldKeys index.Keys
-	// Buffers for keys.
+	// record, entry and bound are buffers for keys.
 	record, entry, bound []byte
 	id                   idBits
 
-	// running is the current operation. work counts the work since the last check whether the
-	// operation has ended.
+	// running is the current operation.
 	running interrupt.Running
-	work    interrupt.Meter
+	// work counts the work since the last check whether the operation has ended.
+	work interrupt.Meter
 
 	held memory.Holding // memory of the Writer's own transaction; multi accounts for its own
 }

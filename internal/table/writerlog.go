@@ -15,7 +15,7 @@ type writerLog struct {
 	grown      storage.Counter
 	differ     oplog.Differ
 	op         oplog.Operation
-	// Buffers for an entry and for its fields o and o2.
+	// entry is the buffer for an oplog entry, o and o2 are the buffers for its fields o and o2.
 	entry, o, o2 []byte
 }
 
