@@ -18,9 +18,9 @@ import (
 // Activity tracks the commits of a namespace, of a database, or of the whole store.
 type Activity struct {
 	parent *Activity
-	// under counts the commits that have begun and not ended. last is the greatest stamp of the
-	// commits that have ended.
-	under    atomic.Int64
+	// under counts the commits that have begun and not ended.
+	under atomic.Int64
+	// last is the greatest stamp of the commits that have ended.
 	last     atomic.Uint64
 	arrivals arrival.Signal
 }

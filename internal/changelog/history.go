@@ -51,14 +51,14 @@ type Point[V any] struct {
 	Visible storage.Stamp
 	last    storage.Stamp
 	taken   time.Time
-	// users is the number of readers. kept says that the history contains the snapshot. The
-	// history's lock guards both.
+	// users is the number of readers. The history's lock guards it.
 	users int
-	kept  bool
+	// kept says that the history contains the snapshot. The history's lock guards it.
+	kept bool
 }
 
-// NewHistory returns the history of a log, with a first snapshot. snapshot takes a snapshot of the
-// newest state, with the state of the catalog that belongs to it.
+// NewHistory returns the history of a log, and takes its first snapshot. The function snapshot
+// returns a snapshot of the newest state, with the state of the catalog that belongs to it.
 func NewHistory[V any](log *Log, snapshot func() Point[V]) (*History[V], error) {
 	h := &History[V]{log: log, snapshot: snapshot, window: DefaultHistory}
 	return h, h.record()

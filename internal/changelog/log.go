@@ -23,8 +23,8 @@ type Log struct {
 	engine storage.Engine
 	clock  clock.Clock
 	order  *storage.Order
-	// records is the common prefix of the keys of all entries. prefix is the part of a key before
-	// the stamp.
+	// records is the key prefix of the collection's records. prefix is the part of an entry's key
+	// before the stamp: records and the type of the stamp.
 	records, prefix []byte
 	counter         []byte // storage key of the counter of the entries
 	// size returns the size limit of the oplog in bytes. ok is false if the collection was dropped.

@@ -40,7 +40,8 @@ func (l *Log) excess() (size, excess int64, ok bool, err error) {
 	return size, excess, excess > 0, err
 }
 
-// Grown is called after a commit that has added entries.
+// Grown is called after a commit that has added entries. It wakes Trim if the oplog exceeds its
+// size limit.
 func (l *Log) Grown() {
 	if _, _, ok, err := l.excess(); err == nil && ok {
 		l.wake()

@@ -30,10 +30,11 @@ type Options struct {
 	Memory int
 	// Budget is the memory budget of the server; nil means no limit.
 	Budget *memory.Budget
-	// Disk allows a temporary file in Dir. If Dir is empty, the file is in the system's folder for
-	// temporary files.
+	// Disk allows a temporary file.
 	Disk bool
-	Dir  string
+	// Dir is the folder of the temporary file. If it is empty, the file is in the system's folder
+	// for temporary files.
+	Dir string
 	// Heads makes the Sorter keep the heads of entries.
 	Heads bool
 }

@@ -30,10 +30,10 @@ type Budget struct {
 
 	mu      sync.Mutex
 	waiters []*waiter // first come, first served
-	// admitted is the number of holdings filled by Admit and not released yet. granted is the
-	// number of all holdings that Admit ever filled.
+	// admitted is the number of holdings that Admit has filled and that are not released yet.
 	admitted int
-	granted  int64
+	// granted is the number of all holdings that Admit has filled.
+	granted int64
 }
 
 // waiter is a request that waits for n bytes.
@@ -54,13 +54,13 @@ type Stats struct {
 	Limit, Used, Peak int64
 	// Requested is the sum of all bytes requested since the start, granted or not.
 	Requested int64
-	// Refused counts the requests that failed with ExceededMemoryLimit. Waiting is the number of
-	// requests that wait for their share.
+	// Refused counts the requests that failed with ExceededMemoryLimit.
 	Refused int64
+	// Waiting is the number of requests that wait for their share.
 	Waiting int
 }
 
-// Stats returns the current figures; zeros for a nil budget.
+// Stats returns the current figures of the budget. They are 0 if the budget is nil.
 func (b *Budget) Stats() Stats {
 	if b == nil {
 		return Stats{}
@@ -71,7 +71,7 @@ func (b *Budget) Stats() Stats {
 	}
 }
 
-// Share returns the n-th part of the budget, but at most most bytes. Without a budget it returns
+// Share returns the limit of the budget divided by n, but at most most bytes. A nil budget returns
 // most.
 func (b *Budget) Share(n int, most int64) int64 {
 	if b == nil {
@@ -80,7 +80,8 @@ func (b *Budget) Share(n int, most int64) int64 {
 	return min(b.limit/int64(n), most)
 }
 
-// take adds n bytes if they fit under the limit.
+// take adds n bytes to the used bytes if the sum does not exceed limit, and reports whether it
+// does.
 func (b *Budget) take(n, limit int64) bool {
 	for {
 		used := b.used.Load()
@@ -94,13 +95,13 @@ func (b *Budget) take(n, limit int64) bool {
 	}
 }
 
-// ask is take for a holding that already has bytes.
+// ask takes n bytes for a holding that already has bytes. It may use the whole budget.
 func (b *Budget) ask(n int64) bool {
 	b.requested.Add(n)
 	return b.take(n, b.limit)
 }
 
-// spare is ask, but it keeps to the half of the budget that Admit gives away.
+// spare takes n bytes of optional memory. It leaves half of the budget to required memory.
 func (b *Budget) spare(n int64) bool {
 	b.requested.Add(n)
 	return b.take(n, b.limit/2)
@@ -145,9 +146,9 @@ func (b *Budget) serve() {
 	}
 }
 
-// admits takes n bytes for a request that holds nothing. The caller holds the lock. If no other
-// request is admitted, it may take more than half of the budget, because its message may be that
-// large.
+// admits takes n bytes for a request that holds nothing, if there is room, and reports whether it
+// did. If no other request is admitted, the request may take more than half of the budget, because
+// its message may be that large. The caller holds the lock.
 func (b *Budget) admits(n int64) bool {
 	if b.pressed.Load() {
 		return false

@@ -45,7 +45,7 @@ func TestAdmitWaitsForItsTurn(t *testing.T) {
 	b := New(10 * Step)
 	first := b.Hold()
 	if err := first.Admit(t.Context(), 9*Step); err != nil {
-		t.Fatal(err) // alone it may have more than half
+		t.Fatal(err) // a single request may have more than half of the budget
 	}
 	got := make(chan error, 1)
 	second := b.Hold()

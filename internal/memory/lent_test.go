@@ -80,7 +80,7 @@ func TestLendByStep(t *testing.T) {
 	for range 20 {
 		b.Relend()
 	}
-	// 300 bytes are held still.
+	// The holder still has 300 bytes.
 	if want := []int64{1500, 1400, 1300, 1200, 1100, 1000, 900, 800, 700, 600, 500, 400}; !slices.Equal(calls, want) {
 		t.Errorf("shrinking: %v, want %v", calls, want)
 	}

@@ -14,7 +14,7 @@ type Operation struct {
 	used atomic.Bool // whether anything was counted
 	held Holding
 	sum  int64 // the bytes counted by Add
-	most int64 // the largest value
+	most int64 // size of the largest value
 	// turn counts how often the sum was released or handed over.
 	turn atomic.Uint64
 }

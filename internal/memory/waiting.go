@@ -23,10 +23,10 @@ func (b *Budget) largest(n int64) int64 { return min(n, b.limit/4*3) }
 
 // Queue describes the requests that wait in Admit.
 type Queue struct {
-	// Admitted is the number of requests that hold a share now. Granted is the number of shares
-	// given so far.
+	// Admitted is the number of requests that hold a share now.
 	Admitted int
-	Granted  int64
+	// Granted is the number of shares that were given since the start.
+	Granted int64
 	// First is the number of bytes that the first request in the queue wants. Missing is how many
 	// of them the budget lacks.
 	First, Missing int64

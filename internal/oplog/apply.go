@@ -19,7 +19,8 @@ func Apply(dst []byte, doc, diff bsonx.Doc) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// parts of a document's diff.
+// parts has the sections of the diff of a document: deleted, updated and inserted fields, and the
+// diffs of embedded documents and arrays.
 type parts struct {
 	deletes, updates, inserts bsonx.Doc
 	subs                      map[string]bsonx.Doc

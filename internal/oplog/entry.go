@@ -14,7 +14,7 @@ const (
 // Kind is the kind of an operation, the field op.
 type Kind string
 
-// The kinds.
+// The kinds of operations, as in the field op.
 const (
 	Insert  Kind = "i"
 	Update  Kind = "u"
@@ -39,12 +39,14 @@ type Operation struct {
 	Namespace string
 	// UUID is the UUID of the collection, or nil.
 	UUID *[16]byte
-	O    bsonx.Doc
-	// O2 may be nil.
+	// O is the field o of the entry: the document, its _id, the update or the command.
+	O bsonx.Doc
+	// O2 is the field o2 of the entry, or nil.
 	O2 bsonx.Doc
-	// PreImage is the previous version, or nil if it is not kept.
+	// PreImage is the previous version of the document, or nil if it is not kept.
 	PreImage bsonx.Doc
-	// By is nil if the write cannot be retried.
+	// By is the writer for retryable writes and transactions. It is nil if the write cannot be
+	// retried.
 	By *Writer
 }
 

@@ -28,7 +28,8 @@ const (
 // which they were added. Nothing may be added afterwards.
 func (s *Runs) Merge() (*Merge, error) { return MergeAll([]*Runs{s}) }
 
-// MergeAll merges the runs of several Runs. Entries with equal keys are in the order of all.
+// MergeAll merges the runs of several Runs. Entries with equal keys are returned in the order of
+// the Runs in all.
 func MergeAll(all []*Runs) (*Merge, error) {
 	m := &Merge{}
 	runs := 0

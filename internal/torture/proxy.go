@@ -59,7 +59,7 @@ func NewProxy(tb testing.TB, rng *rand.Rand, server func() string) *Proxy {
 	return p
 }
 
-// Set sets the faults from now on.
+// Set replaces the faults of the network.
 func (p *Proxy) Set(f Faults) { p.faults.Store(&f) }
 
 // Cuts returns the number of lost connections.

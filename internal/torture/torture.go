@@ -47,9 +47,9 @@ func (r *Run) Rand(stream int) *rand.Rand {
 	return rand.New(rand.NewPCG(r.seed^name.Sum64(), uint64(stream)))
 }
 
-// Next reports whether there is another round. The short form has short rounds, or fewer if they
-// take longer than patience. The long form has as many rounds as fit into -torture.time. After a
-// failure Next reports false.
+// Next reports whether there is another round. Without -torture.time there are Part(short) rounds,
+// or fewer if they take longer than patience. With -torture.time there are as many rounds as fit
+// into that time. After a failure Next reports false.
 func (r *Run) Next(short int, patience time.Duration) bool {
 	r.tb.Helper()
 	if r.tb.Failed() {

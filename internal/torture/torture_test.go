@@ -23,8 +23,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestProxy checks that a network without faults returns the same data, and that a network with
-// faults loses connections.
+// TestProxy sends messages through a proxy to an echo server. Without faults, each reply must have
+// the full length. With faults, the proxy must cut the connection.
 func TestProxy(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// command applies an entry of a command.
+// command applies the oplog entry of a command to the replica.
 func (r *Replica) command(db string, op, o bsonx.Doc) error {
 	first := o.First()
 	name := string(first.Key)
@@ -50,8 +50,8 @@ func (r *Replica) command(db string, op, o bsonx.Doc) error {
 	}
 }
 
-// dropDatabase checks that no collection is left, because each collection is dropped by an entry of
-// its own.
+// dropDatabase checks that the database has no collections. Each collection is dropped by an oplog
+// entry of its own before.
 func (r *Replica) dropDatabase(db string) error {
 	for ns := range r.collections {
 		if strings.HasPrefix(ns, db+".") {

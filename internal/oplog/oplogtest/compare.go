@@ -88,7 +88,8 @@ func (r *Replica) compareDatabase(ctx context.Context, db *mongo.Database) (name
 	return names, errors.Join(differences...)
 }
 
-// alike compares two documents by the information that the Replica has.
+// alike reports whether two documents are equal. For a mirror, it ignores the order of the fields,
+// which events do not tell.
 func (r *Replica) alike(a, b bsonx.Doc) bool {
 	if !r.events || a == nil || b == nil {
 		return a.Equal(b)
@@ -160,7 +161,7 @@ func byKey(ctx context.Context, cursor *mongo.Cursor, key func(bsonx.Doc) string
 	return docs, cursor.Err()
 }
 
-// differ describes the first difference.
+// differ returns an error that describes the first difference between the server and the replica.
 func (r *Replica) differ(what string, server, log map[string]bsonx.Doc) error {
 	for _, key := range slices.Sorted(maps.Keys(server)) {
 		if !r.alike(server[key], log[key]) {

@@ -10,16 +10,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
 
-// NewMirror returns a Replica that applies the events of a change stream instead, of all databases
-// and with showExpandedEvents. Events do not tell the order of the fields of an updated document,
-// and do not cover time series.
+// NewMirror returns a Replica that applies the events of a change stream of all databases with
+// showExpandedEvents. Events do not tell the order of the fields of an updated document, and do not
+// cover time series.
 func NewMirror() *Replica {
 	r := NewReplica()
 	r.events = true
 	return r
 }
 
-// ApplyEvent applies an event.
+// ApplyEvent applies an event of the change stream.
 func (r *Replica) ApplyEvent(event bsonx.Doc) error {
 	r.applied++
 	name := event.Lookup("operationType").Str()
@@ -68,7 +68,7 @@ func (c *collection) indexEvent(name string, specs []bsonx.Value) error {
 	return nil
 }
 
-// event applies the event of a document.
+// event applies an event that describes the change of a document.
 func (c *collection) event(name string, event bsonx.Doc) error {
 	key := event.Lookup("documentKey").Doc()
 	op := bsonx.NewDoc("o2", key)
@@ -91,7 +91,7 @@ func (c *collection) event(name string, event bsonx.Doc) error {
 	return c.change(oplog.Update, doc, op)
 }
 
-// updated applies an updateDescription.
+// updated returns doc after the update that an updateDescription describes.
 func updated(doc, description bsonx.Doc) (bsonx.Doc, error) {
 	ambiguous := description.Lookup("disambiguatedPaths").Doc()
 	v := bsonx.Document(doc)

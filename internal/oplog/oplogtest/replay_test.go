@@ -157,7 +157,7 @@ func (w *workload) doc() bson.D {
 	return d
 }
 
-// text makes values large enough for a diff.
+// text is a value so long that an update is logged as a diff.
 const text = "a text of some length"
 
 func (w *workload) value() any {

@@ -16,9 +16,9 @@ import (
 // Replica holds in memory the collections that result from the entries of an oplog.
 type Replica struct {
 	collections map[string]*collection // by namespace
-	last        bson.Timestamp         // of the newest applied entry
+	last        bson.Timestamp         // timestamp of the newest applied entry
 	applied     int
-	events      bool // of a change stream, see NewMirror
+	events      bool // the Replica applies the events of a change stream; see NewMirror
 }
 
 // collection is a collection or a view.
@@ -57,7 +57,7 @@ func (r *Replica) CatchUp(ctx context.Context, client *mongo.Client) error {
 	return cursor.Err()
 }
 
-// Apply applies an entry.
+// Apply applies an oplog entry.
 func (r *Replica) Apply(entry bsonx.Doc) error {
 	r.applied++
 	return r.operation(entry)
@@ -84,8 +84,8 @@ func (r *Replica) operation(op bsonx.Doc) error {
 	return c.change(kind, o, op)
 }
 
-// keyOf returns a key that is equal for equal _ids, including numbers of different types: an update
-// may replace one by another.
+// keyOf returns the same key for equal _ids, including numbers of different types: an update may
+// replace an _id by an equal number of another type.
 func keyOf(doc bsonx.Doc) string { return string(keystring.Append(nil, doc.Lookup("_id"), false)) }
 
 func (c *collection) change(kind oplog.Kind, o, op bsonx.Doc) error {
