@@ -15,13 +15,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// adminBase is a command that is right.
+// adminBase is a valid command. The test changes or adds one argument of it at a time.
 type adminBase struct {
 	name, command string
 	// db is the database in which the command runs. If it is empty, it is the database of the
 	// collections.
 	db string
-	// targets are the collections that the command is given in the place of *.
+	// targets are the collections that replace * in base, one at a time.
 	targets string
 	base    string
 	// more are paths of arguments that are not in any table of fields.
@@ -146,7 +146,7 @@ var settableParameters = []string{
 	"internalQueryMaxBlockingSortMemoryUsageBytes",
 }
 
-// adminUnswept are the commands that are not tested here, each with the reason.
+// adminUnswept are the commands that TestAdminArguments does not test, each with the reason.
 var adminUnswept = map[string]string{
 	"find": "TestArguments", "count": "TestArguments", "distinct": "TestArguments", "aggregate": "TestArguments",
 	"update": "TestArguments", "delete": "TestArguments", "findAndModify": "TestArguments",
@@ -169,7 +169,8 @@ const anyValues = `[null,true,1,0,-1,1.5,1e20,{"$numberDouble":"NaN"},{"$numberL
 
 const patternValues = `[null,1,"x",[],{},{"a":1},{"a":-1},{"b":1},{"a":"x"},{"a":0},{"_id":1},{"":1},{"$x":1},{"a..b":1},{"a":1,"b":1},{"a":"hashed"}]`
 
-// adminValues are the values of arguments with values of their own.
+// adminValues has the values of arguments for which anyValues are not suitable, by command and
+// argument.
 var adminValues = map[string]map[string]string{
 	"create": {"collation": collationValues, "viewOn": `["there","x",null,1]`},
 	"createIndexes": {
@@ -216,7 +217,7 @@ const sessionValues = `[1,{},"x",[1],[{}],[{"id":1}],[{"id":null}],[{"id":"x"}],
 	[{"id":{"$uuid":"00000000-0000-4000-8000-000000000000"},"x":1}],[{"x":1}],[{"id":{"$uuid":"00000000-0000-4000-8000-000000000000"},"uid":1}],
 	[{"id":{"$uuid":"00000000-0000-4000-8000-000000000000"},"uid":{"$binary":{"base64":"AQ==","subType":"00"}}}]]`
 
-// adminCases lists every command of adminBases with each value of each argument.
+// adminCases lists every command of adminBases with each value of each argument, for each target.
 func adminCases(t *testing.T) []question {
 	t.Helper()
 	swept := map[string]bool{}
@@ -293,7 +294,7 @@ func adminValuesOf(name, path string) string {
 // changing matches the commands after which the collections are created again.
 var changing = regexp.MustCompile(`^(create|createIndexes|dropIndexes|drop|dropDatabase|renameCollection|insert|bulkWrite|reIndex)$`)
 
-// adminAnswer returns "ok", or the code, name and text of the error.
+// adminAnswer runs a command. It returns "ok", or the code, name and text of the error.
 func adminAnswer(ctx context.Context, here *mongo.Database, db, name string, cmd bson.D) string {
 	at := here
 	if db != "" {
@@ -306,7 +307,7 @@ func adminAnswer(ctx context.Context, here *mongo.Database, db, name string, cmd
 			answer = fmt.Sprintf("operation error %d %s", code,
 				oneLine(raw.Lookup("cursor", "firstBatch", "0", "errmsg").StringValue()))
 		}
-		switch name { // state that other cases must not see
+		switch name { // undo changes that other cases must not see
 		case "fsync":
 			_ = at.RunCommand(ctx, d("fsyncUnlock", 1)).Err()
 		case "setParameter":
@@ -345,34 +346,34 @@ func adminFixture(ctx context.Context, db *mongo.Database) error {
 // otherAdminAnswers match accepted differences: the case, Sheaf's answer and the recorded answer,
 // separated by tabs.
 var otherAdminAnswers = []*regexp.Regexp{
-	// MongoDB 9.0 only.
-	regexp.MustCompile(`dropIndexes.*\terror (27|72) .*\t(ok|error 27.*(time-series|timeseries)|error 5979800)`), // dropping a missing index is not an error here
-	regexp.MustCompile(`create\{.*\t.*error 48 .*namespace '[^\t]*' already exists, but`),                        // the text names the difference
-	// The collection is looked up before the specifications are read.
+	// The recorded server is MongoDB 9.0. Sheaf follows 8.0, which differs in these cases.
+	regexp.MustCompile(`dropIndexes.*\terror (27|72) .*\t(ok|error 27.*(time-series|timeseries)|error 5979800)`), // dropping a missing index is an error in 8.0
+	regexp.MustCompile(`create\{.*\t.*error 48 .*namespace '[^\t]*' already exists, but`),                        // the error text of 9.0 names the difference
+	// 9.0 looks up the collection before it reads the specifications.
 	regexp.MustCompile(`view createIndexes.*\terror 166`),
-	regexp.MustCompile(`series createIndexes.*\t.*(control\.|Index keys cannot be empty|Index build failed|expected an object|time-series|Empty object)`), // specifications are translated first
-	regexp.MustCompile(`createIndexes.*\terror (68|86) .*\terror (68|86|96) .*Index build failed`),                                                        // the text has a prefix
-	regexp.MustCompile(`killOp.*\t.*(an array of numbers|array must not be empty)`),                                                                       // several operations at once
-	regexp.MustCompile(`killOp.*2147483648.*\tok\t.*26823`),                                                                                               // operation numbers are unsigned here
-	regexp.MustCompile(`planCacheClear\{"(unknown|collation|projection|query)".*\tok\t`),                                                                  // it is parsed strictly here
-	regexp.MustCompile(`includePendingDrops.*\terror 14 .*\tok`),                                                                                          // the argument is gone
-	regexp.MustCompile(`fsyncLockAcquisitionTimeoutMillis.*\terror 2 .*\tok`),                                                                             // no minimum here
+	regexp.MustCompile(`series createIndexes.*\t.*(control\.|Index keys cannot be empty|Index build failed|expected an object|time-series|Empty object)`), // 9.0 translates the specifications first
+	regexp.MustCompile(`createIndexes.*\terror (68|86) .*\terror (68|86|96) .*Index build failed`),                                                        // the error text of 9.0 has a prefix
+	regexp.MustCompile(`killOp.*\t.*(an array of numbers|array must not be empty)`),                                                                       // 9.0 kills several operations
+	regexp.MustCompile(`killOp.*2147483648.*\tok\t.*26823`),                                                                                               // operation numbers are unsigned in Sheaf
+	regexp.MustCompile(`planCacheClear\{"(unknown|collation|projection|query)".*\tok\t`),                                                                  // Sheaf parses this command strictly
+	regexp.MustCompile(`includePendingDrops.*\terror 14 .*\tok`),                                                                                          // the argument does not exist any more
+	regexp.MustCompile(`fsyncLockAcquisitionTimeoutMillis.*\terror 2 .*\tok`),                                                                             // Sheaf has no minimum
 	regexp.MustCompile(`_id":8.*\twrite error 2 .*\tok`),                                                                                                  // documents with two _ids
 	regexp.MustCompile(`dbStats.*\t.*Scale factor must be`),
-	regexp.MustCompile(`collStats.*actual value '-9223372036854775808'\t.*actual value '-2147483648'`), // scale has 32 bits there
+	regexp.MustCompile(`collStats.*actual value '-9223372036854775808'\t.*actual value '-2147483648'`), // scale has 32 bits on the recorded server
 	regexp.MustCompile(`explain-aggregate.*\t.*when an explain verbosity`),
 	regexp.MustCompile(`explain-aggregate.*\$out.*\terror 51029 .*\tok`),                           // 8.0 refuses to execute it
-	regexp.MustCompile(`createIndexes\{"indexes\.name.*\terror 67 .*\terror 67 .*, v: 2 \}`),       // the specification has its version there
-	regexp.MustCompile(`dataSize.*\terror 16634 .*\terror 12153300 `),                              // a new number
-	regexp.MustCompile(`dataSize.*Namespace .*\t.*not a valid collection name`),                    // a blank is missing there
-	regexp.MustCompile(`create\{"collation.*\t.*\t.*('create\.collation|locale: "xx", caseLevel)`), // the parser of create reads the fields of collation
+	regexp.MustCompile(`createIndexes\{"indexes\.name.*\terror 67 .*\terror 67 .*, v: 2 \}`),       // the recorded server shows the version in the specification
+	regexp.MustCompile(`dataSize.*\terror 16634 .*\terror 12153300 `),                              // the recorded server has a new error code
+	regexp.MustCompile(`dataSize.*Namespace .*\t.*not a valid collection name`),                    // the recorded text lacks a blank
+	regexp.MustCompile(`create\{"collation.*\t.*\t.*('create\.collation|locale: "xx", caseLevel)`), // the recorded server parses the fields of collation with the other fields of create
 
-	// Of a parser that reads commands otherwise.
-	regexp.MustCompile(`explain.*"find":"there","find":"there".*\tok`), // a command's own field twice
-	// The value of a command that does not use it.
+	// The recorded server has another parser of commands.
+	regexp.MustCompile(`explain.*"find":"there","find":"there".*\tok`), // the first field occurs twice
+	// The command does not use the value of its first field.
 	regexp.MustCompile(`\{"":"a\\u0000b"\}\t.*\terror 73 .*embedded null`),
-	regexp.MustCompile(`validate.*Invalid collection name: \$x\terror 26`), // a name that a collection cannot have
-	regexp.MustCompile(`validateDBMetadata\{"(db|collection)":.*\tok\t`),   // names that a database cannot have
+	regexp.MustCompile(`validate.*Invalid collection name: \$x\terror 26`), // the collection cannot have this name
+	regexp.MustCompile(`validateDBMetadata\{"(db|collection)":.*\tok\t`),   // the database cannot have this name
 
 	// Features that Sheaf does not have.
 	regexp.MustCompile(`validate.*"repair".*\terror 238`),

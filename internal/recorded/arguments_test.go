@@ -65,12 +65,12 @@ const (
 	flagValues   = `[1,0,"x",null,{},[]]`
 	numberValues = `[-1,0,1,1.5,1e20,"x",true,null,{},{"$numberDouble":"NaN"},{"$numberLong":"9223372036854775807"},{"$numberLong":"-9223372036854775808"}]`
 	idValues     = `["x",1,null,{}]`
-	// Only routers and drivers with queryable encryption send these.
+	// Only routers and drivers with queryable encryption send these arguments.
 	encryptionValues = `[1,null,{},{"a":1},{"schema":1},{"schema":{},"type":"x"},{"schema":{},"crudProcessed":1}]`
 	strictValues     = `[true,1,0,"x",null,{},[]]`
 )
 
-// argumentValues are the values of each argument.
+// argumentValues has the values to test for each argument, by command.
 var argumentValues = map[string]map[string]string{
 	"find": {
 		"filter": filterValues, "projection": projectionValues, "sort": sortValues, "hint": hintValues,
@@ -125,7 +125,7 @@ var argumentValues = map[string]map[string]string{
 	},
 }
 
-// otherArguments are the arguments without values, each with the reason.
+// otherArguments are the arguments that TestArguments does not test, each with the reason.
 var otherArguments = map[string]string{
 	"options": "removed", "ntoreturn": "removed", "readOnce": "internal", "term": "internal",
 	"originalCollation": "internal", "originalQuery": "internal", "sampleId": "internal",
@@ -139,8 +139,8 @@ var otherArguments = map[string]string{
 	"exchange.boundaries": "as consumers", "exchange.consumerIds": "as consumers",
 }
 
-// withArgument returns a command with one more argument. It replaces an existing argument of that
-// name.
+// withArgument returns a command with one more argument. An existing argument of that name is
+// replaced.
 func withArgument(cmd bson.D, name string, v any) bson.D {
 	cmd = slices.Clone(cmd)
 	name, field, nested := strings.Cut(name, ".")
@@ -190,8 +190,8 @@ func argumentCases(t *testing.T) []question {
 	return out
 }
 
-// argumentAnswer returns "ok", or the code, name and text of the error. It undoes changes by the
-// command.
+// argumentAnswer runs a command and undoes its changes. It returns "ok", or the code, name and text
+// of the error.
 func argumentAnswer(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 	err := db.RunCommand(ctx, cmd).Err()
 	if name := cmd[0].Key; err == nil && (name == "update" || name == "delete" || name == "findAndModify") {
@@ -222,7 +222,7 @@ func errorAnswer(err error) string {
 // oneLine returns a text without line ends.
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", `\n`) }
 
-// fillArguments restores the original state of one collection, and drops the other.
+// fillArguments restores the original state of the existing collection, and drops the missing one.
 func fillArguments(ctx context.Context, db *mongo.Database) error {
 	if err := db.Collection("missing").Drop(ctx); err != nil {
 		return err
@@ -235,19 +235,20 @@ func fillArguments(ctx context.Context, db *mongo.Database) error {
 	return err
 }
 
-// newerTexts converts texts of the recorded server, which is newer than MongoDB 8.0.
+// newerTexts converts error texts of the recorded server, which is newer than MongoDB 8.0, to the
+// texts of 8.0.
 var newerTexts = strings.NewReplacer("error enumerating plans for query", "error processing query",
 	`Collation: { locale: "simple" }\n`, "")
 
 // otherArgumentAnswers match accepted differences: Sheaf's answer, a tab, and the recorded answer.
 var otherArgumentAnswers = []*regexp.Regexp{
-	regexp.MustCompile(`\$natural hint.*\t(ok|.*in compound hint)`),      // aggregate and distinct read it differently there
-	regexp.MustCompile(`'oplogReplay' should be.*\t.*field oplogReplay`), // 8.0 has the text of its other booleans
-	// The arguments of $lookup are parsed differently there.
+	regexp.MustCompile(`\$natural hint.*\t(ok|.*in compound hint)`),      // 9.0 reads the hint differently
+	regexp.MustCompile(`'oplogReplay' should be.*\t.*field oplogReplay`), // 8.0 has the same text as for other booleans
+	// The recorded server parses the arguments of $lookup differently.
 	regexp.MustCompile(`\$lookup\t|'from' is empty\t.*'\$lookup\.as'`),
 	regexp.MustCompile(`\t.*'count\.queryOptions' is an unknown field`), // an option of 8.0
-	regexp.MustCompile(`deletes\.q' is missing.*\t.*deletes\.limit'`),   // which of two errors is reported
-	regexp.MustCompile(`40602.*\t.*\$geoNear (needs|requires)`),         // an empty $match is omitted there
+	regexp.MustCompile(`deletes\.q' is missing.*\t.*deletes\.limit'`),   // another one of two errors is reported
+	regexp.MustCompile(`40602.*\t.*\$geoNear (needs|requires)`),         // the recorded server omits an empty $match
 }
 
 // sameArgument reports whether two answers agree, except for differences between versions.

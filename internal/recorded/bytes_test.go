@@ -126,7 +126,7 @@ func textCases() []question {
 	return append(out, nameCases()...)
 }
 
-// nameCases have such strings in field names and paths, and write.
+// nameCases use strings that are not UTF-8 in field names and paths, and also write.
 func nameCases() []question {
 	var out []question
 	add := func(name string, cmds ...bson.D) {
@@ -237,7 +237,7 @@ func rendered(v bson.RawValue) string {
 			return "[" + strings.Join(out, ",") + "]"
 		}
 		return "{" + strings.Join(out, ",") + "}"
-	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble: // equal numbers may replace one another
+	case bson.TypeInt32, bson.TypeInt64, bson.TypeDouble: // equal numbers may have different types
 		f, _ := v.AsFloat64OK()
 		return fmt.Sprint(f)
 	default:
@@ -295,7 +295,7 @@ func TestTextsOfAnyBytes(t *testing.T) {
 	}
 }
 
-// sorted removes the order from an answer.
+// sorted sorts the words of an answer, so that answers in different orders can be compared.
 func sorted(answer string) string {
 	parts := strings.Fields(answer)
 	slices.Sort(parts)

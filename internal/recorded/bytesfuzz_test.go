@@ -95,7 +95,7 @@ func TestBytesInEvents(t *testing.T) {
 		if err := stream.Current.Lookup(check.path...).Unmarshal(&got); err != nil {
 			t.Fatal(err)
 		}
-		if check.path[0] == "fullDocument" && len(got) == 3 { // looked up after the update
+		if check.path[0] == "fullDocument" && len(got) == 3 { // the document was looked up after the update
 			continue
 		}
 		if !reflect.DeepEqual(got, check.want) {

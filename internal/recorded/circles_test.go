@@ -31,8 +31,8 @@ func circles() []flatCircle {
 	return out
 }
 
-// onAndBeside returns points on the circle, within floating-point precision, and points beside it
-// by the smallest difference.
+// onAndBeside returns points on the circle, within floating-point precision, and their nearest
+// representable neighbours.
 func (c flatCircle) onAndBeside() []bson.A {
 	var out []bson.A
 	for _, way := range [][2]float64{

@@ -55,17 +55,17 @@ var collModOptions = map[string]option{
 // collModDiffers matches accepted differences: an option, collMod's answer and its twin's answer,
 // separated by tabs.
 var collModDiffers = []*regexp.Regexp{
-	regexp.MustCompile(`^cappedSize\tok.*\t.*the 'size' field is required`),                         // the existing size stays
+	regexp.MustCompile(`^cappedSize\tok.*\t.*the 'size' field is required`),                         // collMod keeps the existing size
 	regexp.MustCompile(`^expireAfterSeconds\tok.*\t.*expireAfterSeconds' is the wrong type 'str`),   // "off" ends the expiry
-	regexp.MustCompile(`^expireAfterSeconds\terror 72 Invalid string.*\t.*wrong type 'string'`),     // no other string is accepted
-	regexp.MustCompile(`^(viewOn|pipeline)\terror 72 Must specify both`),                            // a view has both
+	regexp.MustCompile(`^expireAfterSeconds\terror 72 Invalid string.*\t.*wrong type 'string'`),     // collMod accepts no other string
+	regexp.MustCompile(`^(viewOn|pipeline)\terror 72 Must specify both`),                            // collMod of a view needs both options
 	regexp.MustCompile(`^recordPreImages\tok`),                                                      // an option of old versions, without effect
 	regexp.MustCompile(`^timeseries\S+\t.*Invalid transition`),                                      // transitions that create does not have
 	regexp.MustCompile(`^index\.expireAfterSeconds\terror (14|72) .*\terror 67 .*`),                 // collMod has other codes
-	regexp.MustCompile(`^index\.hidden\tok.*\terror 14 .*'hidden' must be a bool, but got int`),     // collMod accepts numbers for it
-	regexp.MustCompile(`^index\.\w*[uU]nique\terror 67 .* is of a type that cannot be unique`),      // hashed and wildcard
-	regexp.MustCompile(`^index\.unique\terror 72 Cannot make index unique with 'prepareUnique=f`),   // prepared first
-	regexp.MustCompile(`^index\.unique\terror 2 collMod does not support converting .* 'unique: f`), // only forceNonUnique does
+	regexp.MustCompile(`^index\.hidden\tok.*\terror 14 .*'hidden' must be a bool, but got int`),     // collMod accepts numbers for hidden
+	regexp.MustCompile(`^index\.\w*[uU]nique\terror 67 .* is of a type that cannot be unique`),      // hashed and wildcard indexes
+	regexp.MustCompile(`^index\.unique\terror 72 Cannot make index unique with 'prepareUnique=f`),   // prepareUnique must be set before unique
+	regexp.MustCompile(`^index\.unique\terror 2 collMod does not support converting .* 'unique: f`), // only forceNonUnique does this
 	regexp.MustCompile(`^index\.\S+\terror 72 no expireAfterSeconds, hidden`),                       // null counts as absent
 	regexp.MustCompile(`^index\.expireAfterSeconds\terror 72 TTL indexes are single.*\tok.*_fts`),   // text is stored under two fields
 }
@@ -106,7 +106,7 @@ func TestCollModOptions(t *testing.T) {
 	}
 }
 
-// collModCase is an option for a kind of collection.
+// collModCase is a test of one option on one kind of collection.
 type collModCase struct {
 	t       *testing.T
 	db      *mongo.Database
@@ -116,7 +116,7 @@ type collModCase struct {
 	values  map[string]option
 }
 
-// run changes the collection.
+// run changes a collection by collMod with each value of the option, and judges the answers.
 func (c *collModCase) run() {
 	twin := collModTwins[c.name]
 	var beside bson.D
@@ -133,7 +133,7 @@ func (c *collModCase) run() {
 	}
 }
 
-// runIndex changes an index of the collection.
+// runIndex changes an index by collMod with each value of the option, and judges the answers.
 func (c *collModCase) runIndex() {
 	twin, ctx := collModTwins[c.name], c.t.Context()
 	for _, v := range c.all() {
@@ -159,8 +159,9 @@ func (c *collModCase) all() bson.A {
 	return slices.Concat(valuesOf(c.values[c.name].right), valuesOf(c.values[c.name].wrong))
 }
 
-// judge compares the answer to a value with the answer of the twin. If the kind may not have the
-// twin, the value must be refused, unless it is null or a valid value of an option without a twin.
+// judge compares collMod's answer for the value v with the answer of create or createIndexes for
+// its twin. want is empty if there is no answer of a twin. Then the value must be refused, unless
+// it is null or a valid value of an option without a twin.
 func (c *collModCase) judge(v any, got, want string) {
 	c.t.Helper()
 	refused := strings.HasPrefix(got, "error") && codeOf(got) != "error 1"
@@ -194,8 +195,8 @@ func inList(list bson.A, v any) bool {
 	})
 }
 
-// modifiedOf creates a collection, changes it by collMod, and returns how it is listed. It adds the
-// listing of a collection created with the same options.
+// modifiedOf creates a collection, changes it by collMod, and returns its entry in listCollections,
+// or the error. Options with the same value as in made are shown only by name.
 func modifiedOf(ctx context.Context, db *mongo.Database, options, changes, made bson.D) string {
 	if err := db.RunCommand(ctx, append(d("create", "c"), options...)).Err(); err != nil {
 		return refusal(err)

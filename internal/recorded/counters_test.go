@@ -227,10 +227,10 @@ func (c counterCommand) parse() (commands []bson.D, prepare int) {
 	return commands, prepare
 }
 
-// figures are numbers of the server by their paths.
+// figures are numbers in a reply of the server, by the paths of their fields.
 type figures map[string]int64
 
-// collect adds the numbers below a path.
+// collect adds all numbers of the value v, which is the field at the path at.
 func (f figures) collect(at string, v bson.RawValue) {
 	if doc, ok := v.DocumentOK(); ok {
 		elements, _ := doc.Elements()
@@ -244,7 +244,8 @@ func (f figures) collect(at string, v bson.RawValue) {
 	}
 }
 
-// since returns the differences, without the commands of the measurement and of the driver itself.
+// since returns by how much each counter has grown. It leaves out the commands of the measurement
+// and of the driver.
 func (f figures) since(before figures) figures {
 	own := int64(1)
 	for _, name := range []string{"hello", "isMaster", "ismaster"} {
@@ -286,7 +287,7 @@ func readFigures(text string) figures {
 	return out
 }
 
-// counters returns the numbers of serverStatus in directories.
+// counters returns the numbers in these subdocuments of serverStatus.
 func counters(ctx context.Context, t *testing.T, client *mongo.Client, directories []string) figures {
 	t.Helper()
 	reply, failed := run(ctx, client.Database("admin"), d("serverStatus", 1))
@@ -302,7 +303,7 @@ func counters(ctx context.Context, t *testing.T, client *mongo.Client, directori
 	return out
 }
 
-// perform runs the commands of a case. Their errors are part of the case.
+// perform runs the commands of a case. A command may fail.
 func perform(ctx context.Context, db *mongo.Database, commands []bson.D, cursor *int64) {
 	for _, cmd := range commands {
 		cmd = slices.Clone(cmd)
@@ -338,7 +339,7 @@ func afresh(t *testing.T, db *mongo.Database) {
 	must(t, db, d("insert", "c", "documents", docs))
 }
 
-// counted returns how a case moves each counter.
+// counted runs a case, and returns by how much each counter has grown.
 func counted(t *testing.T, client *mongo.Client, c counterCommand) figures {
 	t.Helper()
 	db := client.Database("recorded")
@@ -459,7 +460,7 @@ func TestTraffic(t *testing.T) {
 	client := sheaftest.New(t)
 	db := client.Database("recorded")
 	for _, c := range counterCommands {
-		if strings.HasPrefix(c.name, "rename") || c.name == "no such command" { // the counters go with the collection
+		if strings.HasPrefix(c.name, "rename") || c.name == "no such command" { // the counters are renamed, too
 			continue
 		}
 		afresh(t, db)
@@ -585,7 +586,7 @@ func (f figures) expectTarget(stages bson.A) {
 // expectOps adds the expected counts of the collections of a bulkWrite: once for each kind of
 // operation.
 func (f figures) expectOps(ops bson.A, cmd bson.D) {
-	if cmd[len(cmd)-1].Key == "x" { // which is refused
+	if cmd[len(cmd)-1].Key == "x" { // the command is refused
 		return
 	}
 	seen := map[string]bool{}

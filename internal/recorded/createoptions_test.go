@@ -14,16 +14,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/commands"
 )
 
-// flagOption is a field that is a boolean or a number. null counts as absent.
+// flagOption has the values for an option that is a boolean or a number. null counts as absent.
 var flagOption = option{`[true,false,1,0.0]`, `["x",null]`}
 
-// engineOption is a field with the options of storage engines.
+// engineOption has the values for an option that configures storage engines.
 var engineOption = option{
 	`[{"wiredTiger":{}},{},{"wiredTiger":{"configString":""}}]`,
 	`[{"foo":{}},{"wiredTiger":1},1]`,
 }
 
-// createOptions are the values for each option of create, and for each field of an option.
+// createOptions has the values for each option of create, and for each field of an option.
 var createOptions = map[string]option{
 	"capped":      flagOption,
 	"autoIndexId": flagOption,
@@ -98,7 +98,8 @@ func fieldsOf(t *testing.T, name string) []string {
 	return out
 }
 
-// checkOptions fails if a field of a command has no values, or values have no field.
+// checkOptions fails if a field of a command has no values, or if there are values for a field that
+// the command does not have.
 func checkOptions(t *testing.T, fields []string, values map[string]option) {
 	t.Helper()
 	for _, name := range fields {
@@ -135,7 +136,7 @@ func optionSets(base bson.D, fields []string, values map[string]option, pairs bo
 	return out
 }
 
-// withOption returns the options with one more. It replaces an existing option of that name.
+// withOption returns the options with one more option. An existing option of that name is replaced.
 func withOption(options bson.D, name string, v any, values map[string]option) bson.D {
 	out := slices.Clone(options)
 	name, field, nested := strings.Cut(name, ".")
@@ -176,7 +177,7 @@ func TestCreateOptions(t *testing.T) {
 			}
 			name := base.name + " " + inJSON(added)
 			if seen[name] || unanswered(options) {
-				continue // a value that is seen is the base's own
+				continue // the base has this option with the same value
 			}
 			seen[name] = true
 			c.cases = append(c.cases, question{name: name, ask: func(ctx context.Context, db *mongo.Database) string {
@@ -193,8 +194,8 @@ var newerCollections = strings.NewReplacer(
 	`,"fixedBucketing":boolean "\x01"`, "", // 8.0 does not have this field
 )
 
-// newerRefusals match answers that the recorded server gives and 8.0 does not. Encrypted
-// collections are not supported here (238).
+// newerRefusals match errors of the recorded server that MongoDB 8.0 does not return. Sheaf refuses
+// encrypted collections with error 238.
 var newerRefusals = regexp.MustCompile(`create\.(autoIndexId|recordPreImages)' is an unknown field|encrypted|Encrypted`)
 
 // otherCollections match accepted differences: Sheaf's answer, a tab, and the recorded answer.
@@ -204,28 +205,28 @@ var otherCollections = []*regexp.Regexp{
 	regexp.MustCompile(`\t.*clusteredIndex' is the wrong type 'null'`),     // null counts as absent in 8.0
 	// The recorded server accepts a number for a boolean.
 	regexp.MustCompile(`clusteredIndex' is the wrong type 'int'.*\terror`),
-	regexp.MustCompile(`error 6026500.*\terror 73`),                   // two errors; which is reported first differs
-	regexp.MustCompile(`'timeseries' is not allowed with 'temp'\tok`), // a time series cannot be temporary here
-	regexp.MustCompile(`cannot be the same as.*\tok.*"timeField":""`), // an empty name counts as absent here
-	regexp.MustCompile(`^ok timeseries.*\tok.*"metaField":""`),        // as above
-	regexp.MustCompile(`^ok.*"name":"_id_".*\tok.*"name":""`),         // as above
+	regexp.MustCompile(`error 6026500.*\terror 73`),                   // another one of two errors is reported
+	regexp.MustCompile(`'timeseries' is not allowed with 'temp'\tok`), // in Sheaf a time series cannot be temporary
+	regexp.MustCompile(`cannot be the same as.*\tok.*"timeField":""`), // in Sheaf an empty name counts as absent
+	regexp.MustCompile(`^ok timeseries.*\tok.*"metaField":""`),        // in Sheaf an empty name counts as absent
+	regexp.MustCompile(`^ok.*"name":"_id_".*\tok.*"name":""`),         // in Sheaf an empty name counts as absent
 }
 
 // otherRefusals matches two refusals with the same code, separated by a tab, whose texts may
 // differ.
 var otherRefusals = []*regexp.Regexp{
-	regexp.MustCompile(`\t.*'timeseries' is not allowed with`),                           // which of two options is reported
-	regexp.MustCompile(`('timeseries'|'idIndex') is not allowed with.*\t`),               // as above
-	regexp.MustCompile(`^error 72 TTL index .* acceptable range.*\t.*(exceed|overflow)`), // the text has the number there
-	regexp.MustCompile(`View cycle detected`),                                            // the text names all views of the cycle there
-	regexp.MustCompile(`^error 5979704 `),                                                // the clustered index has all its fields there
+	regexp.MustCompile(`\t.*'timeseries' is not allowed with`),                           // the error names the other option
+	regexp.MustCompile(`('timeseries'|'idIndex') is not allowed with.*\t`),               // the error names the other option
+	regexp.MustCompile(`^error 72 TTL index .* acceptable range.*\t.*(exceed|overflow)`), // the recorded text has the number
+	regexp.MustCompile(`View cycle detected`),                                            // the recorded text names all views of the cycle
+	regexp.MustCompile(`^error 5979704 `),                                                // the recorded text has all fields of the clustered index
 	regexp.MustCompile(`storageEngine.wiredTiger' (has to|must) be`),
 }
 
 // moreWords matches prefixes that the recorded server adds to the texts of 8.0.
 var moreWords = regexp.MustCompile(`Failed to create timeseries collection :: caused by :: |recorded\.c: ('...+Field' must be)`)
 
-// typeList matches the list of types in a text. Its order has no meaning.
+// typeList matches the list of types in an error text. The order of the types has no meaning.
 var typeList = regexp.MustCompile(`expected types '\[.*\]'`)
 
 // sameCollection reports whether two answers agree, except for differences between versions.
@@ -263,8 +264,8 @@ func unanswered(options bson.D) bool {
 	return has("timeseries") && has("collation")
 }
 
-// collectionOf creates a collection, and returns how it is listed. Defaults and requested options
-// are shown only by name.
+// collectionOf creates a collection with options, and returns its entry in listCollections, or the
+// error. Options with the requested value are shown only by name.
 func collectionOf(ctx context.Context, db *mongo.Database, options bson.D) string {
 	if err := db.RunCommand(ctx, append(d("create", "c"), options...)).Err(); err != nil {
 		return refusal(err)
@@ -273,7 +274,8 @@ func collectionOf(ctx context.Context, db *mongo.Database, options bson.D) strin
 	return listedOf(ctx, db, options)
 }
 
-// listedOf creates a collection with options and returns its entry in listCollections.
+// listedOf returns the entry of the collection c in listCollections. An option with the same value
+// as in options is shown only by name.
 func listedOf(ctx context.Context, db *mongo.Database, options bson.D) string {
 	reply, failed := run(ctx, db, d("listCollections", 1, "filter", d("name", "c")))
 	if failed != "" {

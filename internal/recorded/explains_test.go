@@ -17,14 +17,15 @@ var explainedFields = map[string]string{
 	"cursorType":             "of MongoDB 9.0",
 }
 
-// otherPlans are cases whose plan differs, each with the reason.
+// otherPlans are the cases in which Sheaf's plan differs from the recorded one, each with the
+// reason.
 var otherPlans = map[string]string{
 	"count, true":   "Sheaf knows the number of records without a scan",
 	"distinct, one": "MongoDB 9.0 has a stage of its own for a distinct of one record",
 }
 
-// hashFields are not compared for reads of a missing collection, because the recorded version 9.0
-// omits them there.
+// hashFields are not compared for reads of a missing collection, because the recorded server (9.0)
+// omits them in this case.
 var hashFields = []string{"queryHash", "planCacheShapeHash", "planCacheKey"}
 
 // explainedCommands are the commands that explain supports, each with a filter and other arguments.
@@ -124,8 +125,8 @@ func explainedAs(ctx context.Context, db *mongo.Database, cmd bson.D, missing bo
 		planner.Lookup("parsedQuery"), strings.Join(names, " "))
 }
 
-// explainedStages returns the names of stages, with an index's collation, a sort's type and a
-// limit.
+// explainedStages returns the names of the stages of a plan. A name includes the collation of an
+// index, the type of a sort, or the limit.
 func explainedStages(stage bson.Raw) []string {
 	name := stage.Lookup("stage").StringValue()
 	if collation, ok := stage.Lookup("collation").DocumentOK(); ok {
@@ -144,8 +145,8 @@ func explainedStages(stage bson.Raw) []string {
 	return out
 }
 
-// TestFormsOfExplain compares the names of the fields of queryPlanner, and the stages of the
-// winning plan.
+// TestFormsOfExplain compares the fields of queryPlanner, by name, and the stages of the winning
+// plan with the recorded server.
 func TestFormsOfExplain(t *testing.T) {
 	t.Parallel()
 	check(t, class{file: "explains.txt", cases: explains(), setup: func(t *testing.T, db *mongo.Database) {

@@ -12,7 +12,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// figureIndexes are the indexes for each command, one collection each.
+// figureIndexes are the key patterns of the indexes. Each index is in a collection of its own,
+// which has the index's name.
 var figureIndexes = map[string]bson.D{
 	"a": d("a", 1), "ab": d("a", 1, "b", 1), "abc": d("a", 1, "b", -1, "c", 1), "s": d("s", 1),
 	"m": d("m", 1), "oxy": d("o.x", 1, "o.y", 1),
@@ -35,7 +36,7 @@ func figureDocs() bson.A {
 	return docs
 }
 
-// figureFilters are predicates whose bounds differ in kind.
+// figureFilters are predicates that give different kinds of index bounds.
 var figureFilters = []string{
 	`{"a":3}`, `{"a":{"$gt":6}}`, `{"a":1,"b":2}`, `{"m":3}`, `{"o.x":2}`, `{"a":{"$in":[1,2]},"b":{"$gt":3}}`,
 	`{"$or":[{"a":1,"b":2},{"a":3}]}`,
@@ -87,7 +88,7 @@ func figureCommands(coll string) map[string]bson.D {
 	return out
 }
 
-// examined returns how many keys and documents an execution looked at.
+// examined returns how many keys and documents a command examines, from explain.
 func examined(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 	reply, failed := run(ctx, db, d("explain", cmd, "verbosity", "executionStats"))
 	if failed != "" {
@@ -96,7 +97,7 @@ func examined(ctx context.Context, db *mongo.Database, cmd bson.D) string {
 	return examinedIn(reply)
 }
 
-// examinedIn returns the figures of an explanation.
+// examinedIn returns how many keys and documents were examined, from a reply of explain.
 func examinedIn(reply bson.Raw) string {
 	stats, err := reply.LookupErr("executionStats")
 	if err != nil {
@@ -130,8 +131,8 @@ func TestExamined(t *testing.T) {
 	check(t, c)
 }
 
-// figureCase asks for the figures of a command, and notes whether the command is listed as one that
-// examines more.
+// figureCase asks how many keys and documents a command examines. The answer ends with " weaker" if
+// the command is listed as one that examines more than on MongoDB.
 func figureCase(name string, cmd bson.D, weaker map[string]bool,
 	figures func(context.Context, *mongo.Database, bson.D) string,
 ) question {
@@ -144,15 +145,15 @@ func figureCase(name string, cmd bson.D, weaker map[string]bool,
 	}}
 }
 
-// looksAtNoMore reports whether figures are at most the recorded ones. For a listed case it reports
-// whether they are greater.
+// looksAtNoMore reports whether a command examines at most as many keys and at most as many
+// documents as recorded. For a command that is listed as weaker, it reports whether the command
+// examines more.
 func looksAtNoMore(got, want string) bool {
 	return compareFigures(got, want,
 		func(keys, docs, mostKeys, mostDocs int64) bool { return keys > mostKeys || docs > mostDocs })
 }
 
-// looksAtLess is looksAtNoMore, but it also accepts plans that examine less in total: more keys and
-// fewer documents, or the other way round.
+// looksAtLess reports the same as looksAtNoMore, but for the sum of keys and documents.
 func looksAtLess(got, want string) bool {
 	return compareFigures(got, want,
 		func(keys, docs, mostKeys, mostDocs int64) bool { return keys+docs > mostKeys+mostDocs })
@@ -170,7 +171,7 @@ func compareFigures(got, want string, isMore func(keys, docs, mostKeys, mostDocs
 	return isMore(keys, docs, mostKeys, mostDocs) == listed
 }
 
-// readWeaker reads the names of the cases that look at more.
+// readWeaker reads the names of the cases in which Sheaf examines more than MongoDB.
 func readWeaker(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}

@@ -8,7 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// formIndexes are the indexes of each collection.
+// formIndexes are the indexes of each collection, by the collection's name.
 func formIndexes() map[string]bson.A {
 	one := func(key bson.D, options ...any) bson.A {
 		return bson.A{append(d("key", key, "name", "i"), d(options...)...)}
@@ -27,7 +27,7 @@ func formIndexes() map[string]bson.A {
 	}
 }
 
-// formFilters are predicates of all forms of commands.
+// formFilters are the predicates that the commands of all forms use.
 var formFilters = []string{
 	`{}`, `{"a":3}`, `{"a":{"$gt":3}}`, `{"b":{"$gte":2}}`, `{"a":{"$in":[1,3,5]}}`,
 	`{"a":{"$in":[5,1]},"b":{"$in":[2,4]}}`, `{"a":{"$gt":2,"$lt":7},"b":3}`, `{"b":3,"a":{"$gt":4}}`,

@@ -42,7 +42,7 @@ func readGroups(t *testing.T, path string) map[string]string {
 // writeGroups writes a grouped file.
 func writeGroups(t *testing.T, path string, all map[string]string) {
 	t.Helper()
-	groups := map[string]map[string][]string{} // the bases by the answer and the options
+	groups := map[string]map[string][]string{} // the bases, by answer and by options
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		base, options, ok := strings.Cut(name, " ")
 		if !ok {

@@ -27,7 +27,8 @@ func TestIdentity(t *testing.T) {
 			d("key", d("p", 1, "q", 1), "name", "pq", "collation", d("locale", "en", "strength", 1)),
 		}))
 	}}
-	// For one document only: the recorded server remembers the result for the previous document.
+	// The pipelines read only one document, because the recorded server remembers the result for
+	// the previous document.
 	byKey, first := d("$sort", d("k", 1)), d("$match", d("k", 1))
 	for _, coll := range []string{"c", "indexed"} {
 		graph := d("from", coll, "startWith", "$p", "connectFromField", "p", "connectToField", "_id", "as", "g")

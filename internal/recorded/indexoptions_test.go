@@ -15,14 +15,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/command/ddl"
 )
 
-// option has the values for an option: values that some kind accepts, of which the first is used in
-// pairs, and other values.
+// option has the values for an option. right are the values that some kind of index or collection
+// accepts; the first one is used in pairs of options. wrong are the other values.
 type option struct{ right, wrong string }
 
-// flagLike is an option that is a boolean or a number.
+// flagLike has the values for an option that is a boolean or a number.
 var flagLike = option{`[true,false,1,0,{"$numberLong":"1"},0.5,{"$numberDecimal":"1"}]`, `["x",null,{},[],{"$date":0},{"$undefined":true},{"$numberDouble":"NaN"}]`}
 
-// indexOptions are the values of each option of an index.
+// indexOptions has the values for each option of an index.
 var indexOptions = map[string]option{
 	"v":                  {`[2,1,{"$numberLong":"2"},2.0,{"$numberDecimal":"2"}]`, `["2",true,null,0,-1,3,2.5,{"$numberDouble":"NaN"},{"$numberLong":"4294967298"}]`},
 	"ns":                 {`["recorded.a"]`, `["","x",1,null,{}]`},
@@ -71,7 +71,8 @@ var indexKinds = []string{
 	`{"$**":"text"}`, `{"_id":-1}`, `{"_id":"hashed"}`,
 }
 
-// pairKinds is how many of the first kinds every two options are tried with.
+// pairKinds is the number of index kinds, from the beginning of indexKinds, for which the test also
+// creates indexes with two options.
 const pairKinds = 7
 
 // TestIndexOptions creates indexes of each kind with each option, valid and invalid, and with each
@@ -104,24 +105,24 @@ func TestIndexOptions(t *testing.T) {
 	check(t, c)
 }
 
-// newer converts listings and texts of the recorded server, which is newer than MongoDB 8.0.
+// newer converts listings and error texts of the recorded server to MongoDB 8.0, which is older.
 var newer = strings.NewReplacer(
-	` collation:{"locale":"simple"}`, "", // every index has a collation there
+	` collation:{"locale":"simple"}`, "", // on the recorded server every index has a collation
 	"2dsphereIndexVersion:4", "2dsphereIndexVersion:3", // 8.0 has three versions
-	" bucketSize:1", " bucketSize", " max:10", " max", " min:-10", " min", // numbers of another type
+	" bucketSize:1", " bucketSize", " max:10", " max", " min:-10", " min", // numbers have another type in 8.0
 )
 
-// ofKind matches the options that only some kinds of index have. The recorded server omits the
-// others in the listing, but 8.0 keeps them.
+// ofKind matches the options that only some kinds of index have. The recorded server does not list
+// them for other kinds, but 8.0 does.
 var ofKind = regexp.MustCompile(` (2dsphereIndexVersion|textIndexVersion|bits|min|max|coarsestIndexedLevel|finestIndexedLevel|bucketSize)(:\S+)?`)
 
-// otherTexts match error texts that differ, without the parts from the request.
+// otherTexts match error texts that may differ if the error code is the same.
 var otherTexts = []*regexp.Regexp{
-	// The specification precedes the reason there, and follows it in 8.0.
+	// The recorded text has the specification before the reason, and 8.0 has it after the reason.
 	regexp.MustCompile(`TTL index 'expireAfterSeconds'`),
-	regexp.MustCompile(`geo index version`),                         // the versions and the wording
-	regexp.MustCompile(`require sorting geospatial data`),           // followed by a link to MongoDB's manual there
-	regexp.MustCompile(`Expression not supported in partial index`), // the tree of predicates is written in another way
+	regexp.MustCompile(`geo index version`),                         // the recorded text has other versions and other words
+	regexp.MustCompile(`require sorting geospatial data`),           // the recorded text ends with a link to MongoDB's manual
+	regexp.MustCompile(`Expression not supported in partial index`), // predicates look different
 }
 
 // sameIndex reports whether two answers agree, except for differences between versions.
@@ -141,10 +142,11 @@ func sameIndex(got, want string) bool {
 	return false
 }
 
-// codeOf returns the code of an answer that refusal made.
+// codeOf returns the first two words of an answer, such as "error 67".
 func codeOf(answer string) string { return strings.Join(strings.SplitN(answer, " ", 3)[:2], " ") }
 
-// indexOf creates an index, and returns how it is listed. Afterwards only the index on _id is left.
+// indexOf creates an index from a specification, and returns its entry in listIndexes, or the
+// error. It drops the index.
 func indexOf(ctx context.Context, db *mongo.Database, spec bson.D) string {
 	err := db.RunCommand(ctx, d("createIndexes", "a", "indexes", bson.A{spec})).Err()
 	if err != nil {
@@ -157,7 +159,7 @@ func indexOf(ctx context.Context, db *mongo.Database, spec bson.D) string {
 	return out
 }
 
-// indexListed creates an index from a specification and returns its entry in listIndexes.
+// indexListed returns the entry in listIndexes of the only index besides the index on _id.
 func indexListed(ctx context.Context, db *mongo.Database, spec bson.D) string {
 	reply, failed := run(ctx, db, d("listIndexes", "a"))
 	if failed != "" {
@@ -173,7 +175,8 @@ func indexListed(ctx context.Context, db *mongo.Database, spec bson.D) string {
 	return differences(spec, listed[1])
 }
 
-// differences returns how an index is listed, without defaults and requested options.
+// differences returns an entry of listIndexes as text. Options with the requested value are shown
+// only by name.
 func differences(spec bson.D, listed bson.RawValue) string {
 	asked, err := bson.Marshal(append(d("v", 2), spec...))
 	if err != nil {
@@ -229,7 +232,7 @@ func refusal(err error) string {
 	return fmt.Sprintf("error %d %s", refused.Code, strings.NewReplacer("\x00", "NUL", "\n", " ").Replace(text))
 }
 
-// valuesOf reads a list in Extended JSON.
+// valuesOf parses a list of values in Extended JSON.
 func valuesOf(list string) bson.A {
 	return fromJSON(`{"v":` + list + `}`)[0].Value.(bson.A)
 }

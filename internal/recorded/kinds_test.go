@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// kindIndexes are the indexes of each kind, one collection each.
+// kindIndexes are the indexes of each kind. Each kind has a collection of its own.
 func kindIndexes() map[string]bson.A {
 	english := d("locale", "en", "strength", 2)
 	one := func(key bson.D, options ...any) bson.A {
@@ -182,7 +182,7 @@ func checkExamined(t *testing.T, name string, indexes map[string]bson.A,
 	weaker := readWeaker(t, "testdata/weaker"+name+".txt")
 	for coll := range indexes {
 		commands := commandsOn(coll)
-		for _, name := range slices.Sorted(maps.Keys(commands)) { // plans that joins keep depend on the order
+		for _, name := range slices.Sorted(maps.Keys(commands)) { // in order: joins keep plans for later commands
 			c.cases = append(c.cases, figureCase(coll+" "+name, commands[name], weaker, looked))
 		}
 	}

@@ -35,12 +35,13 @@ type class struct {
 	grouped bool
 	setup   func(t *testing.T, db *mongo.Database)
 	cases   []question
-	// agrees reports whether an answer is accepted for the recorded one. Nil requires the same
-	// text.
+	// agrees reports whether Sheaf's answer is accepted although the recorded answer is want. If
+	// agrees is nil, the answers must be equal.
 	agrees func(got, want string) bool
-	// agreesOn is agrees with the name of the case.
+	// agreesOn does the same as agrees, but also gets the name of the case.
 	agreesOn func(name, got, want string) bool
-	// standalone uses a server that is not a member of a replica set, like the recorded one.
+	// standalone means that the server is not a member of a replica set. The recorded server is
+	// not, either.
 	standalone bool
 	// explain describes how two answers differ. Nil shows both.
 	explain func(got, want string) string

@@ -11,11 +11,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// groupingPrefix begins errors of MongoDB 9.0, which first tries a special plan.
+// groupingPrefix is a prefix of errors of MongoDB 9.0, which first tries a special plan.
 const groupingPrefix = "Failed to determine whether query system can provide a DISTINCT_SCAN grouping :: caused by :: "
 
-// metadataSources begin the pipelines, metadataStages are in the middle, and metadataUses read
-// metadata.
+// A case is a pipeline of three parts: one of metadataSources, one of metadataStages, and one of
+// metadataUses, which reads metadata of one of metadataKinds.
 var (
 	metadataSources = map[string]string{
 		"none": ``, "text": `{"$match": {"$text": {"$search": "tea"}}}`,
@@ -50,7 +50,7 @@ var (
 	}
 )
 
-// otherMetadata returns why the answer of a case differs, or "".
+// otherMetadata returns the reason why the answer of a case differs from MongoDB, or "".
 func otherMetadata(source, stage, use, kind string) string {
 	switch {
 	case kind == "sortKey" && stage == "unionWith":
@@ -89,13 +89,13 @@ func metadataCases() []question {
 	return out
 }
 
-// metadataAnswer returns the documents of a pipeline, sorted by their text, or its error.
+// metadataAnswer runs a pipeline, and returns its documents, sorted by their text, or its error.
 func metadataAnswer(ctx context.Context, db *mongo.Database, pipeline string) string {
 	return textAnswer(ctx, db, `{"aggregate": "c", "cursor": {}, "pipeline": `+pipeline+`}`)
 }
 
-// textAnswer returns the documents of the first batch of a command, sorted by their text, or its
-// error.
+// textAnswer runs a command, and returns the documents of its first batch, sorted by their text, or
+// its error.
 func textAnswer(ctx context.Context, db *mongo.Database, command string) string {
 	var cmd bson.D
 	if err := bson.UnmarshalExtJSON([]byte(command), false, &cmd); err != nil {
@@ -119,7 +119,8 @@ func textAnswer(ctx context.Context, db *mongo.Database, command string) string 
 	return strings.Join(docs, " ")
 }
 
-// TestMetadataOfStages compares which metadata stages may read, and the values that they read.
+// TestMetadataOfStages compares with the recorded server which metadata stages may read, and the
+// values that they read.
 func TestMetadataOfStages(t *testing.T) {
 	t.Parallel()
 	check(t, class{

@@ -160,7 +160,7 @@ var plannedExpressions = []string{
 	`{"$expr": {"$eq": ["$a", 1]}, "l": {"$near": [1, 2]}}`, `{"$expr": {"$eq": ["$a", 1]}, "$sampleRate": 0.5}`,
 }
 
-// notPlanned are the operators without a recorded answer.
+// notPlanned are the operators that the test omits, each with the reason.
 var notPlanned = map[string]string{
 	"$jsonSchema": "MongoDB shows the predicates that it makes of a schema; Sheaf shows the schema",
 	"$where":      "the server that was recorded runs no JavaScript",
@@ -190,7 +190,7 @@ func plannedTree(ctx context.Context, db *mongo.Database, text string) string {
 		return err.Error()
 	}
 	cmd := bson.D{{"find", "c"}, {"filter", f}}
-	if !strings.Contains(text, "$text") { // $text is refused in another way
+	if !strings.Contains(text, "$text") { // with $text, a hint is another error
 		cmd = append(cmd, bson.E{"hint", "missing"})
 	}
 	var failed mongo.CommandError
@@ -205,7 +205,8 @@ func plannedTree(ctx context.Context, db *mongo.Database, text string) string {
 	return strconv.Quote(tree)
 }
 
-// TestTreesOfPlanErrors compares how planning errors show predicates, for the whole language.
+// TestTreesOfPlanErrors compares the predicate trees in planning errors with the recorded server,
+// for all operators of filters.
 func TestTreesOfPlanErrors(t *testing.T) {
 	t.Parallel()
 	check(t, class{file: "planerrors.txt", cases: planErrors(t), setup: func(t *testing.T, db *mongo.Database) {

@@ -17,14 +17,16 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// shapesFile has the names and BSON types of the fields of a MongoDB server's diagnostic replies.
-// absentFile has a reason for each of these fields that Sheaf omits or returns with another type.
 const (
+	// shapesFile has the names and BSON types of the fields of a MongoDB server's diagnostic
+	// replies.
 	shapesFile = "shapes.txt"
+	// absentFile has a reason for each field of shapesFile that Sheaf omits or returns with another
+	// type.
 	absentFile = "shapes-absent.txt"
 )
 
-// reply is a diagnostic command whose reply is compared by its form.
+// reply is a diagnostic command. The test compares the names and types of the fields of its reply.
 type reply struct {
 	name string
 	db   string // "" for the database with the collection
@@ -190,7 +192,7 @@ func shapesOf(t *testing.T, client *mongo.Client) map[string]string {
 	return out
 }
 
-// served is a client of a server with a directory and a port.
+// served starts a server with a directory and a port, and returns a client of it.
 func served(t *testing.T) *mongo.Client {
 	t.Helper()
 	db, err := sheaf.Open(t.TempDir(),

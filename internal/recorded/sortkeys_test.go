@@ -9,8 +9,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// sortKeyStages sort, or are between sorts. sortKeyUses read the keys. No two documents have equal
-// values, because MongoDB omits a sort that precedes another one.
+// A case is a pipeline of three parts: one of sortKeyFirst, one of sortKeyLast, and one of
+// sortKeyUses, which reads the sort key. No two documents have equal values, because MongoDB omits
+// a sort before another sort.
 var (
 	sortKeyFirst = map[string]string{
 		"none": ``, "sort": `{"$sort": {"a": 1}},`, "two": `{"$sort": {"a": 1}}, {"$sort": {"b": 1}},`,
@@ -39,7 +40,8 @@ var (
 	}
 )
 
-// TestSortKeys reads the sort key after several sorts, and on a view that sorts.
+// TestSortKeys compares the sort keys after several sorts, and on a view that sorts, with the
+// recorded server.
 func TestSortKeys(t *testing.T) {
 	t.Parallel()
 	c := class{file: "sortkeys.txt", grouped: true, setup: func(t *testing.T, db *mongo.Database) {

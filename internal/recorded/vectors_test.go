@@ -189,7 +189,7 @@ func compared(reply bsonx.Doc, pick []string) bsonx.Doc {
 	return bsonx.NewDoc(out...)
 }
 
-// picked returns the value at a dotted path. A number steps into an array.
+// picked returns the value at a dotted path. A number in the path is the index of an array element.
 func picked(v bsonx.Value, path string) bsonx.Value {
 	for key := range strings.SplitSeq(path, ".") {
 		if v.Type != bsonx.TypeDocument && v.Type != bsonx.TypeArray {
