@@ -16,7 +16,7 @@ type corpus struct {
 	filters, updates, expressions, pipelines, projections, commands, documents []string
 }
 
-// corpusFiles are the files, by the package that reads them.
+// corpusFiles are the patterns of the files whose lines are the corpus.
 var corpusFiles = []string{
 	"../filter/testdata/*/*", "../update/testdata/*/*", "../projection/testdata/*",
 	"../expr/testdata/*/*", "../pipeline/testdata/*/*",

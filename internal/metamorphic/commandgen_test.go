@@ -21,14 +21,16 @@ import (
 type step struct {
 	conn int
 	cmd  bson.D // including its database
-	// live puts the id of an open cursor into the command. The number selects the cursor.
+	// live means that the id of an open cursor is put into the command. Its value selects the
+	// cursor. 0 means that the command gets no cursor.
 	live int
-	// compared commands are run a second time, without indexes.
+	// compared means that the command is run again without indexes, and that the two replies are
+	// compared.
 	compared bool
-	// together steps are run at the same time as the adjacent ones.
+	// together means that the step runs at the same time as the adjacent steps with together.
 	together bool
-	// after restores state that the command may have changed for all later commands: a fail point,
-	// a lock.
+	// after is a command that restores what cmd may have changed for all later commands, such as a
+	// fail point or a lock.
 	after bson.D
 }
 
@@ -50,8 +52,9 @@ type commandGen struct {
 	stages    []string
 	given     map[string]int // how often each argument was given, in all rounds
 
-	// The numbers of the sessions' transactions, and whether one is open.
-	txn  [sessions]int64
+	// txn has the number of the newest transaction of each session.
+	txn [sessions]int64
+	// open tells for each session whether a transaction is open.
 	open [sessions]bool
 }
 
@@ -312,7 +315,7 @@ func (g *commandGen) comparedPipeline() step {
 		return step{}
 	}
 	if g.chance(4) {
-		return step{cmd: d} // it may become a mutation
+		return step{cmd: d} // without compared, next may mutate the command
 	}
 	return step{cmd: d, compared: true}
 }
@@ -351,7 +354,7 @@ func (g *commandGen) base() step {
 	return s
 }
 
-// ofBase returns the arguments of one base. They may be used together.
+// ofBase returns the arguments of one base command. They may be used together.
 func (g *commandGen) ofBase(base *argtest.Base) []argtest.Argument {
 	begin := slices.IndexFunc(g.arguments, func(a argtest.Argument) bool { return a.Base == base })
 	end := begin
@@ -420,7 +423,8 @@ func updateOf(coll string, statement bson.D) bson.D {
 	return cmd
 }
 
-// composed puts operators of all languages anywhere.
+// composed returns a command with random operators, of any language, in the places of its
+// arguments.
 func (g *commandGen) composed() step {
 	coll := pick(g.gen, anyCollections)
 	field := func(name string, v any) bson.E { return bson.E{name, v} }

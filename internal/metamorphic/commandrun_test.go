@@ -33,10 +33,10 @@ const (
 	// limitMillis is the time limit of commands without a limit of their own.
 	limitMillis = 40
 	// strictOver is the processor time that a command may use beyond its limit, on an idle machine.
-	// On a busy machine the limit is lenientOver.
-	strictOver  = 250 * time.Millisecond
+	strictOver = 250 * time.Millisecond
+	// lenientOver is the processor time that a command may use beyond its limit, on a busy machine.
 	lenientOver = 3 * time.Second
-	// noAnswer is when a command hangs.
+	// noAnswer is the time after which a command without a reply counts as hanging.
 	noAnswer = 30 * time.Second
 )
 
@@ -94,10 +94,11 @@ func (w *world) close() {
 	_ = w.db.Close()
 }
 
-// validateAll is the name of a step that checks all collections.
+// validateAll is the name of a step, not of a command. The step checks all collections.
 const validateAll = "validateAll"
 
-// run runs a step, or several at once, and returns the first fault.
+// run runs the first step, or all steps at the same time if they have together set. It returns the
+// first fault.
 func (w *world) run(steps []step) *fault {
 	switch {
 	case steps[0].cmd[0].Key == validateAll:
@@ -185,7 +186,8 @@ func (w *world) count(cmd bson.D, reply bson.Raw) {
 	}
 }
 
-// timed is ask for a command that must not use more processor time than its limit allows.
+// timed does the same as ask. It also returns a fault if the command uses more processor time than
+// its limit allows.
 func (w *world) timed(conn int, cmd bson.D) (bson.Raw, *fault) {
 	begin := torture.ProcessorTime()
 	reply, f := w.ask(conn, cmd)
@@ -223,13 +225,13 @@ func (w *world) ask(conn int, cmd bson.D) (bson.Raw, *fault) {
 	return raw, w.judge(cmd, raw)
 }
 
-// unanswered returns the fault of a command without a reply.
+// unanswered returns the fault for a command that got no reply.
 func (w *world) unanswered(cmd bson.D, err error) *fault {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return &fault{"closed " + cmd[0].Key, err.Error() + "\n" + w.log.take()}
 	}
 	stacks := make([]byte, 8<<20)
-	// Little time means that the machine was busy. Much time means that the command computed.
+	// Little processor time means that the machine was busy. Much means that the command computed.
 	used := torture.ProcessorTime() - w.begun
 	return &fault{
 		"hang " + cmd[0].Key,
@@ -346,7 +348,7 @@ func lacking(a, b string) string {
 // decided reports whether there is only one right answer to a read.
 func decided(cmd bson.D) bool {
 	if cmd[0].Key == "distinct" && cmd[0].Value == "co" {
-		return false // of values that are equal under a collation, the first that is met
+		return false // distinct returns the first of several values that are equal under a collation
 	}
 	if isNear(cmd) || isSearch(cmd) || strings.Contains(text(cmd), `"$rand"`) ||
 		strings.Contains(text(cmd), `"$sampleRate"`) {
@@ -369,7 +371,7 @@ var envelope = map[string]bool{
 	"startTransaction": true, "maxTimeMS": true,
 }
 
-// answerText returns the part of a reply that must not depend on the plan.
+// answerText returns the part of a reply that must be the same for every plan of the command.
 func answerText(cmd bson.D, reply bson.Raw) string {
 	switch cmd[0].Key {
 	case "count":

@@ -120,8 +120,8 @@ func (a *commandAttack) more(begin time.Time) bool {
 	return a.tally.commands < shortCommands && time.Since(begin) < 20*time.Second
 }
 
-// round runs the commands of a seed on a new database. A fault of a new kind is an error. Its steps
-// are shortened.
+// round runs the commands of a seed on a new database. It returns a fault of a new kind as an
+// error, with the shortened steps that cause the fault.
 func (a *commandAttack) round(seed uint64) error {
 	g := a.source.newGen(seed)
 	w, err := newWorld(a.over, &a.tally)
@@ -178,8 +178,7 @@ func (a *commandAttack) report(steps []step, begin int, f *fault) error {
 	return fmt.Errorf("%w\nafter the collections were made:%s", f, out.String())
 }
 
-// again runs the steps on a new database. It returns the fault of the last step if the fault has
-// this kind.
+// again runs the steps on a new database. It returns the first fault of this kind, or nil.
 func (a *commandAttack) again(steps []step, kind string) *fault {
 	var tally commandTally
 	w, err := newWorld(a.over, &tally)
@@ -200,7 +199,8 @@ func (a *commandAttack) again(steps []step, kind string) *fault {
 	return nil
 }
 
-// shorten omits steps, then parts of the last step, while the fault stays.
+// shorten omits steps, and then parts of the last step, as long as the steps still cause a fault of
+// this kind.
 func (a *commandAttack) shorten(steps []step, begin int, kind string) []step {
 	end := time.Now().Add(15 * time.Second)
 	for size := (len(steps) - begin) / 2; size > 0; size /= 2 {
@@ -228,8 +228,8 @@ func (a *commandAttack) shorten(steps []step, begin int, kind string) []step {
 	return steps
 }
 
-// onlyPredicate reports whether two commands differ only in their predicate. Without a sort or a
-// stage there may be several right answers.
+// onlyPredicate reports whether two commands differ only in their predicate. If a sort or a stage
+// is omitted, there may be several right answers.
 func onlyPredicate(a, b bson.D) bool {
 	rest := func(cmd bson.D) string {
 		return text(slices.DeleteFunc(slices.Clone(cmd),

@@ -57,8 +57,9 @@ func whole(v any) float64 {
 
 const earthRadius = 6378100
 
-// center returns a function for the distance of a value, which is infinite for a value that is not
-// a place. It is in meters from a GeoJSON point, and on a plane from a pair.
+// center returns a function that computes the distance of a value from near. The distance is in
+// meters if near is a GeoJSON point, and in the units of a plane if it is a pair. It is infinite
+// for a value that is not a place.
 func center(near any) func(any) float64 {
 	if pair, ok := near.(bson.A); ok {
 		return func(v any) float64 {
@@ -72,7 +73,7 @@ func center(near any) func(any) float64 {
 	return func(v any) float64 { return earthRadius * angleTo(p, v) }
 }
 
-// asPair returns two coordinates. A document may have names for them.
+// asPair returns the two coordinates of a pair, which may be an array or a document.
 func asPair(v any) ([2]float64, bool) {
 	var x, y any
 	switch v := v.(type) {

@@ -28,14 +28,15 @@ type setting struct {
 	name    string
 	served  bool // over TCP
 	indexed bool // every field of the documents has an index
-	// unoptimised servers run without the optimiser.
+	// unoptimised means that the server runs without the optimiser.
 	unoptimised bool
-	budget      int64 // of each stage; 0 for the default
+	budget      int64 // memory of each stage in bytes; 0 for the default
 	batch       int32 // documents of a batch; 0 for the default
-	long        bool  // omitted unless tests do all of their work
+	long        bool  // the setting is used only if tests do all of their work
 }
 
-// littleMemory is less than most stages of the files need, so that they spill.
+// littleMemory is a budget in bytes that is less than most stages of the files need, so that they
+// spill.
 const littleMemory = 400
 
 var settings = []setting{
@@ -49,7 +50,8 @@ var settings = []setting{
 	{name: "indexed, unoptimised, little memory", indexed: true, unoptimised: true, budget: littleMemory, long: true},
 }
 
-// budgetParams are the parameters that budget sets. The parameters of $lookup cannot be so small.
+// budgetParams are the server parameters that setUp sets to the budget. The parameters of $lookup
+// cannot be so small.
 var budgetParams = []string{
 	"internalQueryMaxBlockingSortMemoryUsageBytes", "internalDocumentSourceGroupMaxMemoryBytes",
 	"internalDocumentSourceSetWindowFieldsMaxMemoryBytes", "internalDocumentSourceBucketAutoMaxMemoryBytes",
@@ -134,8 +136,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// describesServer has the files of stages that describe the server. Their documents are different
-// here.
+// describesServer has the files whose stages return documents about the server. Here, these
+// documents are different.
 var describesServer = map[string]bool{
 	"stage/collstats": true, "stage/currentop": true, "stage/indexstats": true, "stage/listlocalsessions": true,
 	"stage/listsessions": true, "stage/plancachestats": true,
@@ -278,7 +280,7 @@ func (f *fileRun) check(t *testing.T, d *datadriven.TestData, line string, want 
 	var got []string
 	if d.Cmd == "update" {
 		got = f.update(t, stages)
-		if len(want) == 1 { // it is not a pipeline of updates
+		if len(want) == 1 { // an invalid update pipeline: each document has the same error
 			got = slices.Compact(got)
 		}
 	} else {

@@ -114,7 +114,7 @@ func (g *gen) sort() bson.D {
 	direction := func() int32 { return pick(g, []int32{1, -1}) }
 	var out bson.D
 	add := func(path string) { out = append(out, bson.E{path, direction()}) }
-	// At most one of these may be on an array.
+	// At most one path of a sort may lead to an array.
 	if g.chance(3) {
 		add(pick(g, []string{"a", "a.x", "arr", "a.y"}))
 	}
@@ -143,7 +143,7 @@ func (g *gen) projection() bson.D {
 	})
 }
 
-// indexKeys has at most one path in each key that may be an array.
+// indexKeys are the keys of the indexes. In each key, at most one path may lead to an array.
 var indexKeys = []bson.D{
 	{{"a", 1}},
 	{{"a", -1}},

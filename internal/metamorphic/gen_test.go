@@ -39,7 +39,7 @@ const collName = "c"
 
 // family is the subject of a run's operations, in addition to scalars.
 type family struct {
-	// patience is the time for runs without a flag.
+	// patience is the time for runs if no flag sets it.
 	patience time.Duration
 	// begin are commands for all variants, before anything else.
 	begin []bson.D
@@ -47,8 +47,8 @@ type family struct {
 	operations []operation
 	// keys are additional index keys.
 	keys []bson.D
-	// fields returns additional fields of a document. predicate returns a predicate on them, and
-	// update changes one of them. nil stands for none.
+	// fields returns additional fields of a document. predicate returns a predicate on these
+	// fields, and update returns an update of one of them. Each may be nil.
 	fields    func(g *gen) bson.D
 	predicate func(g *gen) bson.D
 	update    func(g *gen) bson.D
@@ -83,7 +83,7 @@ func (g *gen) insert() bson.D {
 		docs = append(docs, g.newDoc())
 	}
 	if g.chance(10) {
-		docs = append(docs, append(bson.D{{"_id", g.id()}}, g.fields()...)) // perhaps a duplicate
+		docs = append(docs, append(bson.D{{"_id", g.id()}}, g.fields()...)) // the _id may exist already
 	}
 	return bson.D{
 		{"insert", collName},

@@ -12,10 +12,10 @@ import (
 // deleted. Afterwards the documents are inserted again.
 type past struct{ reads int }
 
-// everyRead is the number of reads per read at a past time.
+// everyRead is the number of reads of which one is at a past time.
 const everyRead = 3
 
-// answer is the function answer, but runs some reads at a past time.
+// answer does the same as the function answer, but runs some reads at a past time.
 func (p *past) answer(ctx context.Context, v *variant, op bson.D) (string, error) {
 	switch op[0].Key {
 	case "find", "aggregate", "distinct":
@@ -23,7 +23,7 @@ func (p *past) answer(ctx context.Context, v *variant, op bson.D) (string, error
 		return ask(ctx, v, op)
 	}
 	if isNear(op) || isSearch(op) {
-		return ask(ctx, v, op) // the times of indexes are known only to half a second
+		return ask(ctx, v, op) // these reads need an index, and the times of indexes are known only to half a second
 	}
 	if p.reads++; p.reads%everyRead != 0 || strings.Contains(text(op), "$out") ||
 		strings.Contains(text(op), "$merge\"") {

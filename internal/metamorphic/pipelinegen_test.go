@@ -15,10 +15,10 @@ import (
 type pipelineGen struct {
 	*rand.Rand
 	stages  []string
-	key     []string // fields that identify all documents; nil if there are no such fields, since arrays sort by an element
+	key     []string // fields that identify all documents; may be nil
 	ordered bool     // the order of the documents is certain
 	united  bool
-	n       int // for new names
+	n       int // number for the next new name
 }
 
 func (g *pipelineGen) pick(from ...string) string { return from[g.IntN(len(from))] }
@@ -298,8 +298,9 @@ func (g *pipelineGen) group() {
 	g.grouped(id)
 }
 
-// rounded removes the last digits of a deviation. They depend on how it was combined from parts on
-// disk, and later stages may tell equal values from different ones.
+// rounded removes the last digits of a standard deviation. They depend on how the deviation was
+// combined from parts on disk, and later stages would distinguish values that differ only in these
+// digits.
 func (g *pipelineGen) rounded(field, accumulator string) {
 	if strings.Contains(accumulator, "$stdDev") {
 		g.add(`{"$set": {%q: {"$round": ["$%s", 6]}}}`, field, field)
@@ -322,10 +323,10 @@ func (g *pipelineGen) oneOfEach() {
 	g.grouped("$" + field)
 }
 
-// grouped records that an _id identifies the documents.
+// grouped records that after a $group the _id identifies the documents.
 func (g *pipelineGen) grouped(id string) {
 	g.key, g.ordered = []string{"_id"}, false
-	if strings.Contains(`"$a" "$l" "$o.p"`, id) { // arrays
+	if strings.Contains(`"$a" "$l" "$o.p"`, id) { // a, l and o.p may be arrays, and arrays sort by an element
 		g.key = nil
 	}
 }

@@ -30,7 +30,7 @@ var pipelineSettings = []setting{
 
 const (
 	pipelinePatience = 4 * time.Second
-	pipelinesOfRound = 40 // with the same documents
+	pipelinesOfRound = 40 // pipelines of a round, which run on the same documents
 )
 
 // TestPipelines runs random pipelines in all settings and compares the answers. A round has a seed,
@@ -59,7 +59,7 @@ func TestPipelines(t *testing.T) {
 // outcomes counts the results of pipelines.
 type outcomes struct{ answered, failed, noMemory int }
 
-// round has the same documents in all settings.
+// round is a set of documents, which all settings have.
 type round struct {
 	gen     *pipelineGen
 	clients []*mongo.Client
@@ -70,7 +70,7 @@ func newRound(t *testing.T, seed uint64, clients []*mongo.Client) *round {
 	t.Helper()
 	r := &round{gen: &pipelineGen{Rand: rand.New(rand.NewPCG(seed, 17))}, clients: clients}
 	pad, n := "", 5+r.gen.IntN(60)
-	if r.gen.chance(6) { // more than 1 MiB
+	if r.gen.chance(6) { // the documents together have more than 1 MiB
 		pad, n = strings.Repeat("p", 20_000), 70
 	}
 	collections := map[string][]bson.Raw{}

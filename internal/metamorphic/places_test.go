@@ -43,7 +43,8 @@ var placeFamily = &family{
 	fields: (*gen).places, predicate: (*gen).placePredicate, update: (*gen).move,
 }
 
-// everywhere creates indexes in all variants.
+// everywhere returns a command that creates indexes, and that all variants run, also those without
+// indexes.
 func everywhere(keys ...bson.D) bson.D {
 	var specs bson.A
 	for i, key := range keys {
@@ -62,7 +63,7 @@ var hubs = [][2]float64{{179.5, 10}, {150, -35}, {-150, 45}, {100, 0}}
 
 func wrapped(lng float64) float64 { return math.Mod(lng+540, 360) - 180 }
 
-// around returns coordinates near a hub, often from a small set, so that places meet.
+// around returns coordinates near a hub, often from a small set, so that places often share points.
 func (g *gen) around(hub [2]float64) (lng, lat float64) {
 	lng, lat = 6*g.Float64()-3, 6*g.Float64()-3
 	if g.chance(2) {
@@ -215,7 +216,7 @@ func (g *gen) move() bson.D {
 	}
 }
 
-// misplace returns an update that fails if it finds its document.
+// misplace returns an update that an index refuses, if the update finds its document.
 func (g *gen) misplace() bson.D {
 	u := bson.D{{"$set", bson.D{{pick(g, []string{"loc", "flat"}), pick(g, noPlaces)}}}}
 	return update(bson.D{{"q", bson.D{{"_id", g.id()}}}, {"u", u}})
@@ -288,7 +289,7 @@ func (g *gen) nearby() (path string, point any) {
 	return path, g.point()
 }
 
-// distances are bounds.
+// distances returns a minimum and a maximum distance for a search, or only one of them, or neither.
 func (g *gen) distances(prefix string, most float64) (out bson.D) {
 	name := func(s string) string {
 		if prefix == "" {

@@ -14,18 +14,19 @@ import (
 // needs an index. The plain variant reads without indexes, so the test computes its answer itself.
 type ranked struct {
 	op    bson.D
-	rest  bson.D // further conditions for a row
+	rest  bson.D // further conditions that a row must fulfil
 	limit int    // 0 for no limit
 	// rank returns the number by which rows are sorted, ascending. It reports false if the document
 	// does not match.
 	rank func(bson.D) (float64, bool)
-	// shown is the field in which the server returns the rank, times sign. It is "" if there is no
-	// such field.
+	// shown is the field in which the server returns the rank multiplied by sign. It is "" if there
+	// is no such field.
 	shown string
-	sign  float64
+	// sign is -1 if the server returns a score, which is higher for better rows. Otherwise it is 1.
+	sign float64
 	// unordered means that the rows may come in any order.
 	unordered bool
-	// refused is the expected error if there cannot be a plan.
+	// refused is the expected error code if the read cannot have a plan.
 	refused string
 }
 
@@ -42,7 +43,7 @@ func rankedOf(ctx context.Context, v *variant, op bson.D) (*ranked, error) {
 	return nil, nil
 }
 
-// rankedRow is a row for the comparison.
+// rankedRow is a row of the answer, with its rank.
 type rankedRow struct {
 	rank float64
 	id   string
@@ -134,7 +135,7 @@ func lookup(d bson.D, key string) any {
 	return nil
 }
 
-// document is lookup of a document.
+// document returns the value of a field if it is a document, and otherwise nil.
 func document(d bson.D, key string) bson.D {
 	out, _ := lookup(d, key).(bson.D)
 	return out

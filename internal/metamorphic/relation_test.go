@@ -93,8 +93,8 @@ func counts(ctx context.Context, v *variant, p, collation bson.D, want int) erro
 	return nil
 }
 
-// distinctOfFound checks that the distinct values of the matches equal the distinct values of the
-// same documents, selected by _id.
+// distinctOfFound checks that distinct returns the same values for the predicate of op as for the
+// _ids of the documents that the predicate finds.
 func distinctOfFound(ctx context.Context, v *variant, op bson.D, in []string) error {
 	named := bson.A{}
 	docs, err := cursor(ctx, v, bson.D{{"find", collName}})

@@ -179,7 +179,7 @@ func compare(ctx context.Context, vs []*variant, op bson.D) error {
 		}
 		if indexCommands[op[0].Key] && lookup(op, "comment") != "everywhere" {
 			if v.indexed {
-				_, _ = answer(ctx, v, op) // the index may or may not exist
+				_, _ = answer(ctx, v, op) // the command may fail: the index may or may not exist
 			}
 			continue
 		}
@@ -207,7 +207,8 @@ func answer(ctx context.Context, v *variant, op bson.D) (string, error) {
 	return ask(ctx, v, op)
 }
 
-// ask is answer outside of transactions, or in the transaction of ctx.
+// ask does the same as answer, but does not begin a transaction or read at a past time. If ctx has
+// a transaction, the command runs in it.
 func ask(ctx context.Context, v *variant, op bson.D) (string, error) {
 	db := v.client.Database("test")
 	r, err := rankedOf(ctx, v, op)
@@ -252,8 +253,8 @@ func ask(ctx context.Context, v *variant, op bson.D) (string, error) {
 	return text(reply), nil
 }
 
-// oneNumberType replaces numbers by doubles. Of equal values with different types, distinct returns
-// the first that it finds.
+// oneNumberType replaces numbers by doubles, because distinct returns the first of several equal
+// values with different types.
 func oneNumberType(v any) any {
 	switch v := v.(type) {
 	case bson.D:
@@ -270,7 +271,7 @@ func oneNumberType(v any) any {
 		return float64(v)
 	case float64:
 		if v == 0 {
-			return 0.0 // not -0
+			return 0.0 // -0 becomes 0
 		}
 	case bson.Decimal128:
 		f, _ := strconv.ParseFloat(v.String(), 64)
@@ -299,7 +300,7 @@ func cursor(ctx context.Context, v *variant, op bson.D) ([]bson.Raw, error) {
 	return docs, err
 }
 
-// refusal prints the code of a server's error. Its text may name an index.
+// refusal prints the code of a server's error. It omits the text, which may name an index.
 func refusal(err error) (string, error) {
 	var w mongo.WriteException
 	if errors.As(err, &w) {

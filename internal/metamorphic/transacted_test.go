@@ -12,8 +12,9 @@ import (
 // transacted runs the operations of a variant in transactions of several operations.
 type transacted struct {
 	session *mongo.Session
-	// writes are the writes of the open transaction. operations counts all of its operations.
-	writes     []bson.D
+	// writes are the writes of the open transaction.
+	writes []bson.D
+	// operations is the number of all operations of the open transaction.
 	operations int
 }
 
@@ -26,9 +27,10 @@ var allowed = map[string]bool{
 	"delete": true, "findAndModify": true,
 }
 
-// answer is the function answer in the open transaction, or in a new one. An operation that fails
-// ends its transaction. The earlier writes of the transaction are repeated, and the operation runs
-// outside, where it may have a partial effect.
+// answer does the same as the function answer, but in the open transaction or in a new one. An
+// operation that fails ends its transaction. Then the earlier writes of the transaction are
+// repeated in a new one, and the operation runs outside of transactions, where it may have a
+// partial effect.
 func (x *transacted) answer(ctx context.Context, v *variant, op bson.D) (string, error) {
 	writes, ok := allowed[op[0].Key]
 	if !ok {
@@ -42,7 +44,7 @@ func (x *transacted) answer(ctx context.Context, v *variant, op bson.D) (string,
 		return "", err
 	}
 	if strings.HasPrefix(got, "code ") || strings.HasPrefix(got, "document ") {
-		_ = x.session.AbortTransaction(ctx) // it has already been aborted
+		_ = x.session.AbortTransaction(ctx) // the server has already aborted it
 		if err := x.again(ctx, v); err != nil {
 			return "", err
 		}

@@ -73,7 +73,7 @@ func (g *gen) value(depth int) any {
 			out = append(out, bson.E{"x", g.value(depth - 1)})
 		}
 		if !g.chance(3) {
-			// Not an array: an index on both fields refuses two arrays.
+			// y is not an array, because an index on both fields refuses two arrays.
 			out = append(out, bson.E{"y", g.small()})
 		}
 		return out
@@ -88,14 +88,14 @@ func (g *gen) array() bson.A {
 	return out
 }
 
-// id returns an _id of some documents.
+// id returns an _id that a document may have.
 func (g *gen) id() any {
 	n := g.Int32N(max(1, g.nextID) + 2)
 	return idOf(n)
 }
 
-// idOf mixes the types of _id, so that the order of the records differs from the order of
-// insertion.
+// idOf returns the n-th _id. Consecutive _ids have different types, so that the order of the
+// records differs from the order of insertion.
 func idOf(n int32) any {
 	switch n % 5 {
 	case 3:

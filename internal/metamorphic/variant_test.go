@@ -88,7 +88,7 @@ func openEmbedded(t testing.TB, v *variant, dir string) {
 	v.client, v.close = db.Client(), func() { _ = db.Close() }
 }
 
-// openServed connects over TCP.
+// openServed opens a database and connects to it over TCP.
 func openServed(t testing.TB, v *variant) { serve(t, v, embedded(t, sheaf.Memory)) }
 
 func serve(t testing.TB, v *variant, db *sheaf.DB) {
@@ -116,7 +116,7 @@ func serve(t testing.TB, v *variant, db *sheaf.DB) {
 	}
 }
 
-// openOnDisk opens the same directory again at each restart.
+// openOnDisk opens a database on disk. Each restart opens the same directory again.
 func openOnDisk(t testing.TB, v *variant) {
 	dir := t.TempDir()
 	openEmbedded(t, v, dir)
@@ -126,7 +126,7 @@ func openOnDisk(t testing.TB, v *variant) {
 	}
 }
 
-// spillMemory is less than most sorts of a run need.
+// spillMemory is an amount of memory in bytes that is less than most sorts of a run need.
 const spillMemory = 1 << 10
 
 // openSpilling builds a database like package sheaf, but with a planner that has little memory.

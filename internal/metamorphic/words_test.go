@@ -26,7 +26,7 @@ var wordFamily = &family{
 
 const textIndex = "words"
 
-// layouts are forms of the text index.
+// layouts are definitions of the text index with different fields and weights.
 var layouts = []bson.D{
 	layout(textPaths(nil, nil), nil),
 	layout(textPaths(nil, nil), bson.D{{"t", 10}, {"in.t", 3}, {"tags", 2}}),
@@ -154,7 +154,7 @@ func (g *gen) texts() bson.D {
 	if g.chance(6) {
 		d = append(d, bson.E{"language", pick(g, []string{"none", "en", "english", "nl"})})
 	} else if g.chance(30) {
-		d = append(d, bson.E{"language", "klingon"}) // which is refused
+		d = append(d, bson.E{"language", "klingon"}) // the server refuses this language
 	}
 	return d
 }
@@ -219,8 +219,8 @@ func (g *gen) textPredicate() bson.D {
 	return out
 }
 
-// searched returns a predicate with a search. Often it also has predicates that layouts with fields
-// before the text require.
+// searched returns a predicate with $text. Often it also has equalities on the fields before the
+// text, which some layouts require.
 func (g *gen) searched() bson.D {
 	out := bson.D{}
 	if g.chance(2) {
@@ -324,7 +324,8 @@ func newSearch(ctx context.Context, v *variant, op bson.D) (*ranked, error) {
 	return r, nil
 }
 
-// fixes reports whether a predicate has an equality on a field.
+// fixes reports whether a predicate has an equality on a field. A text index with that field before
+// the text needs it.
 func fixes(filter bson.D, path string) bool {
 	for _, e := range filter {
 		if and, ok := e.Value.(bson.A); ok && e.Key == "$and" {
@@ -379,7 +380,7 @@ func newSearcher(query, spec bson.D) *searcher {
 	return s
 }
 
-// folded returns a string in the form for comparison.
+// folded returns a string in lower case, unless the search distinguishes case.
 func (s *searcher) folded(str string) string {
 	if s.exact {
 		return str
@@ -391,7 +392,7 @@ func wordsOf(str string) []string {
 	return strings.FieldsFunc(str, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// rank is the negated score of a document.
+// rank returns the negated score of a document, and whether the search finds the document.
 func (s *searcher) rank(doc bson.D) (float64, bool) {
 	score, found, phrases := 0.0, false, make([]bool, len(s.phrases))
 	excluded := false
