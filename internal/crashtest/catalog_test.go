@@ -16,8 +16,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// catalogState is a set of names: "db.collection", "db.collection/marker" for a document in it,
-// "db.collection@index".
+// catalogState is the set of names that exist: "db.collection", "db.collection/marker" for a
+// document of the collection, and "db.collection@index".
 type catalogState map[string]bool
 
 func (s catalogState) with(names ...string) catalogState {
@@ -28,7 +28,7 @@ func (s catalogState) with(names ...string) catalogState {
 	return out
 }
 
-// without returns the state without a collection and its documents and indexes.
+// without returns the state without a collection, its documents and its indexes.
 func (s catalogState) without(ns string) catalogState {
 	out := maps.Clone(s)
 	maps.DeleteFunc(out, func(name string, _ bool) bool {
@@ -61,7 +61,8 @@ type catalogWorker struct {
 	acks   int
 }
 
-// change runs do, which changes the catalog to the last of the states, possibly through the others.
+// change runs do, which changes the catalog. after are the states through which the catalog may go;
+// the last one is the result. It reports whether do succeeded.
 func (w *catalogWorker) change(do func() error, after ...catalogState) bool {
 	w.states = append(w.states[:1:1], after...)
 	if err := do(); err != nil {
@@ -149,8 +150,8 @@ func (w *catalogWorker) dropDatabase(ctx context.Context, now catalogState) bool
 	return w.change(func() error { return w.srv.client.Database(db).Drop(ctx) }, after)
 }
 
-// verify compares the state of a restarted server with the model. Then the model takes over that
-// state.
+// verify compares the catalog of a restarted server with the possible states in the model. The
+// state that it finds becomes the only possible state.
 func (w *catalogWorker) verify(ctx context.Context) {
 	w.t.Helper()
 	found := catalogState{}
@@ -247,8 +248,8 @@ var indexModels = []mongo.IndexModel{
 
 const textName = "text"
 
-// kindQueries are queries by the index's name. The index and a scan must give the same result. The
-// query for the scan may be written differently.
+// kindQueries has queries by the name of an index. The query index by the index and the query scan
+// by a scan must give the same documents. An empty scan means the same query.
 var kindQueries = map[string]struct{ index, scan bson.D }{
 	"sphere":          {index: withinCap},
 	"compound sphere": {index: append(bson.D{{"g", 3}}, withinCap...)},
@@ -274,7 +275,7 @@ type indexWorker struct {
 	t      *testing.T
 	rng    *rand.Rand
 	srv    *child
-	states []uint // sets of indexModels
+	states []uint // possible sets of indexes; bit i stands for indexModels[i]
 	acks   int
 }
 
@@ -342,7 +343,7 @@ func modelName(i int) string {
 	return *o.Name
 }
 
-// fail builds a unique index over duplicates.
+// fail builds a unique index on a collection with duplicates. The build must fail.
 func (w *indexWorker) fail(ctx context.Context) error {
 	_, err := w.dups().Indexes().CreateOne(ctx, mongo.IndexModel{
 		Keys: bson.D{{"d", 1}}, Options: options.Index().SetUnique(true),
@@ -353,8 +354,8 @@ func (w *indexWorker) fail(ctx context.Context) error {
 	return fmt.Errorf("a unique index over duplicates: %w", errors.Join(err, ctx.Err()))
 }
 
-// verify waits for the builds that a restarted server continues, and compares the indexes with the
-// model.
+// verify waits until a restarted server has completed its index builds, and compares the indexes
+// with the model.
 func (w *indexWorker) verify(ctx context.Context) {
 	w.t.Helper()
 	const longest = 30 * time.Second
@@ -370,7 +371,7 @@ func (w *indexWorker) verify(ctx context.Context) {
 			i++
 		}
 		if i == len(indexModels) {
-			continue // the index on _id
+			continue // this is the index on _id
 		}
 		found |= 1 << i
 		for end := time.Now().Add(longest); !w.usable(ctx, name); time.Sleep(5 * time.Millisecond) {
@@ -396,7 +397,7 @@ func (w *indexWorker) compare(ctx context.Context, name string) {
 	}
 	by := options.Find().SetHint(name)
 	if name == textName {
-		by = options.Find() // a hint is refused
+		by = options.Find() // a hint of a text index is refused
 	}
 	if q.scan == nil {
 		q.scan = q.index

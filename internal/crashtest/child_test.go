@@ -21,7 +21,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// binEnv names a binary to test. Without it the test builds one.
+// binEnv is the environment variable with the path of the server to test. If it is not set, the
+// test builds one.
 const binEnv = "SHEAF_BIN"
 
 var buildOnce = sync.OnceValues(func() (string, error) {
@@ -91,7 +92,8 @@ func launch(t *testing.T, dir string) (*child, io.Reader) {
 	// The budget is small, so that memtables are flushed and logs rotated.
 	c.cmd = exec.Command(bin, "serve", "--dir", dir, "--port", "0", "--ready-json",
 		"--memory-budget", "16MiB", "--slow-ms", "-1",
-		// A kill is not a loss of power: writes without a write concern survive it without a sync.
+		// A kill is not a loss of power: writes without a write concern survive a kill without a
+		// sync.
 		"--sync", "on-request")
 	c.cmd.Stderr = c.log
 	out, err := c.cmd.StdoutPipe()
@@ -120,7 +122,7 @@ func start(t *testing.T, dir string) *child {
 	}
 	c.uri = ready.URI
 	go func() { c.exited <- c.cmd.Wait() }()
-	// A retried write would be sent twice; the model wants to know of each.
+	// The driver does not retry, because the model must know of every write that is sent.
 	client, err := mongo.Connect(options.Client().ApplyURI(ready.URI).SetRetryWrites(false).SetRetryReads(false).
 		SetServerSelectionTimeout(time.Second))
 	if err != nil {
@@ -130,7 +132,7 @@ func start(t *testing.T, dir string) *child {
 	return c
 }
 
-// launchAndKill starts a server and kills it after a moment, whatever it is doing.
+// launchAndKill starts a server and kills it after a moment, even if it is still starting.
 func launchAndKill(t *testing.T, dir string, after time.Duration) {
 	t.Helper()
 	c, out := launch(t, dir)

@@ -101,7 +101,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// readDamaged reads everything. It returns 1 if damage was reported.
+// readDamaged reads all documents of a store with a damaged file. It returns 1 if an error reported
+// the damage.
 func readDamaged(t *testing.T, dir string, n int) (reported int) {
 	t.Helper()
 	check := func(err error) bool {

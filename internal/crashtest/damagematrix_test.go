@@ -22,14 +22,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// A fileKind is a kind of file of a store. Each file of a store must have a kind, so that a new
-// kind needs cases.
+// fileKind is a kind of file in the directory of a store. A file without a kind fails the test, so
+// that a new kind of file gets cases.
 type fileKind struct {
 	name           string
 	prefix, suffix string
 	// harmless means that no data are lost, whatever happens to such a file.
 	harmless bool
-	// left, if not empty, is the name of a file of this kind that only a killed process leaves.
+	// left is the name of a file of this kind that only a killed process leaves. It is empty if
+	// closed stores have such a file.
 	left string
 }
 
@@ -53,7 +54,7 @@ var fileKinds = []fileKind{
 	},
 }
 
-// A damage is a change to a file. It reports whether it changed anything.
+// damage is a way to change a file. do reports whether it changed anything.
 type damage struct {
 	name string
 	do   func(t *testing.T, rng *rand.Rand, dir, name string) bool
@@ -122,7 +123,7 @@ func rewrite(t *testing.T, dir, name string, change func([]byte) []byte) bool {
 	return !bytes.Equal(content, changed)
 }
 
-// exchange exchanges the names of a file and another one.
+// exchange exchanges the names of a file and of a random other file that candidate accepts.
 func exchange(t *testing.T, rng *rand.Rand, dir, name string, candidate func(string) bool) bool {
 	t.Helper()
 	others := slices.DeleteFunc(fileNames(t, dir),
@@ -167,11 +168,11 @@ func knownKind(name string) (fileKind, bool) {
 }
 
 // checkKinds fails if a killed server has left a file in the directory of its store that has no
-// cases here. TestDamagedSpills handles the files in _tmp.
+// kind in fileKinds. TestDamagedSpills handles the files in _tmp.
 func checkKinds(t *testing.T, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // it may not have been created
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // the directory may not have been created
 		t.Error(err)
 	}
 	for _, entry := range entries {
@@ -200,7 +201,8 @@ func TestDamagedFiles(t *testing.T) {
 	d.damageEach(t, run)
 }
 
-// TestDamagedCheckpoint does the same to a checkpoint of a store.
+// TestDamagedCheckpoint damages every kind of file of a checkpoint, as TestDamagedFiles does for a
+// store.
 func TestDamagedCheckpoint(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -253,7 +255,7 @@ func (d *damageable) damageEach(t *testing.T, run *torture.Run) {
 	}
 }
 
-// damageable is a store whose copies are damaged.
+// damageable is a store. The test damages copies of it.
 type damageable struct {
 	dir  string
 	docs map[string]uint32
@@ -316,7 +318,7 @@ func readDocs(t *testing.T, db *sheaf.DB, filter bson.D) (map[string]uint32, err
 	return docs, cursor.Err()
 }
 
-// try damages a file of a copy and returns the result.
+// try damages a file of a copy of the store, opens the copy, and returns the result.
 func (d *damageable) try(t *testing.T, rng *rand.Rand, kind fileKind, what damage, name string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(t.TempDir(), "")
@@ -336,7 +338,7 @@ func (d *damageable) try(t *testing.T, rng *rand.Rand, kind fileKind, what damag
 	}
 	after := contents(t, dir)
 	if _, ok := before["LOCK"]; !ok {
-		delete(after, "LOCK") // a checkpoint was never opened
+		delete(after, "LOCK") // opening created the lock file, because a checkpoint has none before
 	}
 	whole := contents(t, d.dir)
 	if !tableDiffers(whole, before) && !maps.Equal(before, after) {
@@ -357,9 +359,9 @@ func (d *damageable) try(t *testing.T, rng *rand.Rand, kind fileKind, what damag
 	return outcome
 }
 
-// tableDiffers reports whether a table has changed. Before a store is opened, only the sizes of
-// tables are checked. Their content is checked when they are read, and by then the store has
-// changed. A table may have the same size as another file that replaced it.
+// tableDiffers reports whether the content of a table has changed. Opening a store checks only the
+// sizes of its tables. Damage of their content is found when they are read, and by then opening has
+// changed the directory.
 func tableDiffers(whole, damaged map[string]uint32) bool {
 	for name, sum := range whole {
 		if strings.HasSuffix(name, ".sst") && damaged[name] != sum {
@@ -394,7 +396,7 @@ func (d *damageable) read(t *testing.T, dir string) (outcome string) {
 	return outcome
 }
 
-// judge checks that an error reports damage and names a file.
+// judge checks that an error reports damage and names a file of the store.
 func (d *damageable) judge(t *testing.T, err error, dir string) {
 	t.Helper()
 	var s mongo.ServerError

@@ -129,7 +129,7 @@ func fill(ctx context.Context, t *testing.T, coll *mongo.Collection) map[int64]b
 	return acknowledged
 }
 
-// refused runs operations that need space. All of them must fail with the same code.
+// refused runs operations that need space on a full disk. All of them must fail with the same code.
 func refused(ctx context.Context, t *testing.T, client *mongo.Client) {
 	t.Helper()
 	coll := client.Database(workDB).Collection(docsName)
@@ -163,7 +163,7 @@ func refused(ctx context.Context, t *testing.T, client *mongo.Client) {
 	}
 }
 
-// expectAll checks by a scan and by the index that all of these documents exist.
+// expectAll checks by a scan and by the index that the documents with these ids exist.
 func expectAll(ctx context.Context, t *testing.T, coll *mongo.Collection, ids map[int64]bool) {
 	t.Helper()
 	count := func(filter bson.D) int64 {

@@ -18,9 +18,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// These programs use the official driver as the manual recommends: with retryable writes, the
-// convenient API of transactions, and a deadline. Within the deadline the driver retries as often
-// as necessary.
+// The clients of this test use the official driver as the manual recommends: with retryable writes,
+// the convenient API of transactions, and a deadline. Within the deadline the driver retries as
+// often as necessary.
 
 const (
 	programs  = 5
@@ -30,7 +30,7 @@ const (
 	outlasts = time.Minute
 )
 
-// program is a client that uses the driver.
+// program is a client that uses the official driver, as applications do.
 type program struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -102,7 +102,7 @@ var programSteps = []func(p *program, ctx context.Context) error{
 
 func (p *program) step() {
 	if p.before != nil {
-		time.Sleep(time.Millisecond) // until the state is known
+		time.Sleep(time.Millisecond) // until verify has found out whether the last step was done
 		return
 	}
 	before := p.clone()
@@ -120,9 +120,9 @@ func (p *program) step() {
 	}
 }
 
-// ofNetwork reports whether an error means that there was no reply. The driver sometimes gives up
-// before its deadline, if it cannot connect for a retry. Then it is unknown whether the operation
-// was done.
+// ofNetwork reports whether an error means that there was no reply. Then it is unknown whether the
+// operation was done. The driver sometimes gives up before its deadline, if it cannot connect for a
+// retry.
 func ofNetwork(err error) bool {
 	var failure mongo.ServerError
 	if errors.As(err, &failure) {
@@ -133,7 +133,7 @@ func ofNetwork(err error) bool {
 	return !errors.As(err, &wrong)
 }
 
-// unexpected is an answer that is wrong.
+// unexpected is the error for a wrong answer of the server.
 type unexpected struct{ what string }
 
 func (u unexpected) Error() string { return u.what }
@@ -146,7 +146,7 @@ func (p *program) coll(name string) *mongo.Collection {
 	return p.client.Database(retryDB).Collection(name, options.Collection().SetWriteConcern(concern))
 }
 
-// is returns an error if a number differs from the expected one.
+// is returns err if it is not nil. Otherwise it returns an error if got differs from want.
 func is[N int | int64](what string, got, want N, err error) error {
 	if err == nil && got != want {
 		return unexpected{fmt.Sprintf("%s: %d, not %d", what, got, want)}
@@ -276,7 +276,8 @@ func openAccounts(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// transact moves money and records that in two collections. It also adds to a shared counter.
+// transact moves money between two accounts in a transaction. The transaction also inserts a record
+// of that into two collections, and adds to a shared counter.
 func (p *program) transact(ctx context.Context) error {
 	n := p.nextNumber()
 	from, to, amount := p.rng.IntN(accounts), p.rng.IntN(accounts), 1+p.rng.Int64N(9)

@@ -13,8 +13,9 @@ import (
 
 const (
 	retryDB = "retries"
-	// ownCounters is the number of a client's own counters. All clients share the others.
-	ownCounters    = 3
+	// ownCounters is the number of counters that belong to one client.
+	ownCounters = 3
+	// sharedCounters is the number of counters that all clients share.
 	sharedCounters = 2
 	groups         = 4
 	maxInGroup     = 300
@@ -32,11 +33,12 @@ type knowing interface {
 type expected struct {
 	id       int32
 	counters [ownCounters]int64
-	// shared is how much the client added to all shared counters.
+	// shared is the sum of the client's additions to the shared counters.
 	shared int64
-	// inGroup counts the client's documents of a group. Any of them may be deleted.
+	// inGroup has the number of the client's documents in each group. A step may delete any
+	// document of a group.
 	inGroup [groups]int
-	// upserted are counters by the _id with which upserts created them.
+	// upserted has the values of the counters that upserts created, by the _id of the upsert.
 	upserted     map[any]int64
 	transactions []int64
 	next         int64
@@ -47,7 +49,7 @@ type expected struct {
 
 func newExpected(id int) *expected { return &expected{id: int32(id), upserted: map[any]int64{}} }
 
-// knows returns the expected state. The client must not be waiting for a reply.
+// knows returns the expected state. Call it only when the client does not wait for a reply.
 func (e *expected) knows() *expected { return e }
 
 func (e *expected) nextNumber() int64 {
@@ -58,7 +60,8 @@ func (e *expected) nextNumber() int64 {
 // counter returns the _id of one of the client's counters.
 func (e *expected) counter(i int) string { return fmt.Sprintf("c%d-%d", e.id, i) }
 
-// document returns a new document of a group. The documents of a group have no order.
+// document returns a new document of the client in a group. Only the number of documents of a group
+// is expected, so that the server may choose any of them.
 func (e *expected) document(rng *rand.Rand, group int) bson.D {
 	return bson.D{
 		{"_id", fmt.Sprintf("d%d-%d", e.id, e.nextNumber())},
@@ -134,14 +137,16 @@ func verify(t *testing.T, db *mongo.Database, clients []knowing) {
 	}
 }
 
-// clone returns a copy, for a client that may not learn whether its next step was done.
+// clone returns a copy of the state, which a client keeps in case it does not learn whether its
+// next step was done.
 func (e *expected) clone() *expected {
 	c := *e
 	c.upserted, c.transactions, c.before = maps.Clone(e.upserted), slices.Clone(e.transactions), nil
 	return &c
 }
 
-// settle finds out whether a step without a reply was done.
+// settle finds out whether the step whose result is unknown was done. It keeps the state after or
+// before the step.
 func (e *expected) settle(found *foundState) {
 	before := e.before
 	e.before = nil
@@ -175,7 +180,7 @@ func (e *expected) differences(found *foundState) (out []string) {
 	return out
 }
 
-// foundState is the state of a server.
+// foundState is the data of all clients that a server has.
 type foundState struct {
 	counters     map[string]int64
 	shared       int64

@@ -16,8 +16,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/oplog/oplogtest"
 )
 
-// follower rebuilds the collections from the oplog, and from a change stream on everything that it
-// resumes each time.
+// follower rebuilds the collections of a server in two ways: from the oplog, and from a change
+// stream on the whole server, which it resumes in each round.
 type follower struct {
 	replica *oplogtest.Replica
 	// mirror is nil if there are time series, because change streams do not cover them.
@@ -51,7 +51,7 @@ func (f *follower) check(t *testing.T, client *mongo.Client) {
 	}
 }
 
-// follow applies the events up to a document that it inserts.
+// follow applies the events of the change stream. It inserts a document, and stops at its event.
 func (f *follower) follow(ctx context.Context, client *mongo.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

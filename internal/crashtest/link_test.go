@@ -30,7 +30,7 @@ const (
 	headerSize = 16
 	// body is the size of the parts before the document: the flags and the kind of the section.
 	body = headerSize + 4 + 1
-	// longestAnswer is when a server is taken to hang.
+	// longestAnswer is the time after which a server without a reply counts as hanging.
 	longestAnswer = time.Minute
 )
 

@@ -59,7 +59,8 @@ func TestKilledLog(t *testing.T) {
 	}
 }
 
-// damageNewestLog flips a bit at a tenth of a log, and returns the log's name.
+// damageNewestLog flips a bit of the newest log, at a tenth of its length, and returns the log's
+// name.
 func damageNewestLog(t *testing.T, dir string) string {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))

@@ -71,7 +71,7 @@ func boot(t *testing.T, disk *crashdisk.Disk) *machine {
 
 func (m *machine) dial() (net.Conn, error) { return m.memory.DialContext(context.Background(), "", "") }
 
-// shutDown ends the server, once.
+// shutDown ends the server. A second call does nothing.
 func (m *machine) shutDown() error {
 	if m.server == nil {
 		return nil

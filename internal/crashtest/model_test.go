@@ -29,13 +29,13 @@ type record struct {
 	Pad    string  `bson:"pad"`
 }
 
-// place is a point or a line.
+// place is a GeoJSON point or line.
 type place struct {
 	Type        string `bson:"type"`
 	Coordinates bson.A `bson:"coordinates"`
 }
 
-// move gives the record other places and another text.
+// move gives the record other places and another text at random.
 func (r *record) move(rng *rand.Rand) {
 	x, y := float64(rng.IntN(200))/10, float64(rng.IntN(200))/10
 	r.Place, r.Pair = place{"Point", bson.A{x, y}}, bson.A{y, x}
@@ -79,7 +79,8 @@ type worker struct {
 	docs map[string]*document
 	next int
 	acks int
-	// added are the acknowledged additions to the shared counters, and tried the attempted ones.
+	// added has the sum of the acknowledged additions to each shared counter. tried also includes
+	// the additions that were not acknowledged.
 	added, tried map[int]int64
 }
 
@@ -146,8 +147,8 @@ func (w *worker) write(changes map[string]string, do func() error) bool {
 	return true
 }
 
-// verify compares the data of a restarted server with the model. Then the model takes over that
-// state.
+// verify compares the documents of a restarted server with the possible states in the model. The
+// state that it finds becomes the only possible state of a document.
 func (w *worker) verify(found map[string]string) {
 	w.t.Helper()
 	for id, d := range w.docs {

@@ -40,7 +40,7 @@ const (
 // and b.
 type lossyOp struct {
 	kind lossyKind
-	docs int // of an insertion
+	docs int // number of documents of an insertion
 }
 
 // lossy is a client with a session.
@@ -100,7 +100,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// operations returns the number of operations of all clients.
+// operations returns the number of all operations that the clients have sent.
 func operations(clients []*lossy) (n int) {
 	for _, c := range clients {
 		n += len(c.ops)
@@ -108,7 +108,8 @@ func operations(clients []*lossy) (n int) {
 	return n
 }
 
-// newMachine returns a server with an empty disk. The clients start from the beginning.
+// newMachine returns a server with an empty disk, and shuts down the old one. The clients start
+// again with their first operation.
 func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 	t.Helper()
 	if old != nil {
@@ -134,15 +135,16 @@ func newMachine(t *testing.T, old *machine, clients []*lossy) *machine {
 			t.Fatal(err)
 		}
 	}
-	// Data from before the first loss are durable.
+	// The data written so far must be durable before the first loss.
 	if err := m.client.Database("admin").RunCommand(t.Context(), bson.D{{"fsync", 1}}).Err(); err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-// loseWhileWorking runs the clients and takes a copy of the disk meanwhile. For each client it
-// keeps the operations that were sent by then, and which of them were durable before.
+// loseWhileWorking runs the clients, and copies the disk while they work. Each client forgets the
+// operations that it sent after the copy, and keeps the number of its newest durable operation
+// before the copy.
 func loseWhileWorking(t *testing.T, m *machine, clients []*lossy, rng *rand.Rand) *crashdisk.Disk {
 	t.Helper()
 	var stop atomic.Bool
@@ -176,7 +178,7 @@ func loseWhileWorking(t *testing.T, m *machine, clients []*lossy, rng *rand.Rand
 	return disk
 }
 
-// work does operations until stop is set. On average one in odds is durable.
+// work does operations until stop is set. On average one of odds operations asks for durability.
 func (c *lossy) work(m *machine, stop *atomic.Bool, odds int) {
 	conn, err := m.dial()
 	if err != nil {
@@ -218,7 +220,7 @@ func (c *lossy) done(reply bson.Raw) bool {
 	return true
 }
 
-// ask sends a command of the session.
+// ask sends a command with the client's session and the given transaction number.
 func (c *lossy) ask(db string, cmd bson.D, number int, more ...bson.E) bson.Raw {
 	cmd = append(cmd[:len(cmd):len(cmd)], bson.E{"$db", db}, bson.E{"lsid", c.lsid},
 		bson.E{"txnNumber", int64(number)})

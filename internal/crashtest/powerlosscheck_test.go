@@ -11,7 +11,8 @@ import (
 type foundLossy struct {
 	// n is the value of the counter, and k the operation that last added to it.
 	n, k int
-	// a and b are the transactions, and docs the inserted documents by operation.
+	// a and b have the numbers of the transactions in the collections a and b. docs has the number
+	// of inserted documents by operation.
 	a, b []int
 	docs map[int]int
 }
@@ -54,8 +55,8 @@ func (f *foundLossy) newest() int {
 	return newest
 }
 
-// settle checks the remaining data of the client, drops the lost operations, and sends the newest
-// operations again.
+// settle checks which operations of the client survived. It sends the last survivor and the first
+// lost operation again, and forgets the later operations.
 func (c *lossy) settle(m *machine, all []*foundLossy) {
 	c.t.Helper()
 	left := all[c.id].newest()
@@ -79,11 +80,11 @@ func (c *lossy) settle(m *machine, all []*foundLossy) {
 	}
 	c.ops = c.ops[:left]
 	c.compare(findLossy(c.t, m)[c.id], left, false)
-	c.durable = 0 // of the next round
+	c.durable = 0 // the next round begins without durable operations
 }
 
-// compare checks that exactly the first operations exist. If the last one is an insertion, some of
-// its documents may be missing.
+// compare checks that exactly the first left operations exist. If partly is set and the last of
+// them is an insertion, some of its documents may be missing.
 func (c *lossy) compare(f *foundLossy, left int, partly bool) {
 	c.t.Helper()
 	n, last := 0, 0
@@ -110,8 +111,8 @@ func (c *lossy) compare(f *foundLossy, left int, partly bool) {
 	}
 }
 
-// sendAgain sends an operation that survived: its records must have survived, too. The operation
-// before it must be refused.
+// sendAgain sends operation k again, which survived. The server must recognise it and not run it
+// again. The operation before it must be refused.
 func (c *lossy) sendAgain(k int) {
 	c.t.Helper()
 	if c.ops[k-1].kind == lossyTransaction {
@@ -127,7 +128,8 @@ func (c *lossy) sendAgain(k int) {
 	}
 }
 
-// sendLost sends an operation that was lost: no part of it may have survived.
+// sendLost sends operation k again, which was lost. The server must run it, because no part of it
+// may have survived.
 func (c *lossy) sendLost(k int) {
 	c.t.Helper()
 	if c.ops[k-1].kind == lossyTransaction {
@@ -140,7 +142,7 @@ func (c *lossy) sendLost(k int) {
 	}
 }
 
-// checkMachine checks that the parts of a store agree.
+// checkMachine validates the collections, and checks that the oplog leads to their documents.
 func checkMachine(t *testing.T, m *machine) {
 	t.Helper()
 	for _, name := range []string{"counters", "a", "b", "docs"} {

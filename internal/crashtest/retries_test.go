@@ -13,15 +13,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// These clients send a command again, with the same transaction number, until they get a reply.
-// Whatever happens to the server meanwhile, the command must be done once. So a client knows the
-// exact state of its data.
+// The clients of this test send a command again, with the same transaction number, until they get a
+// reply. Whatever happens to the server meanwhile, the command must be done once. So a client knows
+// the exact state of its data.
 
 const (
 	retriers = 6
 )
 
-// Codes that a client that sends again meets.
+// The error codes that a client may get when it sends a command again.
 const (
 	codeWriteConflict     = 112
 	codeTransactionTooOld = 225
@@ -37,8 +37,8 @@ type retrier struct {
 	lsid   bson.D
 	// number is the number of the newest transaction or retryable write.
 	number int64
-	// resent counts the commands whose reply was lost. asked counts the commands that were sent
-	// again although they had a reply.
+	// done counts the steps. resent counts the commands whose reply was lost. asked counts the
+	// commands that were sent again although they had a reply.
 	done, resent, asked int
 	*expected
 }
@@ -53,7 +53,8 @@ func TestKillRetries(t *testing.T) {
 	reportRetries(t, s.run.Rounds(), clients)
 }
 
-// TestCutRetries is TestKillRetries, but connections are lost instead of the server.
+// TestCutRetries does the same as TestKillRetries, but cuts connections and does not kill the
+// server.
 func TestCutRetries(t *testing.T) {
 	s := newSite(t)
 	proxy := torture.NewProxy(t, s.run.Rand(-1), s.Addr)
@@ -106,7 +107,7 @@ func (c *retrier) step() {
 	}
 }
 
-// send sends a command until it gets a reply. It returns nil only after a failure of the test.
+// send sends a command until it gets a reply. It returns nil only if the test has failed.
 func (c *retrier) send(cmd bson.D) bson.Raw {
 	for !c.t.Failed() {
 		reply, err := c.sendOnce(cmd)
@@ -142,9 +143,9 @@ func (c *retrier) sendOnce(cmd bson.D) (bson.Raw, error) {
 	return reply, err
 }
 
-// write does a retryable write with an effect. Sometimes it sends the write again after the reply,
-// and must get the same reply. Sometimes it also sends it with the previous number, which must be
-// refused.
+// write does a retryable write that changes data. Sometimes it sends the write again after the
+// reply, and must get the same reply. Sometimes it also sends the write with the previous
+// transaction number, which must be refused.
 func (c *retrier) write(db string, cmd bson.D) bson.Raw {
 	c.number++
 	concern := []bson.D{
@@ -191,7 +192,8 @@ func code(reply bson.Raw) int32 {
 	return int32(n)
 }
 
-// expect checks numbers of an answer.
+// expect checks that the fields of a reply have the expected numbers. pairs has names and numbers
+// in turn.
 func (c *retrier) expect(reply bson.Raw, pairs ...any) {
 	if reply == nil {
 		return
@@ -240,7 +242,7 @@ func (c *retrier) tryTransaction(statements []bson.D) bool {
 			if errors.Is(err, errNoServer) {
 				time.Sleep(2 * time.Millisecond)
 			}
-			return false // the end of the server, or the next transaction of the session, aborts it
+			return false // the end of the server or the next transaction aborts this one
 		case !c.mayBeginAnew(reply):
 			c.expect(reply, "n", 1)
 		default:

@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// retrySteps are the steps of clients.
+// retrySteps are the steps of a retrier, each with its frequency.
 var retrySteps = []struct {
 	weight int
 	run    func(c *retrier)
@@ -40,7 +40,8 @@ func (c *retrier) addOne() {
 	c.counters[i] += by
 }
 
-// addMany has several statements. After a kill possibly only the first ones are done.
+// addMany sends an update with several statements. After a kill possibly only the first statements
+// are done.
 func (c *retrier) addMany() {
 	var updates bson.A
 	n := 2 + c.rng.IntN(30)

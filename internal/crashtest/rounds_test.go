@@ -10,19 +10,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// If rounds take longer, as on a slow machine, the short form has fewer of them.
+// The short form has shortRounds rounds, or fewer if they take longer than patience.
 const (
 	shortRounds = 3
 	patience    = 10 * time.Second
 )
 
-// load is the work of a server while it is killed.
+// load is the work that clients do on a server while it is killed, with the checks of the data.
 type load interface {
 	// prepare creates the data for the first round.
 	prepare(t *testing.T, srv *child)
 	// work is the work of one client, until ctx ends or the server is gone.
 	work(ctx context.Context, t *testing.T, srv *child, client int, rng *rand.Rand)
-	// verify checks a restarted server.
+	// verify checks the data of a restarted server.
 	verify(t *testing.T, srv *child)
 }
 

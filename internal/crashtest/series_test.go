@@ -91,7 +91,8 @@ func (f *series) verify(t *testing.T, srv *child) {
 				break
 			}
 		}
-		// Measurements that were sent but not acknowledged may exist. The others are sent again.
+		// Measurements that were sent but not acknowledged may exist. The writer sends the missing
+		// ones again.
 		for n := w.acked + 1; n <= w.sent; n++ {
 			if seen[message{int32(i), n}] {
 				continue

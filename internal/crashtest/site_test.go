@@ -59,7 +59,7 @@ func (s *site) killAndStart() {
 }
 
 // attack disturbs the server or its network in each round, while the clients work. After each round
-// the clients pause while the data are compared with their expectations.
+// the clients pause, and the data are compared with the states that the clients expect.
 func (s *site) attack(clients []knowing, disturb func()) {
 	s.t.Helper()
 	prepare(s.t, s.db(), clients)

@@ -41,18 +41,18 @@ var spills = map[string][]string{
 	},
 }
 
-// lookupSpills are commands with a table of another collection. A share of the requests' memory
-// limits that table.
+// lookupSpills are commands with $lookup that build a table of the foreign collection. The table
+// may take a share of the requests' memory.
 var lookupSpills = []string{
 	`{"aggregate": "c", "cursor": {"batchSize": 3}, "pipeline": [{"$lookup": {"from": "c", "localField": "next", "foreignField": "a", "as": "all"}}]}`,
 	`{"aggregate": "c", "cursor": {"batchSize": 3}, "pipeline": [{"$lookup": {"from": "c", "localField": "a", "foreignField": "next", "as": "all"}}, {"$unwind": "$all"}]}`,
 }
 
-// lookupRequestMemory is the memory of the requests with which these commands spill.
+// lookupRequestMemory is a memory limit for requests with which the commands of lookupSpills spill.
 const lookupRequestMemory = 256 << 10
 
-// spillFiles are the types that use a temporary file, with the commands that use them. Another type
-// fails the test.
+// spillFiles are the source files that use temporary files, with the commands that reach them. A
+// source file that is not in this list fails the test.
 var spillFiles = map[string]string{
 	"spill/runs.go": "internalQueryMaxBlockingSortMemoryUsageBytes, internalDocumentSourceGroupMaxMemoryBytes, " +
 		"and whatever has a sorter",
@@ -66,13 +66,13 @@ var spillFiles = map[string]string{
 // notSpilled are the parameters of stages that do not use the disk.
 var notSpilled = []string{
 	"internalQueryFacetMaxOutputDocSizeBytes", "internalDocumentSourceDensifyMaxMemoryBytes",
-	"internalLookupStageIntermediateDocumentMaxSizeBytes", // bounds the size of a document
+	"internalLookupStageIntermediateDocumentMaxSizeBytes", // limits the size of a document
 }
 
 const spillBound = 40 << 10
 
-// openSpills returns the paths through which this process can access its open temporary files in a
-// directory.
+// openSpills returns the temporary files in a directory that this process has open, as paths under
+// /proc.
 func openSpills(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -111,7 +111,7 @@ func TestDamagedSpills(t *testing.T) {
 	}
 }
 
-// damageSpills runs commands and damages their files in each way.
+// damageSpills runs commands and damages their temporary files in each way.
 func damageSpills(t *testing.T, db *sheaf.DB, dir, name string, cmds []string,
 	rng *rand.Rand, outcomes map[string]int,
 ) {
@@ -129,7 +129,7 @@ func damageSpills(t *testing.T, db *sheaf.DB, dir, name string, cmds []string,
 	}
 }
 
-// TestDamagedLookupSpills is TestDamagedSpills for the table of a $lookup.
+// TestDamagedLookupSpills does the same as TestDamagedSpills for the table of a $lookup.
 func TestDamagedLookupSpills(t *testing.T) {
 	run := torture.Begin(t)
 	dir := t.TempDir()
@@ -147,7 +147,7 @@ func TestDamagedLookupSpills(t *testing.T) {
 	}
 }
 
-// TestSpillFiles fails if a source file uses temporary files and no command here damages them.
+// TestSpillFiles fails if a source file uses temporary files and is not in spillFiles.
 func TestSpillFiles(t *testing.T) {
 	t.Parallel()
 	field := regexp.MustCompile(`(?m)^\t[\w, ]*\b(tempfile|spill)\.File$`)
@@ -164,7 +164,8 @@ func TestSpillFiles(t *testing.T) {
 	}))
 }
 
-// spillDamages are the changes to an open file. It cannot be removed, because it has no name.
+// spillDamages are the ways to change an open temporary file. The file cannot be removed, because
+// it has no name.
 var spillDamages = []struct {
 	name string
 	do   func(t *testing.T, rng *rand.Rand, path string)
@@ -276,7 +277,8 @@ func setSpillBound(t *testing.T, db *sheaf.DB, param string, n int64) {
 		RunCommand(t.Context(), bson.D{{"setParameter", 1}, {param, n}}).Err())
 }
 
-// checkSpillParameters fails if a parameter of a stage that keeps documents has no case here.
+// checkSpillParameters fails if a parameter limits the memory of a stage, and is neither in spills
+// nor in notSpilled.
 func checkSpillParameters(t *testing.T, db *sheaf.DB) {
 	t.Helper()
 	var all bson.M

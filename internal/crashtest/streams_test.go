@@ -134,7 +134,7 @@ func publish(t *testing.T, client *mongo.Client, rng *rand.Rand, writer int, wri
 	} else {
 		err = insert(ctx)
 	}
-	for err != nil && ofNetwork(err) && ctx.Err() == nil { // the driver gave up; existing documents are refused
+	for err != nil && ofNetwork(err) && ctx.Err() == nil { // the driver gave up: send all again
 		if _, err = coll.InsertMany(ctx, docs, options.InsertMany().SetOrdered(false)); mongo.IsDuplicateKeyError(err) {
 			err = nil
 		}
@@ -205,7 +205,7 @@ func (w *watcher) take(event bson.Raw) {
 	}
 }
 
-// await waits until the watcher has seen everything.
+// await waits until the watcher has seen all numbers that were written.
 func (w *watcher) await(written *[streamWriters]atomic.Int64) {
 	w.t.Helper()
 	for i := range written {

@@ -79,7 +79,7 @@ func (f *topic) verify(t *testing.T, srv *child) {
 		if newest < p.acked || newest > p.sent {
 			t.Errorf("publisher %d: the newest message is %d; %d was acknowledged, %d sent", i, newest, p.acked, p.sent)
 		}
-		p.sent = newest // lost messages may be sent again
+		p.sent = newest // the publisher sends lost messages again
 	}
 	validate(ctx, t, coll.Database(), "topic")
 }

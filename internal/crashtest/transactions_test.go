@@ -17,10 +17,10 @@ const transactors = 4
 // transactions are several clients, each of which numbers its transactions. Each transaction adds
 // its number to two collections, and every tenth also creates a collection.
 type transactions struct {
-	// acked are the numbers whose commit was acknowledged. sent is the newest number of each
-	// client.
+	// acked has, for each client, the numbers of the transactions whose commit was acknowledged.
 	acked [transactors][]int64
-	sent  [transactors]int64
+	// sent has, for each client, the newest number that was sent.
+	sent [transactors]int64
 }
 
 // TestKillTransactions kills a server while transactions over two collections run. After each

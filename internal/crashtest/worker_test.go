@@ -49,7 +49,7 @@ const (
 	maxDocs = 500
 )
 
-// coll returns the workers' collection, with a write concern at random.
+// coll returns the collection of the workers, with a random write concern.
 func (w *worker) coll() *mongo.Collection {
 	o := options.Collection()
 	switch w.rng.IntN(6) {
@@ -154,7 +154,7 @@ func updateMany(ctx context.Context, w *worker) bool {
 	})
 }
 
-// replace replaces a document, or inserts it if the worker chooses a new one.
+// replace replaces a random document of the worker, or inserts a new one by an upsert.
 func replace(ctx context.Context, w *worker) bool {
 	r := w.newRecord()
 	if old, ok := w.pick(); ok && w.rng.IntN(2) == 0 {
