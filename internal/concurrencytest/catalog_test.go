@@ -52,7 +52,7 @@ func TestIndexesComeAndGo(t *testing.T) {
 	})
 }
 
-// useField runs an operation on all documents by the field a.
+// useField runs a random operation on all documents that it selects by the field a.
 func useField(ctx context.Context, t *testing.T, c *mongo.Collection, rng *rand.Rand, n int) {
 	one := doc("a", 1)
 	expect := func(what string, got int, err error) {

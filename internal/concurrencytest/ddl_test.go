@@ -18,7 +18,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// ddlState is the state at the beginning of a race.
+// ddlState is a state of the collections in which a race begins.
 type ddlState struct {
 	name string
 	fill func(db *mongo.Database) error
@@ -111,18 +111,18 @@ func TestPairsThatFailed(t *testing.T) {
 	t.Parallel()
 	server := openForDDL(t, false)
 	for _, pair := range []struct{ state, a, b string }{
-		// The rename dropped the view, and the time series without its buckets.
+		// The rename once dropped the view, and the time series without its buckets.
 		{"c and a view", "create view the other way", "rename over"},
 		{"c and a view", "create the other as time series", "rename over"},
-		// collMod looked for the index in the time series itself.
+		// collMod once looked for the index in the time series itself.
 		{"series and d", "drop", "collMod index"},
 		{"series and d", "drop", "collMod time series"},
-		// $out panicked.
+		// $out once panicked.
 		{"series and d", "drop", "$out"},
 		{"series and d", "dropDatabase", "$out"},
-		// $out treated the time series as a collection.
+		// $out once treated the time series as a collection.
 		{"nothing", "create time series", "$out"},
-		// The index, whose build failed, refused the document.
+		// The index once refused the document, although its build failed.
 		{"c", "createIndexes unique", "import"},
 	} {
 		s := slices.IndexFunc(ddlStates, func(s ddlState) bool { return s.name == pair.state })
@@ -134,7 +134,7 @@ func TestPairsThatFailed(t *testing.T) {
 	}
 }
 
-// ddlRace is a pair of commands from one state.
+// ddlRace is a pair of commands that run at the same time, from one state.
 type ddlRace struct {
 	t       *testing.T
 	db      *mongo.Database
@@ -142,23 +142,25 @@ type ddlRace struct {
 	a, b    ddlCommand
 	between *interleaver
 	rng     *rand.Rand
-	// everyStep runs each command after every step of the other one, instead of after one of them.
+	// everyStep means that each command runs after every step of the other command. Otherwise it
+	// runs after one random step.
 	everyStep bool
 
-	// steps are the numbers of steps of a and b.
+	// steps are the numbers of steps of the commands a and b.
 	steps [2]int
-	// serial are the outcomes of the commands one after another.
+	// serial are the outcomes of running the commands one after another. An outcome of the race
+	// must be one of them.
 	serial []string
 }
 
-// race returns a race on a database with its state.
+// race returns a race of two commands on the database that belongs to the state.
 func (s *ddlServer) race(t *testing.T, state ddlState, a, b ddlCommand) *ddlRace {
 	i := slices.IndexFunc(ddlStates, func(other ddlState) bool { return other.name == state.name })
 	db := s.client.Database(fmt.Sprint("ddl", i))
 	return &ddlRace{t: t, db: db, fill: state.fill, a: a, b: b, between: s.between}
 }
 
-// begin restores the state.
+// begin drops the databases of the race and creates the state again.
 func (r *ddlRace) begin() {
 	other := r.db.Client().Database(r.db.Name() + otherDB)
 	if err := errors.Join(r.db.Drop(context.Background()), other.Drop(context.Background()), r.fill(r.db)); err != nil {
@@ -166,7 +168,8 @@ func (r *ddlRace) begin() {
 	}
 }
 
-// one runs commands one after another.
+// one runs the commands one after another. It returns the results of a and b, and the state of the
+// databases. A command that is nil counts as aborted.
 func (r *ddlRace) one(first, second *ddlCommand) (string, string, string) {
 	r.begin()
 	a, b := "aborted", "aborted"
@@ -185,7 +188,8 @@ func (r *ddlRace) one(first, second *ddlCommand) (string, string, string) {
 	return a, b, stateOf(r.t, r.db)
 }
 
-// check runs the commands one after another, at once, and each one in the middle of the other.
+// check runs the commands one after another, then at once, and then each command between two steps
+// of the other one.
 func (r *ddlRace) check() {
 	r.t.Helper()
 	r.serial = nil
@@ -223,7 +227,7 @@ func (r *ddlRace) places(steps int) []int {
 	return []int{1 + r.rng.IntN(steps)}
 }
 
-// atOnce runs both commands at once.
+// atOnce runs both commands at the same time.
 func atOnce(commands []func()) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
@@ -239,7 +243,8 @@ func atOnce(commands []func()) {
 
 func outcome(a, b, state string) string { return fmt.Sprint(a, " and ", b, ": ", state) }
 
-// run runs both commands in some way, from the restored state, and checks the outcome.
+// run restores the state, runs both commands in the given way, and checks that the outcome is one
+// of serial.
 func (r *ddlRace) run(how string, way func(commands []func())) {
 	r.t.Helper()
 	r.begin()
@@ -251,7 +256,7 @@ func (r *ddlRace) run(how string, way func(commands []func())) {
 	got := outcome(answers[0], answers[1], stateOf(r.t, r.db))
 	serial := slices.Clone(r.serial)
 	if strings.Contains(got, "aborted") {
-		// Dropping its collection aborts a build or a copy, which then has no effect.
+		// If its collection is dropped, an index build or a copy is aborted. Then it has no effect.
 		serial = append(serial, outcome(r.one(&r.a, nil)), outcome(r.one(nil, &r.b)))
 	}
 	for i, c := range []*ddlCommand{&r.a, &r.b} {
@@ -265,7 +270,8 @@ func (r *ddlRace) run(how string, way func(commands []func())) {
 	}
 }
 
-// late runs the command that reads d around the other one: it reads before, and writes after it.
+// late returns the outcome if the command c, which reads d and then writes, reads d before the
+// other command runs and writes after it.
 func (r *ddlRace) late(c *ddlCommand) string {
 	r.t.Helper()
 	r.begin()
@@ -290,12 +296,12 @@ func (r *ddlRace) late(c *ddlCommand) string {
 	return fmt.Sprint(a, " and ", b, ": ", stateOf(r.t, r.db))
 }
 
-// made handles a command, a or b, that creates c before it writes. It runs the command around the
-// other one: c is created before, and the write comes after.
+// made returns the outcome if a command that creates c before it writes creates c before the other
+// command runs, and writes after it. writer is 0 for the command a and 1 for b.
 func (r *ddlRace) made(writer int) string {
 	r.t.Helper()
 	r.begin()
-	_ = r.db.RunCommand(context.Background(), doc("create", "c")).Err() // it may exist
+	_ = r.db.RunCommand(context.Background(), doc("create", "c")).Err() // c may exist already
 	commands, answers := []*ddlCommand{&r.a, &r.b}, make([]string, 2)
 	for _, i := range []int{1 - writer, writer} {
 		answers[i] = commands[i].run(r.db)
@@ -313,7 +319,8 @@ func stateOf(t *testing.T, db *mongo.Database) string {
 			t.Fatal(err)
 		}
 		for cursor.Next(context.Background()) {
-			// The first view creates system.views, which stays without documents.
+			// The first view creates system.views. The collection stays when its last view is
+			// dropped.
 			if state := collectionState(t, db, cursor.Current); state != db.Name()+".system.views collection {}" {
 				out = append(out, state)
 			}

@@ -41,7 +41,7 @@ func onDB(name string, pairs ...any) ddlCommand {
 	return ddlCommand{name: name, cmd: func(string) bson.D { return doc(pairs...) }}
 }
 
-// writes is onDB for a command that creates c if it does not exist.
+// writes does the same as onDB for a command that creates c if it does not exist.
 func writes(name string, pairs ...any) ddlCommand {
 	c := onDB(name, pairs...)
 	c.makes = true
@@ -54,7 +54,7 @@ func renames(name, from, to string, dropTarget bool) ddlCommand {
 	}}
 }
 
-// pipes and reduces read d and write c.
+// pipes returns a pipeline that reads d and writes c.
 func pipes(name string, stages func(db string) bson.A) ddlCommand {
 	return ddlCommand{name: name, reads: true, cmd: func(db string) bson.D {
 		return doc("aggregate", "d", "pipeline", stages(db), "cursor", doc())
@@ -77,7 +77,7 @@ func indexes(name string, options ...any) ddlCommand {
 // otherDB is the suffix for the name of a race's second database.
 const otherDB = "_other"
 
-// ddlCommands are raced in pairs, each with each.
+// ddlCommands are the commands that change the catalog. Each pair of them is raced.
 var ddlCommands = []ddlCommand{
 	onDB("create", "create", "c"),
 	onDB("create capped", "create", "c", "capped", true, "size", 4096),
@@ -132,7 +132,7 @@ var ddlCommands = []ddlCommand{
 		out := doc("db", db, "coll", "c", "timeseries", doc("timeField", "t"))
 		return bson.A{doc("$set", doc("t", time.UnixMilli(0))), doc("$out", out)}
 	}),
-	pipes("$merge", func(db string) bson.A { // one document only: several are written one by one
+	pipes("$merge", func(db string) bson.A { // only one document, because several documents are written one by one
 		return bson.A{doc("$match", doc("_id", 0)), doc("$merge", doc("into", doc("db", db, "coll", "c")))}
 	}),
 	reduces("mapReduce", "replace", "this.b"),
@@ -146,7 +146,8 @@ var ddlCommands = []ddlCommand{
 	{name: "reIndex", standalone: true, cmd: func(string) bson.D { return doc("reIndex", "c") }},
 }
 
-// notDDL are the commands with a write concern that do not change the catalog, with the reason.
+// notDDL are the commands with a write concern that do not change the catalog. They are not raced,
+// each for the given reason.
 var notDDL = map[string]string{
 	"commitTransaction":              "the pair of a transaction commits with it",
 	"abortTransaction":               "publishes nothing",
@@ -177,8 +178,8 @@ func imports(db *mongo.Database, upsert ...string) string {
 	return fmt.Sprint("imported ", res)
 }
 
-// TestEachDDLCommandIsRaced fails if a command or a stage that can change the catalog has no case
-// above.
+// TestEachDDLCommandIsRaced fails if a command or a stage that can change the catalog is not in
+// ddlCommands.
 func TestEachDDLCommandIsRaced(t *testing.T) {
 	t.Parallel()
 	raced := map[string]bool{}
@@ -224,7 +225,8 @@ func (c *ddlCommand) run(db *mongo.Database) string {
 	return answerOf(target.RunCommand(context.Background(), c.cmd(db.Name())).Raw())
 }
 
-// transact runs the commands in a transaction, and repeats it if the server asks for that.
+// transact runs cmd and the commands in transaction as one transaction, and repeats it if the
+// server asks for that.
 func (c *ddlCommand) transact(db *mongo.Database) string {
 	session, err := db.Client().StartSession()
 	if err != nil {
@@ -259,8 +261,9 @@ func answerOf(raw bson.Raw, err error) string {
 	return "ok"
 }
 
-// aborted names the errors of a command whose collection was dropped or changed while it ran: 276
-// IndexBuildAborted, 117 ConflictingOperationInProgress, 125 CommandFailed of $out.
+// aborted returns "aborted" for an error of a command whose collection was dropped or changed while
+// it ran: 276 IndexBuildAborted, 117 ConflictingOperationInProgress, 125 CommandFailed of $out. It
+// returns any other answer unchanged.
 func aborted(answer string) string {
 	if slices.Contains([]string{"276", "117", "125"}, answer) {
 		return "aborted"

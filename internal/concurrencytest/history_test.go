@@ -19,17 +19,17 @@ type listOp struct {
 	value  int64 // the appended value
 }
 
-// place is the position of a value.
+// place is the position of a value: the key of its list, and its index in the list.
 type place struct {
 	key, at int
 }
 
-// listHistory is a history with the order of the versions of each list, as shown by the final
-// lists.
+// listHistory is a history of transactions. The final lists show in which order values were
+// appended to each list.
 type listHistory struct {
 	txns     []*listTxn
 	final    [][]int64
-	writer   map[int64]int // transaction by the value that it appended
+	writer   map[int64]int // number of the transaction that appended a value, by the value
 	at       map[int64]place
 	problems []string
 }
@@ -89,8 +89,8 @@ func (h *listHistory) checkFinal() {
 	}
 }
 
-// checkTxn checks the reads of a committed transaction against its snapshot. The snapshot is the
-// lengths of the lists that its first reads show.
+// checkTxn checks the reads of a committed transaction against its snapshot. The first read of each
+// list shows how long the list is in the snapshot.
 func (h *listHistory) checkTxn(i int) {
 	own := map[int][]int64{}
 	seen := map[int]int{}
@@ -119,9 +119,9 @@ func (h *listHistory) checkTxn(i int) {
 	}
 }
 
-// checkCircles looks for circles of transactions.
+// checkCircles looks for cycles of transactions, which snapshot isolation excludes.
 func (h *listHistory) checkCircles() {
-	follows := make([][]int, len(h.txns)) // by writes and reads: which transaction certainly comes after which
+	follows := make([][]int, len(h.txns)) // for each transaction, the transactions that certainly come after it
 	type edge struct{ from, to int }
 	var overlooked []edge
 	for _, list := range h.final {
@@ -162,7 +162,7 @@ func (h *listHistory) checkCircles() {
 	}
 }
 
-// reaches reports whether there is a path of at least one step.
+// reaches reports whether a path of at least one step leads from one transaction to another.
 func reaches(next [][]int, from, to int) bool {
 	seen := make([]bool, len(next))
 	stack := slices.Clone(next[from])

@@ -21,13 +21,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
-// ddlServer is a server in memory. The test can run other code between the steps of its commands.
+// ddlServer is a server in memory. A test can run other code between the steps of its commands.
 type ddlServer struct {
 	client  *mongo.Client
 	between *interleaver
 }
 
-// openForDDL builds a database like package sheaf.
+// openForDDL builds a database as package sheaf does, but with an interleaver.
 func openForDDL(t *testing.T, standalone bool) *ddlServer {
 	t.Helper()
 	engine, log := mem.New(), slog.New(slog.DiscardHandler)
@@ -73,21 +73,21 @@ func openDDLStore(engine storage.Engine, log *slog.Logger, standalone bool) (*ta
 	return schema.OpenLogged(engine, compiler, log, table.OplogOptions{})
 }
 
-// interleaver runs something between two steps of a command. A step ends when the command has
-// looked up a name or has written, before it takes the locks for a DDL change.
+// interleaver runs a function between two steps of a command. A step ends when the command has
+// looked up a name, when it has written, and before it takes the locks for a DDL change.
 type interleaver struct {
 	mu    sync.Mutex
 	steps int
 	at    int
-	run   func() // may be nil
+	run   func() // function to run after step at; may be nil
 	ended chan struct{}
 }
 
-// interleaved is how long a command waits for the inner one. The inner one may itself wait for
-// locks of the outer one. After this time both continue, in any order.
+// interleaved is how long the outer command waits for the inner command. The inner command may
+// itself wait for locks of the outer command. After this time both continue, in any order.
 const interleaved = 20 * time.Millisecond
 
-// step is called after each step.
+// step is called after each step of a command.
 func (in *interleaver) step() {
 	in.mu.Lock()
 	in.steps++
@@ -117,8 +117,8 @@ func (in *interleaver) count(fn func()) int {
 	return in.steps
 }
 
-// put runs outer, and inner after the given number of steps. If outer has fewer steps, inner runs
-// at the end.
+// put runs outer, and runs inner after the given number of steps of outer. If outer has fewer
+// steps, inner runs after outer.
 func (in *interleaver) put(outer, inner func(), after int) {
 	ended := in.arm(after, inner)
 	outer()

@@ -35,21 +35,22 @@ var kindNames = [...]string{
 	"inc and get", "remove and get",
 }
 
-// request is one operation on the document with a key. arg and old are its numbers.
+// request is one operation on the document with a key. arg is the number that the operation adds or
+// sets. old is the number that it expects.
 type request struct {
 	key      int
 	kind     kind
 	arg, old int64
 }
 
-// answer is the reply to a client: whether the document existed (or the insert was done), and its
-// number.
+// answer is the reply to a request. ok reports whether the document existed, or whether an insert
+// was done. n is the number of the document, if the reply shows it.
 type answer struct {
 	ok bool
 	n  int64
 }
 
-// document is the state of the model: whether the document exists, and its number.
+// document is the state of a document in the model. n is its number.
 type document struct {
 	exists bool
 	n      int64
@@ -115,7 +116,7 @@ var model = porcupine.Model{
 	},
 }
 
-// perform asks the server.
+// perform sends the request to the server and returns the answer.
 func perform(ctx context.Context, c *mongo.Collection, r request) (answer, error) {
 	id := doc("_id", r.key)
 	found := func(res *mongo.SingleResult) (answer, error) {

@@ -91,8 +91,8 @@ func take(ctx context.Context, t *testing.T, c *mongo.Collection, client int, mu
 	return id, true
 }
 
-// finish removes one of the jobs that the client has taken. It may remove another one than the
-// named one.
+// finish removes one of the jobs that the client has taken. For an even id it may remove another
+// job than the one with the id.
 func finish(ctx context.Context, t *testing.T, c *mongo.Collection, id int32, client int,
 	mu *sync.Mutex, removed map[int32]int,
 ) {
@@ -102,7 +102,7 @@ func finish(ctx context.Context, t *testing.T, c *mongo.Collection, id int32, cl
 	}
 	job, err := c.FindOneAndDelete(ctx, filter).Raw()
 	if errors.Is(err, mongo.ErrNoDocuments) && id%2 == 1 {
-		return // it was finished instead of another one
+		return // a call with an even id has removed this job
 	}
 	if err != nil {
 		t.Error(err)
@@ -153,7 +153,8 @@ func TestFindIsASnapshot(t *testing.T) {
 	})
 }
 
-// readSnapshot reads by one of the values, or all documents by all values.
+// readSnapshot reads the documents with one value of the indexed field, or all documents by all
+// values.
 func readSnapshot(ctx context.Context, t *testing.T, c *mongo.Collection, rng *rand.Rand, v, n int) {
 	some := []bson.D{
 		doc("v", v), doc("w", v*10, "v", v), doc("tags", v), doc("tags", v+10),

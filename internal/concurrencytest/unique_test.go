@@ -104,7 +104,7 @@ func TestUpsertsOfOneKey(t *testing.T) {
 					filter, inc := doc(field, key), doc("$inc", doc("n", int64(1)))
 					switch rng.IntN(8) {
 					case 0:
-						// Additions to a removed document are removed with it.
+						// Deleting a document also takes away the sum of its additions.
 						var old struct{ N int64 }
 						err := c.FindOneAndDelete(ctx, filter).Decode(&old)
 						if err != nil && !errors.Is(err, mongo.ErrNoDocuments) {

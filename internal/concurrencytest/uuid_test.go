@@ -103,7 +103,7 @@ func (u *uuidRace) run(name string) {
 	reply, err := on.RunCommand(context.Background(), cmd).Raw()
 	wg.Wait()
 	if _, missing := reply.LookupErr("writeErrors"); missing == nil {
-		err = nil // of a statement
+		err = nil // an error of a single statement
 	}
 	answer := answerOf(reply, err)
 	if !slices.Contains([]string{"ok", "361", "276", "write error", `write error {"$numberInt":"361"}`}, answer) {
@@ -118,7 +118,8 @@ func (u *uuidRace) run(name string) {
 	}
 }
 
-// other describes the other collection, which has a name now, without that name.
+// other describes the other collection, which now has the given name. The description omits the
+// name.
 func (u *uuidRace) other(name string) string {
 	u.t.Helper()
 	cursor, err := u.db.ListCollections(context.Background(), doc("name", name))
