@@ -25,7 +25,7 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// aborter sends commands that end early.
+// aborter sends commands and ends each of them early.
 type aborter struct {
 	t    *testing.T
 	addr string
@@ -33,7 +33,8 @@ type aborter struct {
 	n    *atomic.Int64
 }
 
-// message is a command in a session.
+// message returns the message of a command. A session of zeros means that the command has no
+// session.
 func (a *aborter) message(session [16]byte, cmd bson.D) []byte {
 	cmd = append(cmd, bson.E{"$db", "d"})
 	if session != [16]byte{} {
@@ -77,7 +78,7 @@ func (a *aborter) ask(conn net.Conn, msg []byte) bsonx.Doc {
 	return m.Body
 }
 
-// abortable returns a command that runs for long, holds resources, or both.
+// abortable returns a command that runs for long, or holds resources, or both.
 func abortable(i int) bson.D {
 	coll := "c"
 	stages := func(stages ...any) bson.D {
@@ -113,7 +114,7 @@ func abortable(i int) bson.D {
 	return all[i%len(all)]
 }
 
-// abort ends a command early in one of several ways.
+// abort sends a random command and ends it early in one of four ways.
 func (a *aborter) abort(i int) {
 	conn := a.dial()
 	if conn == nil {
@@ -122,20 +123,21 @@ func (a *aborter) abort(i int) {
 	defer conn.Close()
 	cmd := abortable(a.rng.IntN(1000))
 	switch i % 4 {
-	case 0: // cut in the midst of the message
+	case 0: // the connection ends in the middle of the message
 		msg := a.message([16]byte{}, cmd)
 		_, _ = conn.Write(msg[:a.rng.IntN(len(msg))])
-	case 1: // the client leaves while it runs
+	case 1: // the client closes its connection while the command runs
 		_, _ = conn.Write(a.message([16]byte{}, cmd))
 		time.Sleep(time.Duration(a.rng.IntN(5)) * time.Millisecond)
-	case 2: // out of time
+	case 2: // the command exceeds its time limit
 		a.ask(conn, a.message([16]byte{}, append(cmd, bson.E{"maxTimeMS", 1 + a.rng.IntN(5)})))
 	default:
 		a.transaction(conn)
 	}
 }
 
-// transaction begins a transaction. A command, the end of its session, or an error aborts it.
+// transaction begins a transaction and opens a cursor in it. An error or the end of the session
+// aborts the transaction.
 func (a *aborter) transaction(conn net.Conn) {
 	session := [16]byte{}
 	for i := range session {
@@ -153,7 +155,7 @@ func (a *aborter) transaction(conn net.Conn) {
 	case 0:
 		a.ask(conn, a.message(session,
 			append(of(bson.D{{"abortTransaction", 1}}), bson.E{"$db", "admin"})[:3]))
-		fallthrough // a command on the wrong database is an error, too
+		fallthrough // the command fails, because it is not on the database admin
 	case 1:
 		a.ask(conn, a.message(session,
 			of(bson.D{{"insert", "c"}, {"documents", bson.A{bson.D{{"_id", 1}}}}})))
@@ -190,8 +192,8 @@ func look(t *testing.T, db *mongo.Database) traces {
 	}
 }
 
-// over lists the resources that exceed the ones in b, except resources that come and go by
-// themselves.
+// over lists the resources of which b has more than a, where a was measured before b. Some
+// resources may grow a little, because they come and go by themselves.
 func (a traces) over(b traces) string {
 	var out []string
 	for _, f := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// attack is a command and the expected error codes.
+// attack is a command, and the error codes with which it may fail.
 type attack struct {
 	name, cmd string
 	want      []int32
@@ -31,7 +31,8 @@ func computed(expr string) string {
 	return pipelineOver(`[{"s": "x"}]`, `{"$project": {"x": `+expr+`}}`)
 }
 
-// times makes the documents {"i": 0}, … in n batches of 1000 without keeping them.
+// times returns stages that make the documents {"i": 0}, {"i": 1}, … for each input document: 1000
+// times n, without collecting them.
 func times(n int) []string {
 	return []string{
 		fmt.Sprintf(`{"$set": {"j": {"$range": [0, %d]}}}`, n), `{"$unwind": "$j"}`,
@@ -40,7 +41,7 @@ func times(n int) []string {
 	}
 }
 
-// mega is a string of 2^n bytes.
+// mega returns an expression that computes a string of 2^n bytes.
 func mega(n int) string {
 	return fmt.Sprintf(`{"$reduce": {"input": {"$range": [0, %d]}, "initialValue": "x", "in": {"$concat": ["$$value", "$$value"]}}}`, n)
 }
@@ -50,7 +51,7 @@ func withMega(expr string) string {
 	return computed(`{"$let": {"vars": {"m": ` + mega(20) + `}, "in": ` + expr + `}}`)
 }
 
-// nested wraps an expression n times. %s stands for the inner expression.
+// nested returns inner, wrapped n times in wrap. %s in wrap stands for the wrapped expression.
 func nested(wrap, inner string, n int) string {
 	before, after, _ := strings.Cut(wrap, "%s")
 	return strings.Repeat(before, n) + inner + strings.Repeat(after, n)
@@ -91,7 +92,7 @@ func growth() []attack {
 	}
 }
 
-// floods are stages with too much input.
+// floods returns attacks on stages with more input than fits into their memory.
 func floods() []attack {
 	stages := func(more ...string) string { return pipelineOver(`[{}]`, append(times(2000), more...)...) }
 	return []attack{

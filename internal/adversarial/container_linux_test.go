@@ -51,8 +51,8 @@ func build(env string) (string, error) {
 	return bin, nil
 }
 
-// startContainer starts a server on a new directory with the budget for a container of
-// containerBytes. Its caches are full.
+// startContainer starts a server on a new directory in a control group of containerBytes, with a
+// budget of half of that. It fills the caches of the server.
 func startContainer(t *testing.T) *container {
 	t.Helper()
 	c := startServer(t, containerBytes/2, controlGroup(t))
@@ -60,7 +60,7 @@ func startContainer(t *testing.T) *container {
 	return c
 }
 
-// warm fills the caches of a server with documents of n bytes in all.
+// warm fills the caches of a server with documents that have n bytes in total.
 func (c *container) warm(t *testing.T, n int) {
 	t.Helper()
 	coll := c.client(t).Database("warm").Collection("c")
@@ -83,7 +83,7 @@ func (c *container) warm(t *testing.T, n int) {
 	}
 }
 
-// warmBytes is the minimum size of the block cache of a container before an attack: a third of the
+// warmBytes is the minimum size of a container's block cache before an attack: a third of the
 // budget.
 const warmBytes = containerBytes / 2 / 3
 
@@ -94,7 +94,7 @@ func startServer(t *testing.T, budget int64, group string) *container {
 	return startServerOn(t, budget, group, "--dir", filepath.Join(t.TempDir(), "data"))
 }
 
-// startServerOn is startServer with the flags for the location of the data.
+// startServerOn starts a server like startServer. store has the flags for the location of the data.
 func startServerOn(t *testing.T, budget int64, group string, store ...string) *container {
 	t.Helper()
 	bin, err := buildServer()
@@ -139,8 +139,8 @@ func serve(t *testing.T, bin string, budget int64, group string, store ...string
 	return c
 }
 
-// controlGroup creates a group with the container's memory, and returns its directory, or "" if
-// that is not permitted.
+// controlGroup creates a control group with a memory limit of containerBytes. It returns the
+// directory of the group, or "" if that is not permitted.
 func controlGroup(t *testing.T) string {
 	t.Helper()
 	for parent, limit := range map[string]string{
@@ -155,7 +155,7 @@ func controlGroup(t *testing.T) string {
 			continue
 		}
 		t.Cleanup(func() {
-			for range 50 { // the kernel needs a moment to see the process go
+			for range 50 { // the kernel needs a moment to notice that the process has ended
 				if os.Remove(dir) == nil {
 					return
 				}
@@ -178,7 +178,7 @@ func (c *container) resetPeak(t *testing.T) {
 	}
 }
 
-// status returns a field of the server's process in bytes.
+// status returns a field of /proc/<pid>/status of the server, in bytes.
 func (c *container) status(t *testing.T, field string) int64 {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.pid))

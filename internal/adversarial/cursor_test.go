@@ -16,11 +16,11 @@ const (
 	// mostGrowth is how much the heap may grow while a cursor is read. It is far less than the size
 	// of its documents.
 	mostGrowth = 200 << 20
-	// lookInterval is after how many documents that is looked at.
+	// lookInterval is the number of documents between two measurements of the heap.
 	lookInterval = 500_000
 )
 
-// heapInUse returns the heap in use after a collection.
+// heapInUse returns the size of the heap in use after a garbage collection.
 func heapInUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

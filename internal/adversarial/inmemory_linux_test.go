@@ -10,9 +10,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// TestMemoryOfAStoreInMemory attacks servers with their data in memory: little data, and more data
-// than the budget. There the budget is for everything except the data. Ordinary commands before the
-// attack must find room beside the data.
+// TestMemoryOfAStoreInMemory attacks servers with their data in memory: one has little data, and
+// one has more data than its budget. The budget of such a server limits all memory except the data.
+// Before the attack, ordinary commands must find room beside the data. For comparison, a third
+// server has its data on the disk.
 func TestMemoryOfAStoreInMemory(t *testing.T) {
 	needsServer(t)
 	budget := *workloadBudget << 20
@@ -20,7 +21,7 @@ func TestMemoryOfAStoreInMemory(t *testing.T) {
 		name      string
 		documents int
 		onDisk    bool
-		most      int64 // percent of the budget
+		most      int64 // memory that the server may take, in percent of the budget
 	}{
 		{name: "few documents", documents: 1000, most: 125},
 		{name: "data larger than the budget", documents: 150_000, most: 125},

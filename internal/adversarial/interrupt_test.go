@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// patience is the time limit of a command that an interrupt is to end.
+	// patience is the time after which a running command is interrupted.
 	patience = 30 * time.Millisecond
 	// livenessBound is the processor time allowed between an interrupt and the reply on a busy
 	// machine. Code that does not check its operation takes longer.
@@ -65,10 +65,11 @@ func (m *measure) collect() {
 	}
 }
 
-// wanted reports whether an attack is to be made.
+// wanted reports whether -adversarial.only selects an attack.
 func wanted(name string) bool { return strings.Contains(name, *only) }
 
-// checkText is check for a command in Extended JSON, which takes long to parse.
+// checkText does the same as check for a command in Extended JSON. Such a command takes long to
+// parse, so an attack that is not wanted is skipped before.
 func (m *measure) checkText(name, cmd string) {
 	m.t.Helper()
 	if wanted(name) {
@@ -112,14 +113,16 @@ func isRead(cmd bson.D) bool {
 	return false
 }
 
-// scripted matches the attacks by JavaScript. An interrupt cannot stop its built-in functions
-// inside. Their limits keep them within the strict limit, but not all of them within the usual one.
+// scripted matches the attacks that run JavaScript. An interrupt cannot stop a built-in function of
+// JavaScript. Limits keep these functions within strictBound, but not all of them within
+// usualBound.
 var scripted = regexp.MustCompile(`\$where|\$function|\$accumulator|mapReduce`)
 
 // interrupted are the error codes of interrupted commands.
 var interrupted = []int32{50, 11601}
 
-// judge records how long a command continued after its interrupt. 0 means that it ended before.
+// judge records how long a command continued after its interrupt. over is 0 if the command ended
+// before the interrupt.
 func (m *measure) judge(name string, kind interruptKind, over time.Duration, code int32) {
 	m.t.Helper()
 	if (over > 0 || slices.Contains(interrupted, code)) && !scripted.MatchString(name) {
@@ -137,11 +140,11 @@ func (m *measure) judge(name string, kind interruptKind, over time.Duration, cod
 	}
 }
 
-// deaf is the code of a command that ignored its interrupt: the connection was closed.
+// deaf is the code of a command that ignored its interrupt, so that the test closed the connection.
 const deaf = -1
 
-// run is the function run with a time limit, so that a single command that continues does not end
-// the test.
+// run does the same as the function run, but with a time limit, so that a command that ignores its
+// interrupt does not end the test.
 func (m *measure) run(cmd bson.Raw) (code int32, message string) {
 	ctx, cancel := context.WithCancel(m.t.Context())
 	defer cancel()
@@ -171,8 +174,8 @@ func (m *measure) encoded(cmd bson.D, more ...bson.E) bson.Raw {
 	return raw
 }
 
-// limited returns the processor time between the time limit of a command and the reply. It is 0 if
-// there was no interrupt.
+// limited runs a command with a time limit. It returns the processor time between the end of the
+// limit and the reply, or 0 if the command ended before.
 func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be limited"
@@ -182,7 +185,7 @@ func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 	var wg sync.WaitGroup
 	done := make(chan struct{})
 	wg.Go(func() {
-		// The time limit counts from the arrival of the message.
+		// The time limit begins when the whole message has arrived.
 		if len(raw) >= largeMessage && len(m.await(comment, 0, done)) == 0 {
 			return
 		}
@@ -205,7 +208,7 @@ func (m *measure) limited(cmd bson.D) (over time.Duration, code int32) {
 	return over, code
 }
 
-// killed is limited with killOp in place of the time limit.
+// killed does the same as limited, but uses killOp and no time limit.
 func (m *measure) killed(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be killed"
@@ -247,7 +250,7 @@ func (m *measure) await(comment string, least time.Duration, done chan struct{})
 	return ids
 }
 
-// left is limited, but the client closes its connection instead of using a time limit.
+// left does the same as limited, but closes the client's connection and uses no time limit.
 func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 	m.t.Helper()
 	const comment = "to be left"
@@ -264,8 +267,8 @@ func (m *measure) left(cmd bson.D) (over time.Duration, code int32) {
 	}
 	limit := torture.ProcessorTime()
 	cancel()
-	// currentOp takes as long to print a large command as the measured time. So the first check
-	// waits: most commands have ended by then.
+	// Printing a large command in currentOp takes as long as the time that is measured. So the loop
+	// begins with a pause, in which most commands end.
 	for begin, ended := time.Now(), false; !ended; ended = len(running(m.t, m.db, comment)) == 0 {
 		if time.Since(begin) > hang/4 {
 			code = deaf
@@ -325,13 +328,13 @@ func TestInterrupt(t *testing.T) {
 	t.Run("large", func(t *testing.T) { interruptLargeExpressions(t, db) })
 }
 
-// scale divides the sizes of values.
+// scale is a divisor for the sizes of values.
 type scale int
 
 // of returns the size of a value whose size is n in the long form.
 func (s scale) of(n int) int { return max(n/int(s), 3) }
 
-// usualScale returns the scale of the attacks, in the long or the short form.
+// usualScale returns the scale of the attacks, which depends on -adversarial.long.
 func usualScale() scale {
 	if *long {
 		return 1
@@ -339,10 +342,10 @@ func usualScale() scale {
 	return 16
 }
 
-// scaled is usualScale.of.
+// scaled returns the size of a value whose size is n in the long form.
 func scaled(n int) int { return usualScale().of(n) }
 
-// largeValues returns values for the field v of documents, by the _id of the document.
+// largeValues returns large values for the field v of documents, by the _id of the document.
 func largeValues(size scale) map[string]any {
 	numbers, texts, docs, words := make(bson.A, size.of(600_000)), make(bson.A, size.of(200_000)), make(bson.A,
 		size.of(100_000)), make([]string, size.of(300_000))
@@ -431,11 +434,10 @@ func newLarge(t *testing.T, size scale) *mongo.Database {
 	return db
 }
 
-// over is a pipeline over the document with a large value.
+// over returns a pipeline over the document whose value has this kind.
 func over(kind string, stages ...string) string {
 	return `{"aggregate": "large", "cursor": {}, "pipeline": [{"$match": {"_id": "` + kind + `"}}, ` + strings.Join(stages, ", ") + `]}`
 }
 
-// typed returns a stage that computes an expression of the value and keeps almost nothing of the
-// result.
+// typed returns a stage that computes an expression and keeps only the type of the result.
 func typed(expr string) string { return `{"$project": {"x": {"$type": ` + expr + `}}}` }

@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// longTexts returns units of texts whose collation keys take long to make, by their kind of
-// content.
+// longTexts returns short texts, by their kind of content. Long texts that repeat them have
+// collation keys that take long to compute.
 func longTexts() map[string]string {
 	return map[string]string{
 		"letters": "abcdefgh", "accents": "éàüöñçßø", "digits": "12345678",
@@ -18,9 +18,9 @@ func longTexts() map[string]string {
 	}
 }
 
-// collatedPlaces returns all places in commands that compare or key strings by a collation. The
-// text is in the field s of the document with that _id. other has the same beginning and about the
-// same length.
+// collatedPlaces returns commands for all places in which strings are compared, or made into keys,
+// by a collation. The long text is in the field s of the document with the _id id. other is a text
+// with the same beginning and about the same length.
 func collatedPlaces(id string, other string) map[string]bson.D {
 	find := func(filter bson.D, more ...bson.E) bson.D {
 		return append(bson.D{
@@ -124,7 +124,8 @@ func collatedPlaces(id string, other string) map[string]bson.D {
 	return out
 }
 
-// interruptCollations compares and keys long texts by collations in every place that does so.
+// interruptCollations interrupts commands that compare long texts, or make keys of them, by
+// collations.
 func interruptCollations(t *testing.T, db *mongo.Database) {
 	collations := []bson.D{
 		is("locale", "en"),

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// cmd is a command of pairs of names and values.
+// cmd returns a document of pairs of names and values.
 func cmd(pairs ...any) bson.D {
 	var out bson.D
 	for i := 0; i < len(pairs); i += 2 {
@@ -37,8 +37,8 @@ func eachOf(cmds ...bson.D) []commandAttack {
 	return out
 }
 
-// slowFilter takes about a millisecond for each of the small documents of the collection points,
-// and minutes for large texts.
+// slowFilter is a filter that takes about a millisecond for each of the small documents of the
+// collection points, and minutes for large texts.
 var slowFilter = is("$expr",
 	is("$eq", bson.A{is("$sum",
 		is("$map", bson.D{
@@ -46,7 +46,7 @@ var slowFilter = is("$expr",
 			{"in", "$n"},
 		})), int32(-1)}))
 
-// commandAttacks returns the attacks by command.
+// commandAttacks returns the attacks, by the name of the command.
 func commandAttacks() map[string][]commandAttack {
 	l := newLists()
 	uuids := many(scaled(10_000),
@@ -251,17 +251,17 @@ func commandAttacks() map[string][]commandAttack {
 	}
 }
 
-// onAdmin are the commands that run in the database admin. onWide are the commands that run in the
-// database with many collections.
 var (
+	// onAdmin are the commands that run in the database admin.
 	onAdmin = map[string]bool{
 		"bulkWrite": true, "currentOp": true, "listDatabases": true, "lockInfo": true,
 		"renameCollection": true, "top": true, "killAllSessions": true, "killAllSessionsByPattern": true,
 	}
+	// onWide are the commands that run in the database wide, which has many collections.
 	onWide = map[string]bool{"dropDatabase": true, "dbStats": true, "listCollections": true, "validateDBMetadata": true}
 )
 
-// brief are the commands without an attack, with the reason.
+// brief are the commands that cannot take long, and so have no attack, each with the reason.
 var brief = func() map[string]string {
 	out := map[string]string{
 		"getMore":           "runs what its cursor's command began, of which the other lists have attacks",
@@ -306,7 +306,7 @@ func endlessFilter() bson.D {
 	return is("$expr", is("$eq", bson.A{sum("x", "$n", sum("y", is("$add", bson.A{"$n", "$$x"}), "$$y")), -1}))
 }
 
-// newCommands adds the data of the commands to the large documents.
+// newCommands adds the collections and views that the attacks on commands need.
 func newCommands(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	for _, c := range []bson.D{
@@ -332,7 +332,7 @@ func newCommands(t *testing.T, db *mongo.Database) {
 	makeWide(t, db.Client())
 }
 
-// makeWide fills a database with collections.
+// makeWide creates many collections in the database wide.
 func makeWide(t *testing.T, client *mongo.Client) {
 	t.Helper()
 	for i := range scaled(2000) {
@@ -343,7 +343,7 @@ func makeWide(t *testing.T, client *mongo.Client) {
 	}
 }
 
-// interruptCommands runs each command in a way that takes long.
+// interruptCommands interrupts each command, run in a way that takes long.
 func interruptCommands(t *testing.T, db *mongo.Database) {
 	newCommands(t, db)
 	all := commandAttacks()
@@ -388,7 +388,8 @@ func interruptCommands(t *testing.T, db *mongo.Database) {
 	here.report()
 }
 
-// around checks a command between the commands that create and remove its data.
+// around runs the commands in before, checks the command of the attack, and runs the commands in
+// after.
 func (m *measure) around(name string, a commandAttack) {
 	m.t.Helper()
 	prepare := func(cmds []bson.D) {

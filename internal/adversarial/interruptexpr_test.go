@@ -12,16 +12,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// generic are the arguments of operators without named arguments. They have a large value in each
-// possible place, and two different ones. bound defines $$chars and $$w.
+// generic are the arguments to try for operators without named arguments. They have a large value
+// in each possible place, or two different large values. bound defines the variables $$chars and
+// $$w.
 var generic = []string{
 	`"$v"`, `["$v", "$v"]`, `["$v", 1]`, `[1, "$v"]`, `["$v", "$v", "$v"]`, `["$v", 1, 2]`, `{"input": "$v"}`,
 	`["$v", "$$w"]`, `["$$w", "$v"]`, `["$v", "$$chars"]`, `["$$chars", "$v"]`, `["$v", "$$w", "$$chars"]`,
 }
 
-// bound computes an expression with more large values. $$w has the elements of the value in reverse
-// order, or is a different text of the same length. $$chars is a long text of characters that the
-// value does not have, with a w at the end. $$ws is a long text of that letter.
+// bound returns the expression e with variables for more large values. $$w has the elements of v in
+// reverse order, or is another text that is one longer. $$chars is a long text of characters that v
+// does not have, with a w at the end. $$ws is a long text of the letter w.
 func bound(e string) string {
 	if !strings.Contains(e, "$$w") && !strings.Contains(e, "$$chars") {
 		return e
@@ -36,9 +37,9 @@ func bound(e string) string {
 		other + `}, "in": ` + e + `}}`
 }
 
-// named are the arguments of operators with named arguments.
+// named are the arguments to try for operators with named arguments.
 var named = map[string][]string{
-	"$accumulator": nil, // of $group
+	"$accumulator": nil, // only $group has this operator
 	"$convert": {
 		`{"input": "$v", "to": "string"}`, `{"input": "$v", "to": "int"}`, `{"input": "$v", "to": "int", "onError": 0}`,
 		`{"input": "$v", "to": "long", "base": 16, "onError": 0}`, `{"input": "$v", "to": "double", "onError": 0}`,
@@ -137,7 +138,7 @@ var named = map[string][]string{
 	"$expr":             nil,
 }
 
-// interruptExpressions computes each expression of large values.
+// interruptExpressions interrupts pipelines that compute each operator over large values.
 func interruptExpressions(t *testing.T, db *mongo.Database) {
 	m := newMeasure(t, db)
 	kinds := []string{"numbers", "texts", "object", "pairs", "text"}
@@ -162,7 +163,7 @@ func interruptExpressions(t *testing.T, db *mongo.Database) {
 			}
 			compiled = true
 			for k, kind := range kinds {
-				if *long || (i+k+n)%24 == 0 { // one in 24 in the short form
+				if *long || (i+k+n)%24 == 0 { // the short form runs one in 24 attacks
 					m.checkText(kind+" "+e, over(kind, typed(e)))
 				}
 				if each := forEach(fmt.Sprintf(`{"%s": %s}`, op.Name, arg)); *long || (i+k+n)%48 == 1 {
@@ -177,20 +178,21 @@ func interruptExpressions(t *testing.T, db *mongo.Database) {
 	m.report()
 }
 
-// forEach computes an expression of the whole value for each of its elements, or for each field of
-// an object.
+// forEach returns an expression that computes e, which uses the whole value, once for each element
+// of the value or for each field of an object.
 func forEach(e string) string {
 	elements := `{"$cond": [{"$isArray": "$v"}, "$v", {"$cond": [{"$eq": [{"$type": "$v"}, "object"]}, {"$objectToArray": "$v"}, {"$range": [0, 100000]}]}]}`
 	return bound(`{"$map": {"input": ` + elements + `, "in": ` + e + `}}`)
 }
 
-// compiles reports whether an error does not concern the syntax of an expression.
+// compiles reports whether an expression compiles. err is the error of its explain, which may also
+// come from the execution.
 func compiles(t *testing.T, err error) bool {
 	t.Helper()
 	return err == nil || strings.Contains(err.Error(), "PlanExecutor")
 }
 
-// largeStages are stages that are large themselves, by name.
+// largeStages are stages whose own text is large, by a description.
 func largeStages(size scale) map[string]string {
 	list, loops := size.joined, fmt.Sprint(size.of(100_000))
 	return map[string]string{
@@ -221,12 +223,12 @@ func largeStages(size scale) map[string]string {
 	}
 }
 
-// largeCommand runs a large stage over a document.
+// largeCommand returns a pipeline that runs a large stage over the document of a kind.
 func largeCommand(kind, stage string) string {
 	return over(kind, stage, `{"$project": {"v": 0}}`, dropped)
 }
 
-// interruptLargeExpressions runs expressions that are large themselves.
+// interruptLargeExpressions interrupts pipelines with stages whose own text is large.
 func interruptLargeExpressions(t *testing.T, db *mongo.Database) {
 	needsLong(t)
 	m := newMeasure(t, db)

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
-// many returns n values.
+// many returns an array of n values.
 func many(n int, value func(i int) any) bson.A {
 	out := make(bson.A, n)
 	for i := range out {
@@ -34,10 +34,10 @@ func manyFields(n int, value func(i int) any) bson.D {
 // is returns a document with one field.
 func is(key string, v any) bson.D { return bson.D{{key, v}} }
 
-// on is a predicate on the field with the large value.
+// on returns a predicate on the field v, which has the large value.
 func on(op string, arg any) bson.D { return is("v", is(op, arg)) }
 
-// lists are long arguments.
+// lists has long arrays that are arguments of operators.
 type lists struct{ numbers, texts, regexes, patterns, docs, lookaheads bson.A }
 
 func newLists() lists {
@@ -54,12 +54,12 @@ func newLists() lists {
 	}
 }
 
-// conditions returns a list of filters that match nothing.
+// conditions returns an array of n filters on the field v. No document matches them.
 func conditions(n int, condition func(i int) any) bson.A {
 	return many(n, func(i int) any { return is("v", condition(i)) })
 }
 
-// circle is the ring of a polygon.
+// circle returns n points on a circle, as the ring of a polygon.
 func circle(n int) bson.A {
 	ring := many(n, func(i int) any {
 		angle := 2 * math.Pi * float64(i) / float64(n)
@@ -81,8 +81,8 @@ func geometry(kind string, coordinates any) bson.D {
 	return bson.D{{"type", kind}, {"coordinates", coordinates}}
 }
 
-// filterAttacks returns, by operator, filters that take long over large values. nil stands for an
-// operator whose work does not grow with its argument or the document.
+// filterAttacks returns filters that take long over large values, by operator. It returns nil for
+// an operator whose work does not grow with its argument or the document.
 func filterAttacks() map[string][]bson.D {
 	l := newLists()
 	polygon := is("$geometry", geometry("Polygon", bson.A{circle(scaled(20_000))}))
@@ -199,8 +199,8 @@ func filterAttacks() map[string][]bson.D {
 	}
 }
 
-// filterCommands returns the commands in which a filter is tested: over the document with a large
-// value, or over a whole collection with the index that an operator needs.
+// filterCommands returns a find with a filter. It reads the document with a large value, or a whole
+// collection if the operator needs an index.
 func filterCommands(op, kind string, f bson.D) bson.D {
 	switch op {
 	case "$text":
@@ -215,7 +215,7 @@ func filterCommands(op, kind string, f bson.D) bson.D {
 	}
 }
 
-// interruptFilters matches filters of each query operator with large values.
+// interruptFilters interrupts finds with each query operator over large values.
 func interruptFilters(t *testing.T, db *mongo.Database) {
 	all := filterAttacks()
 	kinds := []string{"numbers", "texts", "object", "pairs", "text", "geometries"}

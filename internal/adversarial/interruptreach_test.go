@@ -12,18 +12,17 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
-// tiny is the scale of attacks that run to their end.
+// tiny is the scale at which attacks run to their end.
 const tiny scale = 1_000_000
 
-// few returns the beginning of a pipeline over the collection c, like endless, that makes four
-// documents.
+// few returns the same stages as endless, but they make only four documents.
 func few() string {
 	return strings.NewReplacer("[0, 1000000]", "[0, 2]", "[0, 1000]", "[0, 2]").Replace(endless())
 }
 
 // TestAttacksReachStages explains the attacks on stages, with small values. In each attack, the
-// attacked stage must get documents. An attack that is refused proves nothing, and neither does one
-// that the optimiser makes trivial, for example by moving a $match before the stage.
+// attacked stage must get documents. An attack that the server refuses proves nothing. Neither does
+// an attack that the optimiser makes trivial, for example by moving a $match before the stage.
 func TestAttacksReachStages(t *testing.T) {
 	t.Parallel()
 	db := newLarge(t, tiny)
@@ -49,7 +48,7 @@ func TestAttacksReachStages(t *testing.T) {
 	}
 }
 
-// TestTrivialAttacks checks that the test of the attacks recognises attacks that compute nothing.
+// TestTrivialAttacks checks that reaches recognises attacks that compute nothing.
 func TestTrivialAttacks(t *testing.T) {
 	t.Parallel()
 	db := newLarge(t, tiny)
@@ -63,7 +62,7 @@ func TestTrivialAttacks(t *testing.T) {
 	}
 }
 
-// overEach are the commands over the documents of each kind.
+// overEach returns the pipeline over the document of each kind.
 func overEach(stages ...string) []string {
 	var out []string
 	for _, kind := range stageKinds {
@@ -84,21 +83,21 @@ func mustReach(t *testing.T, db *mongo.Database, stage string, cmds ...string) {
 	t.Errorf("%s: %.300s: %s", stage, cmds[0], why)
 }
 
-// noUniqueIndex is the error code of a $merge on fields without a unique index. Reading the fields
-// takes long.
+// noUniqueIndex is the error code of a $merge on fields without a unique index. Such a $merge is
+// still an attack, because reading the list of fields takes long.
 const noUniqueIndex = 51183
 
-// explained is the part of an explain reply about the work that was done.
+// explained is the part of a reply of explain that shows how many documents were read.
 type explained struct {
 	Stages         []bson.Raw
 	ExecutionStats struct{ TotalDocsExamined int64 }
 }
 
-// reaches returns why a command does not compute a stage, or "" if it does.
+// reaches returns the reason why no document reaches the stage in a command, or "" if one does.
 func reaches(t *testing.T, db *mongo.Database, stage, cmd string) string {
 	t.Helper()
 	var reply explained
-	if stage == "$merge" || stage == "$out" { // explain refuses to run them
+	if stage == "$merge" || stage == "$out" { // explain does not run these stages
 		if code, message := run(t, db, bsonxtest.ParseD(t, cmd)); code != 0 && code != noUniqueIndex {
 			return message
 		}
@@ -122,7 +121,7 @@ func reaches(t *testing.T, db *mongo.Database, stage, cmd string) string {
 			last, _ = st.Lookup("nReturned").AsInt64OK()
 		}
 	}
-	isFilter := stage == "$match" || stage == "$skip" // they may yield no documents
+	isFilter := stage == "$match" || stage == "$skip" // these stages may return no documents
 	if last > 0 || isFilter && (filtered || examined > 0) || len(reply.Stages) == 0 && examined > 0 {
 		return ""
 	}

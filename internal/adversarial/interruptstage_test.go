@@ -11,19 +11,19 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline"
 )
 
-// stageAttack is a stage, with stages that make its input from a large document or from an endless
-// one.
+// stageAttack has the attacks on one stage. They differ in the input of the stage.
 type stageAttack struct {
 	endless []string // stages over documents {i: 0}, {i: 1}, … without end
 	large   []string // stages over a document with a large value
 	first   []string // pipelines that begin with the stage
 }
 
-// joined returns a list of n copies of a form, in which # is replaced by the number.
+// joined returns n copies of form, separated by commas. In each copy, # is replaced by the copy's
+// number.
 func joined(n int, form string) string { return usualScale().joined(n, form) }
 
-// joined is the function joined for another scale. Lists that are short anyway stay the same,
-// except in tiny attacks.
+// joined does the same as the function joined for another scale. Only tiny also shortens lists of
+// up to 1000 copies.
 func (s scale) joined(n int, form string) string {
 	var b strings.Builder
 	if n > 1000 || s == tiny {
@@ -38,7 +38,7 @@ func (s scale) joined(n int, form string) string {
 	return b.String()
 }
 
-// blockingOf returns the endless attacks by their names.
+// blockingOf returns the stages in blocking with these names.
 func blockingOf(names ...string) []string {
 	var out []string
 	for _, name := range names {
@@ -54,8 +54,8 @@ const unwound = `{"$unwind": "$v"}, `
 // attacked stage.
 const dropped = `{"$match": {"$expr": {"$lt": ["$$ROOT", 1]}}}`
 
-// ending returns the pipeline of an attack. It drops the documents of the last stage, unless that
-// stage writes them.
+// ending returns the stages of an attack, followed by dropped unless the last stage writes its
+// documents.
 func ending(stages string) []string {
 	if strings.Contains(stages, `{"$merge": `) || strings.Contains(stages, `{"$out": `) {
 		return []string{stages}
@@ -63,8 +63,8 @@ func ending(stages string) []string {
 	return []string{stages, dropped}
 }
 
-// stageAttacks returns the attacks by stage. A stage without attacks only reads counters of the
-// server, so that its work cannot grow.
+// stageAttacks returns the attacks, by stage. A stage without attacks only reads counters of the
+// server, so its work cannot grow.
 func stageAttacks(size scale) map[string]stageAttack {
 	joined := size.joined
 	fields := func(stage, value string) []string {
@@ -181,10 +181,10 @@ func stageAttacks(size scale) map[string]stageAttack {
 	}
 }
 
-// stageKinds are the kinds of values that a stage runs over.
+// stageKinds are the kinds of large values over which stages run.
 var stageKinds = []string{"numbers", "texts", "object", "pairs"}
 
-// firstCommand runs a pipeline that begins with the stage of the attack.
+// firstCommand returns a pipeline that begins with the attacked stage.
 func firstCommand(stages string) string {
 	coll := `"points"`
 	if strings.HasPrefix(stages, `{"$documents"`) {
@@ -193,7 +193,8 @@ func firstCommand(stages string) string {
 	return `{"aggregate": ` + coll + `, "cursor": {}, "pipeline": [` + stages + `]}`
 }
 
-// interruptStages runs each stage over endless input, over a large value, and with large arguments.
+// interruptStages interrupts each stage over endless input, over a large value, and with large
+// arguments.
 func interruptStages(t *testing.T, db *mongo.Database) {
 	all := stageAttacks(usualScale())
 	kinds := stageKinds

@@ -10,14 +10,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/update"
 )
 
-// updateAttack is an update with its conditions.
+// updateAttack is an update u with its query q and its arrayFilters.
 type updateAttack struct {
 	u       any
 	q       bson.D
 	filters bson.A
 }
 
-// updateAttacks returns, by operator, updates that take long over large values.
+// updateAttacks returns updates that take long over large values, by operator.
 func updateAttacks() map[string][]updateAttack {
 	l := newLists()
 	field := func(op string, arg any) updateAttack { return updateAttack{u: is(op, is("v", arg))} }
@@ -98,7 +98,7 @@ func updateAttacks() map[string][]updateAttack {
 			{u: is("$set", is("v.$[]", 1))},
 			{u: is("$set", is("v.$[].x", 1))},
 		}, "$[<identifier>]": chosen,
-		// The two other forms of an update.
+		// An update may also be a replacement or a pipeline.
 		"replacement": {{u: manyFields(scaled(200_000), one)}, {u: is("x", l.docs)}},
 		"pipeline": {
 			{u: bson.A{is("$set", is("v",
@@ -117,13 +117,13 @@ func updateAttacks() map[string][]updateAttack {
 	}
 }
 
-// with replaces the argument of an operator.
+// with returns the attack with an update by one operator.
 func (a updateAttack) with(op string, arg bson.D) updateAttack {
 	a.u = is(op, arg)
 	return a
 }
 
-// manyPaths returns a document of n paths.
+// manyPaths returns a document of n fields, whose names are paths.
 func manyPaths(n int, path string, value func(i int) any) bson.D {
 	out := make(bson.D, n)
 	for i := range out {
@@ -136,8 +136,8 @@ func renames(n int, from, to string) bson.D {
 	return manyPaths(n, from, func(i int) any { return fmt.Sprintf(to, i) })
 }
 
-// interruptUpdates applies each update operator to large values, in a collection without indexes
-// and in one with several.
+// interruptUpdates interrupts each update operator over large values, in a collection without
+// indexes and in one with several indexes.
 func interruptUpdates(t *testing.T, db *mongo.Database) {
 	all, names := updateAttacks(), []string{"replacement", "pipeline"}
 	for _, op := range update.Operators() {

@@ -42,7 +42,7 @@ func keptStages() map[string][]string {
 			`{"from": "c", "let": {"i": "$i"}, "pipeline": [{"$match": {"$expr": {"$lte": ["$$i", 3]}}}], "as": "w"}`,
 		},
 		"$match": {`{"i": {"$gte": 0}}`},
-		"$merge": nil, "$out": nil, // they return an empty batch
+		"$merge": nil, "$out": nil, // the cursor has no documents
 		"$project":     {`{"v": 1, "q": "$p"}`, `{"v": 1, "w": {"$range": ["$i", 20000]}}`},
 		"$redact":      {`{"$cond": [{"$gte": ["$i", 0]}, "$$DESCEND", "$$KEEP"]}`},
 		"$replaceRoot": {`{"newRoot": {"v": "$v", "w": "$p"}}`}, "$replaceWith": {`{"v": "$v", "w": "$p"}`},
@@ -55,14 +55,15 @@ func keptStages() map[string][]string {
 		"$unset":           {`"q"`},
 		"$unwind":          {`"$v"`, `{"path": "$v", "includeArrayIndex": "n"}`},
 		"$changeStream":    {`{"fullDocument": "updateLookup", "startAtOperationTime": START}`},
-		// The output of these stages is small here, except for the running command.
+		// In this test, the output of these stages is small.
 		"$changeStreamSplitLargeEvent": nil, "$collStats": nil, "$currentOp": nil,
 		"$indexStats": nil, "$listLocalSessions": nil,
 		"$listSessions": nil, "$planCacheStats": nil,
 	}
 }
 
-// keptCommands are the other commands that leave a cursor with much data.
+// keptCommands are further commands, besides the stages in keptStages, that leave a cursor with
+// much data.
 var keptCommands = []string{
 	`{"find": "c", "batchSize": 1}`,
 	`{"find": "c", "batchSize": 1, "sort": {"p": 1, "i": -1}}`,
@@ -131,10 +132,10 @@ func fillKept(t *testing.T, db *mongo.Database) {
 	}
 }
 
-// keptBehind is how many cursors are opened of each kind.
+// keptBehind is the number of cursors that a test opens with one command.
 const keptBehind = 6
 
-// liveBytes returns how many bytes are reachable.
+// liveBytes returns the size of all reachable objects on the heap.
 func liveBytes() int64 {
 	runtime.GC()
 	runtime.GC() // data in pools is freed by the second collection
@@ -143,7 +144,8 @@ func liveBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// keptMeter compares the memory that cursors keep with the counted memory.
+// keptMeter compares the memory that cursors keep with the memory that the budget of the requests
+// counts.
 type keptMeter struct {
 	t  *testing.T
 	db *mongo.Database
@@ -158,8 +160,8 @@ func (m *keptMeter) used() int64 {
 	return raw.Lookup("requestMemory", "usedBytes").AsInt64()
 }
 
-// open opens cursors of one kind and returns their numbers. It returns none if the command fails or
-// leaves no cursor.
+// open opens n cursors by a command and returns their ids. It returns no ids if the command fails
+// or leaves no cursor.
 func (m *keptMeter) open(n int, cmd bson.D) (ids bson.A, err error) {
 	for range n {
 		var reply struct {
@@ -183,11 +185,11 @@ func (m *keptMeter) kill(ids bson.A) {
 	}
 }
 
-// check opens cursors and fails if they keep more memory than is counted. It reports whether
-// cursors stayed open.
+// check opens cursors by a command, and fails if they keep more memory than the budget counts. It
+// reports whether the command leaves cursors open.
 func (m *keptMeter) check(cmd string) bool {
 	m.t.Helper()
-	ids, err := m.open(1, bsonxtest.ParseD(m.t, cmd)) // caches and pools are filled
+	ids, err := m.open(1, bsonxtest.ParseD(m.t, cmd)) // fills caches and pools before the measurement
 	if err != nil {
 		m.t.Errorf("%.300s: %v", cmd, err)
 	}
@@ -195,8 +197,8 @@ func (m *keptMeter) check(cmd string) bool {
 	if len(ids) == 0 {
 		return false
 	}
-	// The heap belongs to the whole process. A buffer that other code keeps from then on counts
-	// only in the first try.
+	// The heap also has memory of other code. A buffer that other code allocates and keeps disturbs
+	// only the first try.
 	for try := 1; ; try++ {
 		kept, counted := m.keep(cmd)
 		if *showErrors {
@@ -213,7 +215,8 @@ func (m *keptMeter) check(cmd string) bool {
 	}
 }
 
-// keep opens cursors and returns how many bytes they keep, and how many of these are counted.
+// keep opens cursors, and returns how many bytes they keep and how many bytes the budget counts for
+// them.
 func (m *keptMeter) keep(cmd string) (kept, counted int64) {
 	m.t.Helper()
 	live, used := liveBytes(), m.used()

@@ -16,8 +16,8 @@ import (
 // keptParts is the number of parts of a large statement.
 const keptParts = 10_000
 
-// wideParts returns the parts of a large statement. Unlike joined, it returns the same number in a
-// short run.
+// wideParts returns keptParts copies of form, separated by commas, as joined does. A short run does
+// not reduce their number.
 func wideParts(form string) string {
 	parts := make([]string, keptParts)
 	for i := range parts {
@@ -84,7 +84,7 @@ func wideStages() map[string][]string {
 	}
 }
 
-// wideFinds are finds with a large statement.
+// wideFinds returns finds with a large argument.
 func wideFinds() []string {
 	find := func(arg string) string { return `{"find": "c", "batchSize": 1, ` + arg + `}` }
 	wide := func(form string) string { return `{` + wideParts(form) + `}` }

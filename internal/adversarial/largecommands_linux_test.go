@@ -11,15 +11,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// largeCommands are commands that hold much memory while they run: large arguments, results or
-// values. They have no time limit.
+// largeCommands are commands that hold much memory while they run, because their arguments, results
+// or values are large. They run to their end.
 type largeCommands struct {
 	name string
-	// most is the percentage of the budget that the server may take. mostAlone is the percentage
-	// for a single command at a time.
+	// most is the memory that the server may take, in percent of the budget. mostAlone is the limit
+	// if the commands run one at a time.
 	most, mostAlone int64
 	load            func(t *testing.T, coll *mongo.Collection)
-	// short are the commands of the short form, by name. The others also run in the long form.
+	// short are the commands that also run in the short form, by name. rest are the other commands.
 	short, rest map[string]bson.D
 }
 
@@ -34,7 +34,8 @@ func aggregation(stages ...bson.D) bson.D {
 	}
 }
 
-// numbers returns an expression that makes an array of n numbers and is not constant.
+// numbers returns an expression that makes an array of n numbers. It is not constant, so that it is
+// not computed in advance.
 func numbers(n int) bson.D { return is("$range", bson.A{"$zero", n}) }
 
 func mapping(input, in any) bson.D {

@@ -18,7 +18,7 @@ func TestMemoryOfLargeDocuments(t *testing.T) {
 	for _, kind := range []struct {
 		name  string
 		build func() (string, error)
-		most  int64 // percent of the budget
+		most  int64 // memory that the server may take, in percent of the budget
 	}{{"release", buildServer, 150}, {"with C", buildWithC, 150}} {
 		t.Run(kind.name, func(t *testing.T) {
 			if _, err := exec.LookPath("gcc"); err != nil && kind.name == "with C" {

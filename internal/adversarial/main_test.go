@@ -19,10 +19,12 @@ import (
 
 var long = flag.Bool("adversarial.long", false, "also run the attacks that take long, and all of them embedded too")
 
-// bounded also runs the tests that load a server in a process of its own, in their short form.
+// bounded means that tests that need a server in a process of its own run, too, in their short
+// form.
 var bounded = flag.Bool("adversarial.memory", false, "also measure a server's memory under attacks and workloads, shortly")
 
-// needsServer skips a test that starts its own server.
+// needsServer skips a test that starts a server process, unless -adversarial.memory or
+// -adversarial.long is set.
 func needsServer(t *testing.T) {
 	t.Helper()
 	if !*long && !*bounded {
@@ -30,13 +32,13 @@ func needsServer(t *testing.T) {
 	}
 }
 
-// only picks attacks.
+// only selects attacks by a part of their name.
 var only = flag.String("adversarial.only", "", "of the interrupted and the large commands only those whose name has this in it")
 
 // showErrors logs which attacks fail before they are interrupted.
 var showErrors = flag.Bool("adversarial.errors", false, "log the errors of attacks that no interrupt ended")
 
-// needsLong skips a test that takes long.
+// needsLong skips a test unless -adversarial.long is set.
 func needsLong(t *testing.T) {
 	t.Helper()
 	if !*long {
@@ -44,7 +46,8 @@ func needsLong(t *testing.T) {
 	}
 }
 
-// onEachConnection runs a test with a database over TCP, and with an embedded one.
+// onEachConnection runs a test with a database over TCP. With -adversarial.long, it also runs the
+// test with an embedded database.
 func onEachConnection(t *testing.T, test func(t *testing.T, db *mongo.Database)) {
 	if *long {
 		t.Run("embedded", func(t *testing.T) { test(t, sheaftest.New(t).Database("d")) })
@@ -52,7 +55,7 @@ func onEachConnection(t *testing.T, test func(t *testing.T, db *mongo.Database))
 	t.Run("served", func(t *testing.T) { test(t, served(t, sheaftest.Open(t, nil)).Database("d")) })
 }
 
-// served returns a client over TCP.
+// served serves a database over TCP, and returns a client of it.
 func served(t *testing.T, db *sheaf.DB) *mongo.Client {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -71,7 +74,8 @@ func served(t *testing.T, db *sheaf.DB) *mongo.Client {
 	return client
 }
 
-// run runs a command and reads the cursor to its end. It returns the code of the error, or 0.
+// run runs a command and reads its cursor to the end. It returns the code and the message of the
+// error, or 0.
 func run(t *testing.T, db *mongo.Database, cmd bson.D) (code int32, message string) {
 	t.Helper()
 	var reply struct {
@@ -93,7 +97,7 @@ func run(t *testing.T, db *mongo.Database, cmd bson.D) (code int32, message stri
 	switch {
 	case err == nil:
 		return 0, ""
-	case errors.As(err, &failure) && failure.Code != 0: // 0 is a connection's failure
+	case errors.As(err, &failure) && failure.Code != 0: // the code 0 means that the connection failed
 		return failure.Code, failure.Message
 	}
 	t.Fatalf("%.200v: %v", cmd, err)

@@ -45,7 +45,7 @@ type memoryAttack struct {
 	run  func(t *testing.T, c *container, coll *mongo.Collection)
 }
 
-// insertMessage is an insert of n documents of a size.
+// insertMessage returns an insert message with n documents of the given size.
 func insertMessage(n, size int) []byte {
 	out, start := wire.BeginMsg(nil, 1, 0, 0)
 	out = append(out, bsonx.NewDoc("insert", "messages", "$db", "d")...)
@@ -56,12 +56,12 @@ func insertMessage(n, size int) []byte {
 	return wire.FinishMsg(wire.AppendSequence(out, "documents", docs...), start)
 }
 
-// sendEach writes messages of n documents of a size, 47 MB in all, on all attackers' connections at
-// once, and reads each reply.
+// sendEach sends an insert message on each of the attackers' connections at the same time, and
+// reads the replies. Each message has n documents of the given size, 47 MB in total.
 func sendEach(t *testing.T, c *container, compressor wire.Compressor, n, size int) {
 	t.Helper()
-	// The messages are made one after another, so that the pings wait for the server, and not for
-	// this process.
+	// The messages are built one after another before the attack. Otherwise the pings would wait
+	// for this process, and not for the server.
 	var msgs [attackers][]byte
 	for i := range msgs {
 		msg, err := wire.Compress(nil, insertMessage(n, size), compressor)
@@ -102,8 +102,8 @@ func sendEach(t *testing.T, c *container, compressor wire.Compressor, n, size in
 func stalled(t *testing.T, c *container, _ *mongo.Collection) {
 	msg := insertMessage(46, 1_000_000)
 	conns := make(chan net.Conn, attackers)
-	// The server does not read from connections that wait for their share, so their writes block,
-	// too.
+	// The server does not read from a connection that waits for its share of memory. So the write
+	// to this connection blocks, too.
 	together(attackers, func(int) {
 		conn := c.dial(t)
 		if conn == nil {
@@ -261,8 +261,8 @@ func largeTransactions(t *testing.T, c *container, coll *mongo.Collection) {
 	})
 }
 
-// explainLarge explains finds with many values and several possible plans. The reply has the values
-// for each plan.
+// explainLarge explains finds with many values and several possible plans. The reply repeats the
+// values for each plan.
 func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 	var indexes []mongo.IndexModel
 	for _, name := range []string{"b", "c", "d", "e"} {
@@ -297,7 +297,8 @@ func explainLarge(t *testing.T, _ *container, coll *mongo.Collection) {
 	t.Logf("codes %v", codes)
 }
 
-// filterEach sends finds with large filters to a collection with several indexes.
+// filterEach returns an attack that sends finds with large filters to a collection with several
+// indexes.
 func filterEach(filters ...bson.D) func(*testing.T, *container, *mongo.Collection) {
 	return func(t *testing.T, _ *container, coll *mongo.Collection) {
 		var indexes []mongo.IndexModel

@@ -13,11 +13,11 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// stalledMemory is the memory of the requests that stalled messages hold.
+// stalledMemory is the memory limit for requests. Stalled messages hold all of it.
 const stalledMemory = 8 << 20
 
-// stall opens connections that send the beginning of a large message and then stall, until they
-// hold all the memory for messages.
+// stall opens connections, each of which sends the beginning of a large message and then stops,
+// until they hold all the memory for messages.
 func stall(t *testing.T, db *mongo.Database) {
 	t.Helper()
 	addr, msg := addressOf(t, db), insertMessage(46, 1_000_000)

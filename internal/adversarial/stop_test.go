@@ -19,11 +19,11 @@ import (
 )
 
 // hang is how long the test waits for the end of an operation. An operation that does not check its
-// context continues for longer.
+// context runs longer.
 const hang = time.Minute
 
-// blocking are stages that collect their input, or work for long on a document. Each has an input
-// that takes minutes.
+// blocking are stages that collect their input, or that work for long on one document. Each gets an
+// input that takes minutes.
 var blocking = map[string]string{
 	"group":           `{"$group": {"_id": "$i", "n": {"$sum": 1}}}`,
 	"group of one":    `{"$group": {"_id": null, "n": {"$avg": "$i"}}}`,
@@ -60,7 +60,7 @@ var blocking = map[string]string{
 	"accumulator":     `{"$group": {"_id": null, "x": {"$accumulator": {"init": "() => 0", "accumulate": "(s, i) => s + i", "accumulateArgs": ["$i"], "merge": "(a, b) => a + b", "lang": "js"}}}}`,
 }
 
-// endless returns the beginning of a pipeline over the collection c that makes 10^12 documents.
+// endless returns stages that make 10^9 documents from the documents of the collection c.
 func endless() string {
 	stages := append([]string{`{"$limit": 1}`}, times(1_000_000)...)
 	return strings.Join(stages, ", ")
@@ -71,7 +71,8 @@ func blockingCommand(t *testing.T, stages string) bson.D {
 	return bsonxtest.ParseD(t, blockingText(stages, endless()))
 }
 
-// blockingText returns a command whose documents come from the stages of source.
+// blockingText returns a command that runs stages over the documents that the stages in source
+// make.
 func blockingText(stages, source string) string {
 	stages = strings.ReplaceAll(stages, "ENDLESS", source)
 	return `{"aggregate": "c", "cursor": {}, "pipeline": [` + source + `, ` + stages + `]}`
@@ -118,7 +119,7 @@ func TestDeadlineStopsStages(t *testing.T) {
 	}
 }
 
-// running returns the numbers of the operations with a comment.
+// running returns the ids of the running operations with a comment.
 func running(t *testing.T, db *mongo.Database, comment string) []int64 {
 	t.Helper()
 	var ops struct {
@@ -139,7 +140,7 @@ func running(t *testing.T, db *mongo.Database, comment string) []int64 {
 	return ids
 }
 
-// eventually waits for a condition.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for start := time.Now(); !condition(); time.Sleep(10 * time.Millisecond) {
@@ -177,7 +178,8 @@ func TestKillOpStopsStages(t *testing.T) {
 	}
 }
 
-// TestDisconnectStopsStages cancels the driver's context, which closes its connection.
+// TestDisconnectStopsStages cancels the driver's context, so that the driver closes its connection.
+// The stages must stop.
 func TestDisconnectStopsStages(t *testing.T) {
 	onEachConnection(t, func(t *testing.T, db *mongo.Database) {
 		if _, err := db.Collection("c").InsertOne(t.Context(), bson.D{{"_id", 1}}); err != nil {

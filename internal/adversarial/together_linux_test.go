@@ -26,7 +26,7 @@ func TestAttacksTogether(t *testing.T) {
 	families := attacks()
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		if !*long && (family == "floods" || family == "wrong") {
-			continue // the first takes minutes, the second takes no memory
+			continue // floods take minutes, and wrong commands take no memory
 		}
 		t.Run(family, func(t *testing.T) {
 			c := startContainer(t)
@@ -53,7 +53,8 @@ func TestAttacksTogether(t *testing.T) {
 	}
 }
 
-// attackTogether runs a command on all connections at once and counts the codes of the replies.
+// attackTogether runs a command on the connections of all attackers at the same time, and counts
+// the codes of the replies.
 func attackTogether(t *testing.T, db *mongo.Database, name string, cmd any) map[int32]int {
 	t.Helper()
 	codes, mu := map[int32]int{}, sync.Mutex{}

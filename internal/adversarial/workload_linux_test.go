@@ -18,7 +18,8 @@ import (
 
 var workloadBudget = flag.Int64("adversarial.budget", 256, "the memory budget in MiB under which the workloads run")
 
-// budgetSlack is the fraction of its budget that a server may take in addition: one quarter.
+// budgetSlack is the divisor for the memory that a server may take above its budget: a quarter of
+// the budget.
 const budgetSlack = 4
 
 // workload is an ordinary load. Each request needs little memory, and all of them together must
@@ -26,8 +27,8 @@ const budgetSlack = 4
 type workload struct {
 	name string
 	// documents is the number of documents loaded first, of size bytes each. operations is the
-	// number of operations of all clients together. Without -adversarial.long it is a hundredth and
-	// a tenth of these.
+	// number of operations of all clients together. sizes reduces both numbers without
+	// -adversarial.long.
 	documents, size, operations int
 	step                        func(*client) error
 }
