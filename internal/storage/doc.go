@@ -9,8 +9,8 @@
 //     key before it changes the key. Lock waits for other holders, and the transaction holds its
 //     locks until it ends. Every single write uses one.
 //   - A snapshot transaction (Engine.BeginSnapshot) reads one snapshot and its own writes. Lock
-//     fails with ErrConflict at once if another transaction holds the lock, or has changed the key
-//     since the snapshot.
+//     fails with ErrConflict immediately if another transaction holds the lock, or has changed the
+//     key since the snapshot.
 //   - A Stamp is a position in the order of commits. The oplog uses it: a commit stores values
 //     under keys that end with its stamp. See Order.
 //   - A counter is a key whose value is a pair of sums. Add is commutative: it takes no lock and

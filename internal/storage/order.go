@@ -189,7 +189,8 @@ func (o *Order) Arrival() <-chan struct{} {
 	return o.visible.arrival()
 }
 
-// SafeArrival is Arrival for Safe.
+// SafeArrival returns a channel that is closed when Safe grows. Call it before Safe to miss
+// nothing.
 func (o *Order) SafeArrival() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -221,7 +221,7 @@ type Stats struct {
 	// while writes are taken.
 	WritesStopped      string
 	Flushes            int64
-	FlushTime          time.Duration // of all flushes
+	FlushTime          time.Duration // total duration of all flushes
 	LastFlush          time.Duration
 	LastFlushed        time.Time // end of the last flush
 	Compactions        int64

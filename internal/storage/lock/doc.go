@@ -10,8 +10,9 @@
 //   - An Owner holds the locks of a transaction. It waits for at most one lock at a time.
 //   - A lock has one owner and a queue of waiters. It is handed to the waiters in the order of
 //     their arrival, so that no writer starves.
-//   - A wait that would close a cycle of waiting owners is refused at once. Waits are registered
-//     one after another under one mutex, so that the wait that closes a cycle sees the whole cycle.
+//   - A wait that would close a cycle of waiting owners is refused immediately. Waits are
+//     registered one after another under one mutex, so that the wait that closes a cycle sees the
+//     whole cycle.
 //   - The History numbers commits. A snapshot transaction gets the current number when it begins. A
 //     key whose last change has a greater number was changed after that. While no snapshot
 //     transaction is open, nothing is recorded.

@@ -31,7 +31,8 @@ func (t *txn) PutStamped(prefix, value []byte, at int, least storage.Stamp) erro
 // Stamp implements storage.Txn.
 func (t *txn) Stamp() storage.Stamp { return t.stamp }
 
-// putStamped puts the values that waited for stamps. The caller holds the lock of the engine.
+// putStamped gives stamps to the stamped writes of a transaction, and puts them into the tree. The
+// caller holds the lock of the engine.
 func (t *txn) putStamped() {
 	if len(t.stamped) == 0 {
 		return

@@ -35,7 +35,8 @@ type nopLock struct{}
 
 func (nopLock) Close() error { return nil }
 
-// lockDirectory locks a directory.
+// lockDirectory locks a directory and its file LOCK, so that no other engine can open the store. It
+// returns storage.ErrLocked if the store is open.
 func lockDirectory(fs vfs.FS, dir string) (*dirLock, error) {
 	path := fs.PathJoin(dir, lockFile)
 	if info, err := fs.Stat(path); err == nil && info.Size() > 0 {

@@ -34,8 +34,8 @@ func (d meetingDir) Sync() error {
 	return d.File.Sync()
 }
 
-// TestDirectorySyncsMeet syncs the store's directory twice at once through one handle, as a flush
-// and a compaction of Pebble do. The race detector finds errors.
+// TestDirectorySyncsMeet syncs the store's directory twice at the same time through one handle, as
+// a flush and a compaction of Pebble do. The race detector finds errors.
 func TestDirectorySyncsMeet(t *testing.T) {
 	t.Parallel()
 	e := open(t, "store", Options{FS: vfs.NewMem()})

@@ -226,7 +226,7 @@ func (e *Engine) Close() error {
 		"stays locked until they are", e.dir, e.pins.count()))
 }
 
-// durableNow is syncWAL for a store that is being closed.
+// durableNow makes all commits durable while the store is being closed.
 func (e *Engine) durableNow() (err error) {
 	if err := e.guard.failure(); err != nil {
 		return err

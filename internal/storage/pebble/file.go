@@ -15,12 +15,12 @@ type diskFile struct {
 	kind fileKind
 	name string
 	path string
-	// written is the number of bytes written to a WAL file. dirty means that some of its bytes are
-	// not synced. Only the log flusher uses such a file, and after its end the code that closes the
-	// log. For all other files these fields are not used, because flushes and compactions sync the
-	// store's directory concurrently.
+	// written is the number of bytes written to a WAL file. Only one goroutine at a time uses a WAL
+	// file: the log flusher, and after its end the code that closes the log. Other files may be
+	// synced concurrently, so written and dirty are not used for them.
 	written int64
-	dirty   bool
+	// dirty means that some bytes of a WAL file are not synced.
+	dirty bool
 }
 
 // Write implements vfs.File.

@@ -151,7 +151,7 @@ func (fs *diskFS) giveUp(err error) bool {
 
 // retry runs an operation. If the disk of an open store is full, retry repeats an operation on a
 // WAL file or the manifest until there is space or the store is closed. New commits are refused
-// meanwhile. Operations on tables are not repeated here, because Pebble repeats them.
+// meanwhile. retry does not repeat operations on tables, because Pebble repeats them.
 func (fs *diskFS) retry(kind fileKind, do func() error) error {
 	err := do()
 	if err == nil || !isNoSpace(err) {

@@ -24,7 +24,7 @@ type inspection struct {
 	lock  *dirLock
 	guard *guard
 	log   *slog.Logger
-	path  string // of the manifest
+	path  string // path of the manifest
 	// names are the files of the directory. With markers it includes the markers that will be
 	// restored.
 	names, markers []string

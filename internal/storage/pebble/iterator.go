@@ -103,8 +103,8 @@ func (it *iterator) SeekGE(key []byte) bool {
 	return ok
 }
 
-// seekGE is SeekGE with leaps over the gaps. It returns where Pebble's last seek began, and the
-// number of leaps.
+// seekGE moves to the first key >= key, and leaps over the gaps on the way. It returns the key at
+// which Pebble's last seek began, and the number of leaps.
 func (it *iterator) seekGE(key []byte) (at []byte, leaps int, ok bool) {
 	g := &it.engine.gaps
 	for ; g.active.Load() > 0; leaps++ {
@@ -141,7 +141,8 @@ func (it *iterator) SeekLT(key []byte) bool {
 	return ok
 }
 
-// seekLT is seekGE in the opposite direction.
+// seekLT moves to the last key < key, and leaps over the gaps on the way. It returns the key at
+// which Pebble's last seek began, and the number of leaps.
 func (it *iterator) seekLT(key []byte) (at []byte, leaps int, ok bool) {
 	g := &it.engine.gaps
 	for ; g.active.Load() > 0; leaps++ {

@@ -9,8 +9,8 @@ import (
 
 const (
 	// largeBatch is the size from which a batch is applied alone. Pebble makes a memtable of such a
-	// batch, and needs a multiple of its size to flush and compact it. Several of them at once
-	// would exceed any memory budget.
+	// batch, and needs a multiple of its size to flush and compact it. Several large batches at the
+	// same time would exceed any memory budget.
 	largeBatch = 16 << 20
 	// largeWait is how long the next large batch waits at most for the flush of the previous one.
 	largeWait = 10 * time.Second
@@ -23,7 +23,7 @@ const (
 	// and compacted: the batch, the blocks of the log, and a block of a table, uncompressed and
 	// compressed.
 	largeCopies = 4
-	// largeAge is how long compactions may work on a batch after its flush.
+	// largeAge is the time after the flush of a batch in which compactions may still work on it.
 	largeAge = 10 * time.Second
 	// maxBeside is the largest result of Beside.
 	maxBeside = 128 << 20

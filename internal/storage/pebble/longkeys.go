@@ -24,7 +24,7 @@ const (
 // memory as long as the table exists, and its manifest has them, too. Without a limit, a hundred
 // documents with an _id of 8 MiB would take more memory than the server has, even after a restart.
 type longKeys struct {
-	dir   string // of the store, for errors
+	dir   string // directory of the store, for error messages
 	limit int64
 
 	mu sync.Mutex

@@ -113,7 +113,8 @@ func (r *editReader) newTable(tag uint64) {
 	r.number()
 	texts := 2
 	if tag == editNewTable5 {
-		// The marker says whether the bounds of points precede the bounds of ranges.
+		// The number is a set of flags. The first bit means that a table has separate bounds for
+		// point keys before its bounds for range keys.
 		if r.number()&1 != 0 {
 			texts = 4
 		}

@@ -202,8 +202,8 @@ func checkCaches(t *testing.T, e *Engine, budget int64) {
 	}
 }
 
-// TestYield fills the spare memory, too. The caches must give it up at once on request, and get it
-// back afterwards.
+// TestYield fills the spare memory, too. The caches must give it up immediately on request, and get
+// it back afterwards.
 func TestYield(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// compactAbove is the size of a deleted range from which its space is reclaimed at once. The space
-// of smaller ranges is reclaimed by the compactions that happen anyway.
+// compactAbove is the size of a deleted range from which its space is reclaimed immediately. The
+// space of smaller ranges is reclaimed by the compactions that happen anyway.
 const compactAbove = 8 << 20
 
 // DeleteRange implements storage.Engine. It is allowed while the disk is nearly full, because it

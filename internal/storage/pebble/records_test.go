@@ -102,7 +102,7 @@ func TestRecordsHit(t *testing.T) {
 		txn.Rollback()
 		want(e, "3", true)
 
-		// Of two changes in one transaction the last one counts.
+		// If a transaction changes a key twice, only its last change has an effect.
 		twice := e.Begin()
 		if err := twice.Put([]byte("k"), []byte("4")); err != nil {
 			t.Fatal(err)

@@ -138,7 +138,8 @@ func (s *space) missed() {
 	}
 }
 
-// written counts bytes written to the disk.
+// written counts bytes that were written to the disk. When the budget until the next check is used
+// up, it checks the free space.
 func (s *space) written(n int) {
 	if n > 0 && s.budget.Add(-int64(n)) < 0 {
 		s.check()

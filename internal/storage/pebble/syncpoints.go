@@ -56,14 +56,14 @@ type syncPoints struct {
 	offset int64
 }
 
-// create atomically replaces the file in a directory.
+// create atomically replaces the file of sync points in a directory.
 func (s *syncPoints) create(fs vfs.FS, dir string) error {
 	content := make([]byte, syncPages*syncPage)
 	copy(content, s.encode())
 	return writeWhole(fs, dir, syncPointsFile, content)
 }
 
-// openSyncPoints replaces the file in a directory, and opens it.
+// openSyncPoints replaces the file of sync points in a directory, and opens it.
 func openSyncPoints(fs vfs.FS, dir string, points []syncPoint) (*syncPoints, error) {
 	s := &syncPoints{points: points}
 	if err := s.create(fs, dir); err != nil {
@@ -76,7 +76,8 @@ func openSyncPoints(fs vfs.FS, dir string, points []syncPoint) (*syncPoints, err
 	return s, nil
 }
 
-// noteCopiedLogs creates the file for a copy of a store. All logs of the copy are synced.
+// noteCopiedLogs creates the file of sync points for a copy of a store. All logs of the copy are
+// synced.
 func noteCopiedLogs(fs vfs.FS, dir string) error {
 	var s syncPoints
 	names, err := fs.List(dir)
@@ -95,7 +96,7 @@ func noteCopiedLogs(fs vfs.FS, dir string) error {
 	return s.create(fs, dir)
 }
 
-// encode returns the next page.
+// encode returns the next page of the file, with all sync points.
 func (s *syncPoints) encode() []byte {
 	s.number++
 	p := appendLine(s.page[:0], "synced", s.number)

@@ -46,7 +46,7 @@ type tableIDs struct {
 	ids  map[uint64]uint64
 }
 
-// decodeTableIDs returns the ids in the file. It skips damaged lines.
+// decodeTableIDs returns the ids in the file, by table number. It skips damaged lines.
 func decodeTableIDs(content []byte) map[uint64]uint64 {
 	ids := map[uint64]uint64{}
 	for ; len(content) >= tableIDLine; content = content[tableIDLine:] {
@@ -58,8 +58,7 @@ func decodeTableIDs(content []byte) map[uint64]uint64 {
 	return ids
 }
 
-// openTableIDs rewrites the file in a directory with the ids of the tables that the manifest knows,
-// and opens it.
+// openTableIDs rewrites the file of the ids with the tables that the manifest knows, and opens it.
 func openTableIDs(fs vfs.FS, dir string, known map[uint64]tableBounds) (*tableIDs, error) {
 	path := fs.PathJoin(dir, tableIDsFile)
 	old, err := readAll(fs, path, math.MaxInt64)

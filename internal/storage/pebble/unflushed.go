@@ -72,7 +72,7 @@ func (u *unflushed) newest() *memtableBytes {
 	return u.newest()
 }
 
-// add counts an entry.
+// add adds the size of an entry to the count of its range.
 func (m *memtableBytes) add(key []byte, value int) {
 	var p prefixOf
 	copy(p[:], key)

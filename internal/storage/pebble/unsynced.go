@@ -39,7 +39,7 @@ func least(a, b storage.Stamp) storage.Stamp {
 	return a
 }
 
-// begin is called before an fsync of a log.
+// begin is called before an fsync of a log. It notes the commits that the fsync covers.
 func (u *unsynced) begin() {
 	u.mu.Lock()
 	defer u.mu.Unlock()

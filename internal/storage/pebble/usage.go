@@ -88,8 +88,8 @@ func (m *measurement) usage() (storage.Usage, error) {
 	return u, err
 }
 
-// tableBytes corrects n. Pebble counts the blocks at both ends of the range completely in each
-// table, but neighbouring ranges share them.
+// tableBytes corrects n, the size of the range that Pebble reports. Pebble counts the blocks at
+// both ends of the range completely in each table, but neighbouring ranges share them.
 func (m *measurement) tableBytes(n int64) (int64, error) {
 	if n == 0 || n > roundedUsage {
 		return n, nil

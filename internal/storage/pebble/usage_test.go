@@ -132,7 +132,8 @@ func TestUnflushedFollowsMemtables(t *testing.T) {
 	}
 }
 
-// TestDroppedIsFree deletes a range. Its bytes in tables count as free at once, and after a flush.
+// TestDroppedIsFree deletes a range. Its bytes in tables count as free immediately, and after a
+// flush.
 func TestDroppedIsFree(t *testing.T) {
 	t.Parallel()
 	e := open(t, t.TempDir(), Options{NoCompression: true})

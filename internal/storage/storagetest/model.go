@@ -190,7 +190,7 @@ func (m *model) reader(rt *rapid.T) twin[storage.Reader] {
 	return twin[storage.Reader]{reader{m.engines[0]}, reader{m.engines[1]}}
 }
 
-// read compares a key.
+// read compares the value of a key in both engines.
 func (m *model) read(rt *rapid.T) {
 	r, key := m.reader(rt), []byte(modelKey.Draw(rt, "key"))
 	var values twin[[]byte]
@@ -211,7 +211,7 @@ func (m *model) read(rt *rapid.T) {
 	}
 }
 
-// walk moves iterators at random.
+// walk moves an iterator of each engine in the same random way, and compares their positions.
 func (m *model) walk(rt *rapid.T) {
 	r := m.reader(rt)
 	draw := func(name string) []byte {

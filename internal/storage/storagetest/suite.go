@@ -15,7 +15,7 @@ import (
 // Open opens an empty engine that the test cleans up.
 type Open func(t testing.TB) storage.Engine
 
-// patience is how long a test waits for something that should happen at once.
+// patience is how long a test waits for something that should happen immediately.
 const patience = 10 * time.Second
 
 // Run runs the suite on engines that open returns.
