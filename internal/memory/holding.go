@@ -49,8 +49,8 @@ func (h *Holding) Hold(n int64) error {
 	return nil
 }
 
-// Spare is Fits for optional memory, such as a longer batch. It leaves the half of the budget that
-// is reserved for required memory.
+// Spare does the same as Fits for optional memory, such as a longer batch. It leaves half of the
+// budget to required memory.
 func (h *Holding) Spare(n int64) bool {
 	if n <= h.held || h.budget == nil {
 		return true
@@ -63,8 +63,8 @@ func (h *Holding) Spare(n int64) bool {
 	return true
 }
 
-// Fits is Hold for a holder that can work with less memory, such as a sort that spills. It reports
-// whether the holding covers n bytes.
+// Fits does the same as Hold, but reports whether the holding covers n bytes and returns no error.
+// It is for a holder that can work with less memory, such as a sort that spills.
 func (h *Holding) Fits(n int64) bool {
 	if n <= h.held || h.budget == nil {
 		return true

@@ -16,15 +16,16 @@ type lent struct {
 	from atomic.Int64
 
 	mu sync.Mutex
-	// most is the number of bytes that are lent at most. taken is how many of them the requests
-	// have.
+	// most is the largest number of bytes that may be lent. taken is how many of these bytes the
+	// requests hold.
 	most, taken int64
 	yield       func(n int64)
 }
 
 // Lend lets another user have n bytes of the budget until the requests need them. The budget calls
-// yield with the number of these bytes that the requests take, and the user must release them at
-// once. yield must not call the budget. Call Lend before the first use of the budget.
+// yield with the number of these bytes that the requests take. The user must release these bytes
+// before yield returns. yield must not call the budget. Call Lend before the first use of the
+// budget.
 func (b *Budget) Lend(n int64, yield func(n int64)) {
 	if b == nil || n < lendSteps {
 		return

@@ -1,7 +1,7 @@
 package memory
 
-// TryAdmit is Admit for a request that does not want to wait. It reports whether the holding has n
-// bytes. It does not overtake waiting requests.
+// TryAdmit does the same as Admit, but does not wait. It reports whether the holding has n bytes.
+// While other requests wait, it takes nothing.
 func (h *Holding) TryAdmit(n int64) bool {
 	if h.budget == nil || n < Step {
 		return true
