@@ -227,7 +227,7 @@ func explosions() []attack {
 }
 
 // attacks returns all families of attacks. Each is run by one client that checks the replies, and
-// by 16 clients at once in a container (TestAttacksTogether).
+// by 16 clients at the same time in a container (TestAttacksTogether).
 func attacks() map[string]func() []attack {
 	return map[string]func() []attack{
 		"growth": growth, "nesting": nesting, "wrong": wrong, "explosions": explosions,

@@ -230,11 +230,12 @@ func largeCommandLists() []largeCommands {
 	}
 }
 
-// TestMemoryOfLargeCommands runs commands that hold much memory, first on 16 connections at once,
-// and then one at a time. Their memory must count in the budget, and requests beyond the budget
-// must be refused. The memory that the kernel counts must stay below 1.35 times the budget, and
-// below 1.25 times for single commands. If storage flushes and compacts documents of 15 MiB, the
-// limits are 1.8 and 1.4 times. Memory that is not counted would take two to ten times the budget.
+// TestMemoryOfLargeCommands runs commands that hold much memory, first on 16 connections at the
+// same time, and then one at a time. Their memory must count in the budget, and requests beyond the
+// budget must be refused. The memory that the kernel counts must stay below 1.35 times the budget,
+// and below 1.25 times for single commands. If storage flushes and compacts documents of 15 MiB,
+// the limits are 1.8 and 1.4 times. Memory that is not counted would take two to ten times the
+// budget.
 func TestMemoryOfLargeCommands(t *testing.T) {
 	needsServer(t)
 	budget := *workloadBudget << 20

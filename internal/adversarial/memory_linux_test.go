@@ -24,7 +24,7 @@ import (
 const (
 	// containerBytes is the memory that the server under attack may use.
 	containerBytes = 512 << 20
-	// attackers is how many connections attack at once.
+	// attackers is the number of connections that attack at the same time.
 	attackers = 16
 	// pingBound is how long a ping may take during an attack, on a busy machine.
 	pingBound = 10 * time.Second

@@ -15,8 +15,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
-// TestAttacksTogether runs every attack on 16 connections at once on a server in a container. The
-// server must survive, stay within its memory, reply to a ping, and reply to each command.
+// TestAttacksTogether runs every attack on 16 connections at the same time on a server in a
+// container. The server must survive, stay within its memory, reply to a ping, and reply to each
+// command.
 func TestAttacksTogether(t *testing.T) {
 	needsServer(t)
 	limit := 200 * time.Millisecond

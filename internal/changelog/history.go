@@ -15,7 +15,7 @@ import (
 // requested time come from the oplog. See Replay.
 
 // DefaultHistory is the default age up to which earlier times can be read. Old versions and the
-// tombstones of deleted records are kept as long.
+// tombstones of deleted records are kept until then.
 const DefaultHistory = 10 * time.Second
 
 const (

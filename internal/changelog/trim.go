@@ -10,7 +10,7 @@ import (
 )
 
 // trimSlack determines how much a trim removes beyond the limit: size/trimSlack bytes, so that the
-// next trim is not due at once.
+// next trim is not due immediately.
 const trimSlack = 16
 
 // retainEvery is the interval of the checks for entries whose retention has ended.

@@ -69,10 +69,10 @@ func fillForDDL(db *mongo.Database, name, index string) error {
 		doc("createIndexes", name, "indexes", bson.A{doc("key", doc(index, 1), "name", index)})).Err()
 }
 
-// TestEachPairOfDDL runs each pair of commands at once, and each of the two between two steps of
-// the other. The replies and effects must be the same as if one command ran after the other, in one
-// of the two orders. For each state a short run uses one in ddlShare pairs, with one step, and each
-// run uses different pairs. The long form uses all pairs in turn, and every step.
+// TestEachPairOfDDL runs each pair of commands at the same time, and each of the two between two
+// steps of the other. The replies and effects must be the same as if one command ran after the
+// other, in one of the two orders. For each state a short run uses one in ddlShare pairs, with one
+// step, and each run uses different pairs. The long form uses all pairs in turn, and every step.
 func TestEachPairOfDDL(t *testing.T) {
 	t.Parallel()
 	for s, state := range ddlStates {
@@ -188,8 +188,8 @@ func (r *ddlRace) one(first, second *ddlCommand) (string, string, string) {
 	return a, b, stateOf(r.t, r.db)
 }
 
-// check runs the commands one after another, then at once, and then each command between two steps
-// of the other one.
+// check runs the commands one after another, then at the same time, and then each command between
+// two steps of the other one.
 func (r *ddlRace) check() {
 	r.t.Helper()
 	r.serial = nil

@@ -1,5 +1,5 @@
-// Package concurrencytest runs many clients against one database at once and checks the replies
-// that they get. It has only tests.
+// Package concurrencytest runs many clients against one database at the same time and checks the
+// replies that they get. It has only tests.
 //
 // Concepts:
 //
@@ -22,9 +22,9 @@
 //     lists that are read and appended to has none of the anomalies G0, G1a to G1c, lost update
 //     and read skew (checkHistory; write skew is allowed). Indexes are built and dropped
 //     meanwhile.
-//  7. Two DDL commands that run at once, or one between two steps of the other, have the same
-//     effects and replies as one after the other. This is checked for each pair of commands, and
-//     for import. A command with a collectionUUID never affects another collection.
+//  7. Two DDL commands that run at the same time, or one between two steps of the other, have the
+//     same effects and replies as one after the other. This is checked for each pair of commands,
+//     and for import. A command with a collectionUUID never affects another collection.
 //
 // To add a property, write a test that takes its database from onEachEngine.
 package concurrencytest

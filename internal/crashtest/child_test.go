@@ -143,7 +143,7 @@ func launchAndKill(t *testing.T, dir string, after time.Duration) {
 	checkKinds(t, dir)
 }
 
-// kill ends the process at once.
+// kill ends the process with SIGKILL, and waits for its end.
 func (c *child) kill() {
 	c.killed.Store(true)
 	_ = c.cmd.Process.Kill()

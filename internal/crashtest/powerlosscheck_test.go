@@ -11,9 +11,9 @@ import (
 type foundLossy struct {
 	// n is the value of the counter, and k the operation that last added to it.
 	n, k int
-	// a and b have the numbers of the transactions in the collections a and b. docs has the number
-	// of inserted documents by operation.
+	// a and b have the numbers of the transactions in the collections a and b.
 	a, b []int
+	// docs has the number of inserted documents, by the number of the operation.
 	docs map[int]int
 }
 

@@ -104,7 +104,8 @@ func (c *retrier) insert() {
 	c.inGroup[group] += n
 }
 
-// deleteOne deletes any document of a group. If it ran twice, it would delete two documents.
+// deleteOne deletes any document of a group. If the server ran the delete twice, it would delete
+// two documents.
 func (c *retrier) deleteOne() {
 	group, query := c.pickGroup(c.rng)
 	if group < 0 {

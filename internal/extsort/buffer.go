@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// entry is an Entry in one slice.
+// entry is an Entry whose key, head and body are in one slice.
 type entry struct {
 	seq     uint64 // number of the entry in the order of Add
 	data    []byte // key, head and body, one after another
@@ -189,7 +189,7 @@ func (b *buffer) next(e *Entry) bool {
 	return true
 }
 
-// lookAhead is the number of entries that are loaded into the processor's cache at once.
+// lookAhead is the number of entries that are loaded into the processor's cache together.
 const lookAhead = 16
 
 // fetch loads entries that will be needed soon into the processor's cache. Sorting has scattered

@@ -21,7 +21,7 @@ var commandCount = flag.Int("metamorphic.commands", 0, "how many commands TestCo
 const (
 	shortCommands = 3000
 	commandRound  = 300 // commands per database
-	mostFaults    = 12  // of different kinds, before the test gives up
+	mostFaults    = 12  // faults of different kinds after which the test gives up
 )
 
 // TestCommands runs random commands of every name on a database: arguments of every BSON type,

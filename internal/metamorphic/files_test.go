@@ -26,7 +26,7 @@ var showSkipped = flag.Bool("metamorphic.skipped", false, "print the lines of fi
 // setting is a way in which a server runs the pipelines of the data-driven tests.
 type setting struct {
 	name    string
-	served  bool // over TCP
+	served  bool // the client connects over TCP
 	indexed bool // every field of the documents has an index
 	// unoptimised means that the server runs without the optimiser.
 	unoptimised bool

@@ -47,11 +47,12 @@ type family struct {
 	operations []operation
 	// keys are additional index keys.
 	keys []bson.D
-	// fields returns additional fields of a document. predicate returns a predicate on these
-	// fields, and update returns an update of one of them. Each may be nil.
-	fields    func(g *gen) bson.D
+	// fields returns additional fields of a document. It may be nil.
+	fields func(g *gen) bson.D
+	// predicate returns a predicate on the additional fields. It may be nil.
 	predicate func(g *gen) bson.D
-	update    func(g *gen) bson.D
+	// update returns an update of one of the additional fields. It may be nil.
+	update func(g *gen) bson.D
 }
 
 var scalarFamily = &family{patience: 6 * time.Second, keys: indexKeys}

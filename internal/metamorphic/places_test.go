@@ -88,7 +88,7 @@ func (g *gen) line() bson.D {
 	out := bson.A{}
 	for range 2 + g.IntN(2) {
 		lng, lat := g.around(hub)
-		out = append(out, bson.A{wrapped(lng + float64(len(out))/64), lat}) // no point twice
+		out = append(out, bson.A{wrapped(lng + float64(len(out))/64), lat}) // no two points are equal
 	}
 	return geoJSON("LineString", out)
 }
@@ -261,7 +261,7 @@ func (g *gen) region(flat bool) bson.D {
 	}
 }
 
-// near is a find of the nearest documents.
+// near returns a find of the nearest documents.
 func (g *gen) near() bson.D {
 	path, value := g.nearby()
 	near := bson.D{}

@@ -136,7 +136,7 @@ func TestEntry(t *testing.T) {
 	}
 }
 
-// TestDiffStops interrupts the diff of large documents. It must fail soon.
+// TestDiffStops interrupts the diff of large documents. The diff must fail soon.
 func TestDiffStops(t *testing.T) {
 	array := func(first int32) bsonx.Value {
 		b := bsonx.NewBuilder(nil)

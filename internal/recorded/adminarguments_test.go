@@ -362,7 +362,7 @@ var otherAdminAnswers = []*regexp.Regexp{
 	regexp.MustCompile(`dbStats.*\t.*Scale factor must be`),
 	regexp.MustCompile(`collStats.*actual value '-9223372036854775808'\t.*actual value '-2147483648'`), // scale has 32 bits on the recorded server
 	regexp.MustCompile(`explain-aggregate.*\t.*when an explain verbosity`),
-	regexp.MustCompile(`explain-aggregate.*\$out.*\terror 51029 .*\tok`),                           // 8.0 refuses to execute it
+	regexp.MustCompile(`explain-aggregate.*\$out.*\terror 51029 .*\tok`),                           // 8.0 does not execute $out for explain
 	regexp.MustCompile(`createIndexes\{"indexes\.name.*\terror 67 .*\terror 67 .*, v: 2 \}`),       // the recorded server shows the version in the specification
 	regexp.MustCompile(`dataSize.*\terror 16634 .*\terror 12153300 `),                              // the recorded server has a new error code
 	regexp.MustCompile(`dataSize.*Namespace .*\t.*not a valid collection name`),                    // the recorded text lacks a blank

@@ -129,7 +129,8 @@ func TestCappedEvictsByCountAndSize(t *testing.T) {
 	schematest.MustValid(t, s, c)
 }
 
-// TestCappedBatch inserts so many documents in one transaction that it evicts its own.
+// TestCappedBatch inserts so many documents in one transaction that the transaction evicts some of
+// its own documents.
 func TestCappedBatch(t *testing.T) {
 	t.Parallel()
 	s := schematest.Open(t, mem.New())

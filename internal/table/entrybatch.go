@@ -61,8 +61,8 @@ func (b *EntryBatch) Write(w *Writer) error {
 	return nil
 }
 
-// buildBatch is the number of records that a step of a build locks at once. A writer that needs one
-// of them waits for the step.
+// buildBatch is the number of records that a step of a build locks together. A writer that needs
+// one of them waits for the step.
 const buildBatch = 256
 
 // buildBatchBytes limits the size of the records of a step, in bytes. A step has at least one

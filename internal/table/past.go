@@ -227,7 +227,7 @@ func (p *Past) applyCommand(ctx context.Context, db string, entry, o bsonx.Doc) 
 		}
 	case "createIndexes", "dropIndexes", "collMod":
 	case "create":
-		// The collection was empty then, so its newest version can be used, if it still exists.
+		// A new collection is empty, so its newest version can be used, if it still exists.
 		name := first.Value.Str()
 		c := p.store.Lookup(db, name)
 		if c != nil && (c.Capped != nil || !c.hasUUID(entry.Lookup("ui"))) {

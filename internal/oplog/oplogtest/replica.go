@@ -26,7 +26,7 @@ type collection struct {
 	uuid    bsonx.Value
 	options bsonx.Doc
 	indexes map[string]bsonx.Doc // by name, without the index on _id
-	docs    map[string]bsonx.Doc // by keyOf
+	docs    map[string]bsonx.Doc // documents, by the key that keyOf returns
 }
 
 // NewReplica returns an empty Replica.
