@@ -19,7 +19,7 @@ func (b *Budget) Hold() Holding { return Holding{budget: b} }
 
 // Admit waits for a share of n bytes until ctx ends. It fails with ExceededMemoryLimit if ctx ends
 // by a deadline or with the cause context.DeadlineExceeded. Only a request that holds nothing may
-// call it. A share larger than the budget is reduced to three quarters of the budget.
+// call it. A share is at most three quarters of the budget: a larger n is reduced.
 func (h *Holding) Admit(ctx context.Context, n int64) error {
 	if h.budget == nil || n < Step {
 		return nil

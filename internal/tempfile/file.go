@@ -28,12 +28,12 @@ type File struct {
 	file  *os.File
 	named bool
 	size  int64
-	sums  []uint32  // of each block; the last one covers the bytes written so far
+	sums  []uint32  // checksum of each block; the last one covers the bytes written so far
 	pool  sync.Pool // of *[]byte, buffers for reading blocks
 }
 
-// table returns the polynomial that processors support with instructions. The library builds the
-// table once.
+// table returns the checksum table of Castagnoli's polynomial, for which processors have
+// instructions. The library builds the table once.
 func table() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // Create makes the file in the directory dir, or in the system's directory for temporary files if

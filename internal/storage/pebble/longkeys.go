@@ -31,7 +31,7 @@ type longKeys struct {
 	// tables is the size of the long bounds of all tables. put is the size of the long keys that
 	// were put since tables was computed.
 	tables, put int64
-	stale       bool // tables came or went
+	stale       bool // the set of tables has changed since tables was computed
 }
 
 // changed records that the set of tables has changed.

@@ -113,8 +113,9 @@ func (o Options) withDefaults() Options {
 }
 
 // memory divides the budget and the spare memory: a quarter is for single values if Keep is set,
-// the rest for blocks and memtables. A memtable is an eighth of the budget. Pebble takes the memory
-// of its memtables from the block cache, so the size of the block cache includes them.
+// the rest for blocks and memtables. A memtable is an eighth of the budget, but at least 1 MiB and
+// at most 64 MiB. Pebble takes the memory of its memtables from the block cache, so the size of the
+// block cache includes them.
 func (o Options) memory() (memtable, records, blocks int64) {
 	memtable = min(max(o.MemoryBudget/8, 1<<20), 64<<20)
 	caches := o.MemoryBudget + o.SpareMemory

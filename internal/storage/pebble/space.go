@@ -111,7 +111,8 @@ func (s *space) check() {
 		s.budget.Store(maxStep)
 		return
 	}
-	// On a disk of 64 MiB, a reserve of 64 MiB would leave nothing.
+	// The reserve is at most an eighth of the disk. On a disk of 64 MiB, a reserve of 64 MiB would
+	// leave no space for data.
 	total, free := int64(min(usage.TotalBytes, 1<<62)), int64(min(usage.AvailBytes, 1<<62))
 	reserve := min(s.wanted, total/8)
 	s.total.Store(total)
