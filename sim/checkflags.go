@@ -17,9 +17,9 @@ import (
 // maxRepeats bounds --repeats. Each repeat is a run.
 const maxRepeats = 1000
 
-// check refuses values that no run can have, before anything runs. Its errors name the flags. The
-// check of the plan covers plan files too, so it does not know the flags. A given zero is refused
-// if it would mean the default.
+// check refuses invalid values of flags before anything runs. Its errors name the flags; the errors
+// of the plan's check do not, because a plan may also come from a file. A given 0 is an error where
+// 0 means the default.
 func (f *runFlags) check(args []string) error {
 	p, l := &f.plan, &f.load
 	err := cmp.Or(
@@ -53,7 +53,8 @@ func (f *runFlags) check(args []string) error {
 	return f.output.check()
 }
 
-// checkSearch refuses impossible bounds of a search, and bounds without --find-limit.
+// checkSearch refuses impossible bounds of a search. It also refuses flags of a search without
+// --find-limit.
 func checkSearch(s engine.Search, find bool, given func(flag string) bool) error {
 	for _, flag := range []string{"p99", "repeats", "max-users"} {
 		if given(flag) && !find {
@@ -83,7 +84,7 @@ func oneOf(given func(flag string) bool, flag, value string, values ...string) e
 	return fmt.Errorf("--%s %s: it must be one of %s", flag, value, strings.Join(values, ", "))
 }
 
-// check refuses files that cannot be written, so that a run is not lost at its end.
+// check refuses output files that cannot be written. Otherwise the run would be lost when it ends.
 func (o *output) check() error {
 	for _, file := range []struct {
 		flag, path string

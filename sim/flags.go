@@ -14,7 +14,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// runFlags are the flags of the commands that run scenarios. A given flag overrides the plan file.
+// runFlags are the flags of the commands that run scenarios. A flag on the command line overrides
+// the plan file.
 type runFlags struct {
 	uri, dir string
 	memory   bool
@@ -124,7 +125,8 @@ func isFile(arg string) bool {
 		strings.ContainsRune(arg, os.PathSeparator)
 }
 
-// addCompanions adds the companions of a plan's scenarios, in the same databases.
+// addCompanions adds to a plan the companions of its scenarios: scenarios that usually run at the
+// same time. A companion uses the same database as its scenario.
 func addCompanions(set scenario.Set, p *engine.Plan) error {
 	var all []engine.Entry
 	for _, e := range p.Scenarios {
@@ -143,7 +145,7 @@ func addCompanions(set scenario.Set, p *engine.Plan) error {
 			}
 		}
 	}
-	for i, e := range all { // a companion that was asked for belongs to the same database
+	for i, e := range all { // a companion that the plan already has gets the same database
 		for _, o := range all {
 			if d, err := set.Find(o.Scenario); err == nil &&
 				slices.Contains(d.Companion, e.Scenario) && e.Database == "" {
@@ -241,7 +243,7 @@ func (f *runFlags) addParams(set scenario.Set, p *engine.Plan) error {
 	return nil
 }
 
-// resolvedToken returns the agents' token.
+// resolvedToken returns the agents' token: the flag, or else the environment variable.
 func (f *runFlags) resolvedToken() string {
 	if f.token != "" {
 		return f.token

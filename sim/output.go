@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// output says where results go.
+// output holds the flags that say where results go.
 type output struct {
 	out, html, markdown string
 	json, quiet, book   bool
@@ -31,7 +31,7 @@ func (o *output) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.book, "book", false, "compare with the books' figures, which are from another machine and era")
 }
 
-// write prints results, and stores them if a flag asks for it.
+// write prints results, and stores them in files if flags say so.
 func (o *output) write(cmd *cobra.Command, results ...*result.Result) error {
 	stdout := cmd.OutOrStdout()
 	for _, r := range results {
@@ -79,7 +79,8 @@ func (o *output) write(cmd *cobra.Command, results ...*result.Result) error {
 	return nil
 }
 
-// store writes one result to a file, or several to a directory, each under its scenarios' names.
+// store writes one result to a file. It writes several results to a directory, each to a file named
+// after its scenarios.
 func (o *output) store(results []*result.Result) error {
 	if len(results) == 1 && !isDir(o.out) {
 		return toFile(o.out, results[0].Write)

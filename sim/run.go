@@ -96,7 +96,7 @@ func boundMemory() (release func()) {
 func (f *runFlags) runner(cmd *cobra.Command, set scenario.Set) engine.Runner {
 	r := engine.Runner{Set: set}
 	if !f.quiet {
-		var live *report.Live // one for each load
+		var live *report.Live // a new one for each load
 		r.Note = func(line string) {
 			if live != nil {
 				live.Finish()
@@ -142,8 +142,8 @@ func verdict(results ...*result.Result) error {
 	return nil
 }
 
-// failures returns an error if users failed. Residents are cut at the end of every run, which is
-// not a failure.
+// failures returns an error if users failed. Residents that are cut at the end of the run do not
+// count as failures.
 func failures(r *result.Result) error {
 	for _, s := range r.Scenarios {
 		if s.Failed > 0 {

@@ -95,7 +95,7 @@ func (f *runFlags) contest(cmd *cobra.Command, set scenario.Set, c scenarios.Con
 	for round := range rounds {
 		for k := range c.Variants {
 			i := (k + round) % len(c.Variants)
-			if results[i] != nil || k > 0 { // nothing ran before the first run
+			if results[i] != nil || k > 0 { // before the first run there is nothing to wait for
 				if err := rest(cmd.Context()); err != nil {
 					return nil, err
 				}
@@ -114,11 +114,12 @@ func (f *runFlags) contest(cmd *cobra.Command, set scenario.Set, c scenarios.Con
 	return results, nil
 }
 
-// rest waits for the after-effects of the preceding run: compactions and closed connections.
+// rest waits a second, until the after-effects of the preceding run are over: compactions and
+// closing connections.
 func rest(ctx context.Context) error { return patterns.SystemClock{}.Sleep(ctx, time.Second) }
 
-// plans returns the plans of the variants. Without a given load, all get the smallest load among
-// their limits.
+// plans returns the plans of the variants. If flags choose no load, every plan gets the smallest
+// load that all variants can serve.
 func (f *runFlags) plans(cmd *cobra.Command, set scenario.Set, c scenarios.Contest) ([]*engine.Plan, error) {
 	plans, least := make([]*engine.Plan, len(c.Variants)), 0
 	for i := range c.Variants {
@@ -159,7 +160,7 @@ func (f *runFlags) variant(set scenario.Set, c scenarios.Contest, i int) (*engin
 	return p, nil
 }
 
-// addRound adds the measurements of a further round.
+// addRound adds the measurements of a further round to the result of the earlier rounds.
 func addRound(to, r *result.Result) {
 	for i, s := range r.Scenarios {
 		t := to.Scenarios[i]
@@ -181,7 +182,7 @@ func addRound(to, r *result.Result) {
 	}
 }
 
-// measure is a figure for the comparison of designs; less is better.
+// measure is a figure by which designs are compared. A smaller value is better.
 type measure struct {
 	name string
 	of   func(*result.Result) time.Duration
@@ -209,8 +210,8 @@ func measures() []measure {
 	}
 }
 
-// standing prints which design is best in each figure, and the result of the overlap test for each
-// pair with the winner.
+// standing prints which design is best in each figure. It also compares the design with the best
+// mean to each other design.
 func standing(out io.Writer, results []*result.Result) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprint(w, "\n")

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// drive is a load that agents run.
+// drive is the monitor's side of a load that agents run.
 type drive struct {
 	*Fleet
 	job    engine.Job
@@ -24,14 +24,14 @@ type drive struct {
 
 	begun    bool
 	begin    time.Time
-	released bool // the residents were told to leave
+	released bool // whether the residents were told to leave
 	unheard  []int64
 }
 
 // loop handles the messages of the agents until all agents have ended.
 func (d *drive) loop(ctx context.Context) error {
 	stop := ctx.Done()
-	var late <-chan time.Time // fires when stopped agents have had enough time
+	var late <-chan time.Time // fires when stopped agents have had enough time to end
 	for !d.every(ended) {
 		select {
 		case e := <-d.events:
@@ -64,8 +64,8 @@ func (d *drive) every(s state) bool {
 	return true
 }
 
-// tell sends a command to all agents at once. It does not wait: if an agent misses the command, its
-// stream shows that.
+// tell sends a command to all agents in parallel. It does not wait: if an agent does not get the
+// command, its stream shows that.
 func (d *drive) tell(what string) {
 	for _, r := range d.all {
 		if r.state < ended {
@@ -78,8 +78,8 @@ func (d *drive) tell(what string) {
 	}
 }
 
-// take handles the message of an agent. If the load has not begun, an agent that cannot take part
-// ends it.
+// take handles one message. An agent that cannot take part ends the load, but only before the load
+// has begun.
 func (d *drive) take(e event) error {
 	r := e.from
 	if r.state == ended {
@@ -109,7 +109,7 @@ func (d *drive) take(e event) error {
 	return nil
 }
 
-// hear stores the measurements of a message.
+// hear stores the measurements of a message. at is the time of the message, counted from the start.
 func (r *remote) hear(m message, at time.Duration) error {
 	if m.Parts != nil {
 		measured, err := unpack(m.Parts, r.measured)
@@ -145,7 +145,7 @@ func (d *drive) next() {
 	}
 }
 
-// elapsed returns the time since the start.
+// elapsed returns the time since the start of the load, or 0 before it.
 func (d *drive) elapsed() time.Duration {
 	if !d.begun {
 		return 0
@@ -154,7 +154,7 @@ func (d *drive) elapsed() time.Duration {
 }
 
 // lose gives up an agent. The users that were active in its last message count as cut. Users that
-// it started after that are unknown.
+// it may have started after that message are counted in unheard.
 func (d *drive) lose(r *remote, why error) {
 	if r.state == ended {
 		return
@@ -178,13 +178,14 @@ func (d *drive) lose(r *remote, why error) {
 	r.cancel(why)
 }
 
-// share returns the largest number of users that an agent starts: visitors or residents.
+// share returns the largest number of visitors or residents that an agent may start for one part of
+// the job.
 func (d *drive) share(part, number int) int64 {
 	l, n := d.job.Parts[part].Load, len(d.all)
 	return max(l.Total(d.job.Seed, number, n), int64((l.Users+n-1-number)/n))
 }
 
-// merged adds up the measurements of agents.
+// merged adds up the measurements of several agents, for each part of the job.
 func merged(all [][]*result.Measured) []*result.Measured {
 	out := make([]*result.Measured, len(all[0]))
 	for i := range out {
@@ -196,7 +197,8 @@ func merged(all [][]*result.Measured) []*result.Measured {
 	return out
 }
 
-// states returns the newest measurements of each agent. They do not change any more.
+// states returns the newest measurements of each agent. The returned values never change: a later
+// message replaces them.
 func (d *drive) states() [][]*result.Measured {
 	out := make([][]*result.Measured, len(d.all))
 	for i, r := range d.all {
@@ -225,7 +227,8 @@ func (d *drive) progress() load.Progress {
 	return p
 }
 
-// driven returns the measurements of all agents.
+// driven returns the result of the load: the measurements of all agents, and which agents were
+// lost.
 func (d *drive) driven() engine.Driven {
 	out := engine.Driven{Parts: merged(d.states()), Unheard: d.unheard}
 	var lost []string

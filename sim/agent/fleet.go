@@ -23,7 +23,7 @@ import (
 // DefaultSilence is how long an agent may send nothing before it counts as lost.
 const DefaultSilence = 15 * time.Second
 
-// ErrAgents is returned if agents cannot run a load, or these agents cannot.
+// ErrAgents is the error for a load that no agents can run, or that these agents cannot run.
 var ErrAgents = errors.New("sim: agents")
 
 // Fleet is a group of agents that run a load together. It implements engine.Driver.
@@ -71,7 +71,7 @@ func (f *Fleet) remotes(ctx context.Context) ([]*remote, func()) {
 	}
 }
 
-// each calls fn for all agents at once, and joins the errors.
+// each calls fn for all agents in parallel, and joins the errors.
 func each(all []*remote, fn func(*remote) error) error {
 	errs := make([]error, len(all))
 	var done sync.WaitGroup
@@ -131,7 +131,8 @@ func (f *Fleet) Drive(ctx context.Context, _ *mongo.Client, job engine.Job,
 	if err := f.Prepare(ctx, job); err != nil {
 		return engine.Driven{}, err
 	}
-	// The end of ctx stops the agents. Their streams must stay open until they have ended.
+	// If ctx ends, the agents are told to stop. Their streams stay open until the agents have sent
+	// their last measurements.
 	all, end := f.remotes(context.WithoutCancel(ctx))
 	d := &drive{Fleet: f, job: job, all: all, events: make(chan event), report: report, clock: f.Clock}
 	if d.clock == nil {

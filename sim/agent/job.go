@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// errStopped is the reason why a job ended that its monitor has stopped.
+// errStopped is the cause of the end of a job that its monitor has stopped.
 var errStopped = errors.New("the monitor has stopped it")
 
 // job is a job that an agent executes.
@@ -23,9 +23,9 @@ type job struct {
 	*server
 	id     string
 	job    engine.Job
-	ctx    context.Context // ends with the connection, with Serve, or by the monitor's command
+	ctx    context.Context // ends with the connection or with Serve, or if the monitor stops the job
 	cancel context.CancelCauseFunc
-	// starts and leaves end when the monitor sends start and leave.
+	// starts ends when the monitor sends the command start, leaves when it sends the command leave.
 	starts, leaves context.Context
 	started, left  context.CancelFunc
 
@@ -34,7 +34,7 @@ type job struct {
 	stream   *http.ResponseController
 	sent     [][]*result.Slot
 	reported time.Duration
-	before   float64 // processor time
+	before   float64 // the processor time of the process at the start of the job, in seconds
 }
 
 func newJob(s *server, w http.ResponseWriter, r *http.Request, in request) *job {
@@ -48,14 +48,14 @@ func newJob(s *server, w http.ResponseWriter, r *http.Request, in request) *job 
 	return j
 }
 
-// run executes the job, and returns how it ended.
+// run executes the job, and returns in words how it ended, for the log of the agent.
 func (j *job) run() (how string) {
 	defer j.started()
 	defer j.left()
 	j.before = engine.CPUSeconds()
 	beats, quiet := context.WithCancel(j.ctx)
 	var beating sync.WaitGroup
-	_ = j.stream.SetReadDeadline(time.Time{}) // the deadline of the request would end the stream
+	_ = j.stream.SetReadDeadline(time.Time{}) // otherwise the deadline of the request would end the stream
 	j.send(message{Type: typeBeat})           // the job is accepted
 	beating.Go(func() {
 		for j.Env.Clock.Sleep(beats, beatPace) == nil {
@@ -76,7 +76,7 @@ func (j *job) run() (how string) {
 	return "done"
 }
 
-// drive runs the load, and returns the last message.
+// drive runs the load, and returns the last message for the monitor.
 func (j *job) drive() message {
 	client, disconnect, err := j.job.Settings.Connect(j.ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (j *job) drive() message {
 	if err := errors.Join(err, disconnect()); err != nil && j.ctx.Err() == nil {
 		return message{Type: typeFailed, Error: err.Error()}
 	}
-	if driven.Parts == nil { // it has not begun
+	if driven.Parts == nil { // the load has not begun
 		for range j.job.Parts {
 			driven.Parts = append(driven.Parts, result.NewMeasured())
 		}
@@ -110,8 +110,8 @@ func (j *job) ready(ctx context.Context) error {
 	}
 }
 
-// stay tells the monitor that the visitors have left, and waits for the visitors of the other
-// agents.
+// stay tells the monitor that the visitors of this agent have left, and waits for the visitors of
+// the other agents.
 func (j *job) stay(ctx context.Context) {
 	j.send(message{Type: typeVisited})
 	select {

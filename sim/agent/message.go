@@ -24,9 +24,9 @@ var ErrToken = errors.New("sim: invalid token of agents")
 const (
 	// beatPace is the longest time between two messages of an agent.
 	beatPace = time.Second
-	// patience bounds the time for sending a request, an answer or a message.
+	// patience is the longest time for sending a request, an answer or a message.
 	patience = 10 * time.Second
-	// maxSlots bounds the time series of a message.
+	// maxSlots is the greatest number of slots in the time series of a message.
 	maxSlots = 1 << 22
 )
 
@@ -46,18 +46,19 @@ type request struct {
 
 // The types of messages.
 const (
-	typeBeat     = "beat"     // the agent lives
+	typeBeat     = "beat"     // a sign of life, without measurements
 	typeReady    = "ready"    // the agent waits for the start
 	typeProgress = "progress" // the measurements so far
 	typeVisited  = "visited"  // the agent's visitors have left
 	typeDone     = "done"     // all measurements
-	typeFailed   = "failed"   // the agent cannot do the job
+	typeFailed   = "failed"   // the agent cannot execute the job
 )
 
 // message is a line of a job's stream.
 type message struct {
 	Type string `json:"type"`
-	// Parts and CPUSeconds are the measurements so far. Only progress and done have them.
+	// Parts and CPUSeconds are the measurements so far. Only messages of the types progress and
+	// done have them.
 	Parts      []part  `json:"parts,omitempty"`
 	CPUSeconds float64 `json:"cpuSeconds,omitempty"`
 	// Ended says why the job ended early.
@@ -72,8 +73,8 @@ type part struct {
 	Slots    map[int]*result.Slot `json:"slots,omitempty"`
 }
 
-// pack returns the parts of a message. sent holds the slots that earlier messages sent; pack
-// updates it.
+// pack returns the measurements as the parts of a message, without unchanged slots. sent holds the
+// slots that earlier messages sent; pack updates it.
 func pack(measured []*result.Measured, sent [][]*result.Slot) []part {
 	out := make([]part, len(measured))
 	for i, m := range measured {

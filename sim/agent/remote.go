@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// errSilent is the reason why an agent is lost that sent nothing for too long.
+// errSilent is the cause of the loss of an agent that sent nothing for too long.
 var errSilent = errors.New("it was silent")
 
 // remote is an agent as its monitor sees it.
@@ -25,11 +25,11 @@ type remote struct {
 	address string
 	client  *http.Client
 
-	id     string // of its job
+	id     string // the ID of the job
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	// Only the loop of the drive uses the fields below.
+	// Only the loop of the drive uses the fields from here on.
 	state    state
 	measured []*result.Measured
 	heard    time.Duration // when measured was received
@@ -64,7 +64,7 @@ func (r *remote) at(path string) string {
 	return "http://" + host + path
 }
 
-// do sends a request. A refusal is an error.
+// do sends a request. A reply that refuses the request is an error.
 func (r *remote) do(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var text bytes.Buffer
 	if body != nil {
@@ -84,7 +84,7 @@ func (r *remote) do(ctx context.Context, method, path string, body any) (*http.R
 	if a.StatusCode < 300 {
 		return a, nil
 	}
-	defer func() { _ = a.Body.Close() }() // only read
+	defer func() { _ = a.Body.Close() }() // the body was only read
 	why := refusal{}
 	if err := json.NewDecoder(io.LimitReader(a.Body, maxHeader)).Decode(&why); err != nil || why.Error == "" {
 		why.Error = "it is not an agent, or has another version"
@@ -103,7 +103,7 @@ func (r *remote) about(ctx context.Context) (out About, err error) {
 	if err != nil {
 		return out, err
 	}
-	defer func() { _ = a.Body.Close() }() // only read
+	defer func() { _ = a.Body.Close() }() // the body was only read
 	if err := json.NewDecoder(io.LimitReader(a.Body, maxBody)).Decode(&out); err != nil {
 		return out, fmt.Errorf("it is not an agent: %w", err)
 	}
@@ -121,8 +121,8 @@ func (r *remote) control(what string) error {
 	return a.Body.Close()
 }
 
-// run starts the job on the agent, and passes on all of its messages, until it is done or no longer
-// heard.
+// run starts the job on the agent. It passes each message to tell, until the agent has ended or is
+// silent for too long.
 func (r *remote) run(job engine.Job, tell func(event)) {
 	alarm := time.AfterFunc(r.f.silence(), func() { r.cancel(fmt.Errorf("%w for %v", errSilent, r.f.silence())) })
 	defer alarm.Stop()
@@ -131,7 +131,7 @@ func (r *remote) run(job engine.Job, tell func(event)) {
 		tell(event{from: r, err: r.why(err)})
 		return
 	}
-	defer func() { _ = a.Body.Close() }() // only read
+	defer func() { _ = a.Body.Close() }() // the body was only read
 	for in := json.NewDecoder(a.Body); ; {
 		said := message{}
 		if err := in.Decode(&said); err != nil {
@@ -146,7 +146,7 @@ func (r *remote) run(job engine.Job, tell func(event)) {
 	}
 }
 
-// why returns the cause of an error.
+// why returns the cause for which the monitor gave up the agent, or else err.
 func (r *remote) why(err error) error {
 	if cause := context.Cause(r.ctx); cause != nil {
 		return cause

@@ -41,7 +41,7 @@ type Config struct {
 // NewToken returns a token that cannot be guessed.
 func NewToken() string { return rand.Text() }
 
-// checkToken refuses tokens that could be guessed.
+// checkToken refuses tokens that are too short to be safe from guessing.
 func checkToken(token string) error {
 	if len(token) < MinToken {
 		return fmt.Errorf("%w: it has %d characters; there must be %d", ErrToken, len(token), MinToken)
@@ -52,7 +52,7 @@ func checkToken(token string) error {
 // server is an agent.
 type server struct {
 	Config
-	ctx   context.Context // of Serve
+	ctx   context.Context // the context of Serve
 	token [sha256.Size]byte
 
 	mu  sync.Mutex
@@ -88,7 +88,7 @@ func Serve(ctx context.Context, l net.Listener, cfg Config) error {
 	return nil
 }
 
-// handler refuses every request without the token.
+// handler returns the HTTP handler. It refuses every request without the token.
 func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/about", s.about)
@@ -160,8 +160,8 @@ func (s *server) start(w http.ResponseWriter, r *http.Request) {
 	s.Env.Logger.Info("the job has ended", "from", r.RemoteAddr, "how", ended)
 }
 
-// validate refuses a job that an agent cannot or must not do. A target without a URI would be a
-// directory of the agent's machine.
+// validate refuses a job that an agent cannot or must not do. It refuses a target that is not a
+// URI, because that would be a directory on the agent's machine.
 func (s *server) validate(in request) error {
 	j := in.Job
 	switch {

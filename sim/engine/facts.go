@@ -17,8 +17,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// environment gathers facts about the target, the server and the machine. Unknown facts are left
-// out.
+// environment gathers facts about the target, the server and the machine. It leaves out unknown
+// facts.
 func environment(ctx context.Context, client *mongo.Client, s Settings) result.Environment {
 	e := result.Environment{
 		Target: s.Name(), GoVersion: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,

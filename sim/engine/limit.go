@@ -18,35 +18,36 @@ const (
 	maxProbes      = 40
 )
 
-// Search says when a server keeps up with a load: the run takes hardly longer than its schedule,
-// and 99 of 100 users take at most P99.
+// Search says when a server keeps up with a load: the run takes hardly longer than its schedule, no
+// user fails, and 99 of 100 users take at most P99.
 type Search struct {
 	P99 time.Duration
 	// Repeats is how many runs at the limit must keep up to confirm it.
 	Repeats int
-	// MaxUsers ends the search. Zero means load.MaxUsers.
+	// MaxUsers is the number of users at which the search ends. Zero means load.MaxUsers.
 	MaxUsers int
 }
 
 // ErrNoLimit is returned if the server does not keep up with the smallest load.
 var ErrNoLimit = errors.New("sim: the server does not keep up with one user an iteration")
 
-// errNoRate is returned if a plan has only residents, so there is no number of users to search.
+// errNoRate is the error for a plan that has only residents. Their number is fixed, so there is no
+// rate of users to search for.
 var errNoRate = fmt.Errorf("%w: all its scenarios are residents, which have no rate", ErrPlan)
 
-// searching is a running search. It counts a load in the users of the first scenario that has
-// visitors. The other scenarios keep their share.
+// searching is a running search. A load is a number of users per iteration of the first scenario
+// that has visitors. The users of the other scenarios change in proportion.
 type searching struct {
 	Runner
 	Search
 	plan  *Plan
 	base  []int
 	limit *result.Limit
-	last  *result.Result // of the last probe that kept up
+	last  *result.Result // the result of the last probe that kept up
 }
 
 // FindLimit searches for the greatest number of users per iteration with which the server keeps up.
-// It doubles the plan's number until the server does not keep up, narrows the limit to a tenth, and
+// It doubles or halves the plan's number until it has bounds, narrows the limit to a tenth, and
 // confirms it by repeats. It returns the result of the last probe that kept up.
 func (r Runner) FindLimit(ctx context.Context, p *Plan, search Search) (*result.Result, error) {
 	s, err := r.withDefaults().search(p, search)
@@ -116,7 +117,7 @@ func (r Runner) search(p *Plan, search Search) (*searching, error) {
 	return s, nil
 }
 
-// first returns the number of users with which the plan begins.
+// first returns the plan's number of users of the first scenario that has visitors.
 func (s *searching) first() int {
 	for _, n := range s.base {
 		if n > 0 {
@@ -126,7 +127,7 @@ func (s *searching) first() int {
 	return 0
 }
 
-// scaled returns the users of scenario i when the first has n.
+// scaled returns the users of scenario i if the first scenario with visitors has n.
 func (s *searching) scaled(i, n int) int {
 	if s.base[i] == 0 {
 		return 0
@@ -168,7 +169,7 @@ func (s *searching) bracket(ctx context.Context) (low, high int, err error) {
 	}
 }
 
-// probe runs the plan with n users, and reports whether the server kept up.
+// probe runs the plan with n users of the first scenario, and reports whether the server kept up.
 func (s *searching) probe(ctx context.Context, n int) (bool, error) {
 	if len(s.limit.Probes) >= maxProbes {
 		return false, fmt.Errorf("sim: no limit was found in %d probes: the server is not steady enough", maxProbes)
@@ -237,7 +238,8 @@ func (s *searching) judge(r *result.Result) (p result.Probe, generator bool) {
 	return p, generator && !p.KeptUp
 }
 
-// confirm repeats a load until the server does not keep up, and returns how often it did.
+// confirm runs the plan with n users, up to Repeats times or until the server does not keep up. It
+// returns how many of the runs kept up.
 func (s *searching) confirm(ctx context.Context, n int) (int, error) {
 	s.limit.Confirmed = 0
 	for s.limit.Confirmed < s.Repeats {

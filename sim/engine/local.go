@@ -16,8 +16,8 @@ type Local struct {
 	Set   scenario.Set
 	Clock patterns.Clock
 	Env   patterns.Env
-	// Ready is called before the load begins, when everything is prepared. Stay is load.Config's.
-	// Nil means not to wait.
+	// Ready is called before the load begins, when everything is prepared. Stay is passed to
+	// load.Config. If one is nil, the load does not wait for it.
 	Ready func(ctx context.Context) error
 	Stay  func(ctx context.Context)
 }
@@ -28,7 +28,7 @@ func (l *Local) Drive(ctx context.Context, client *mongo.Client, job Job, report
 	var made []scenario.Scenario
 	defer func() {
 		for _, s := range made {
-			_ = s.Teardown(context.WithoutCancel(ctx)) // it has set up nothing
+			_ = s.Teardown(context.WithoutCancel(ctx)) // a load generator has set up nothing, so nothing can remain
 		}
 	}()
 	for _, p := range job.Parts {

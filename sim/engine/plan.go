@@ -23,7 +23,7 @@ import (
 // ErrPlan is returned for an invalid plan.
 var ErrPlan = errors.New("sim: invalid plan")
 
-// DefaultPoolSize is the number of connections of a process, the books' 4 x 50.
+// DefaultPoolSize is the number of connections of a process. The books use 4 processes of 50.
 const DefaultPoolSize = 200
 
 // Bounds of a plan.
@@ -31,7 +31,7 @@ const (
 	MaxPoolSize = 65_536
 	MaxInFlight = load.MaxUsers
 	MaxGrace    = 24 * time.Hour
-	// maxNodes is the greatest w that MongoDB accepts.
+	// maxNodes is the greatest number in a write concern that MongoDB accepts.
 	maxNodes = 50
 )
 
@@ -48,12 +48,12 @@ type Plan struct {
 	// ReadConcern and ReadPreference have the values of a URI.
 	ReadConcern    string `yaml:"readConcern,omitempty"`
 	ReadPreference string `yaml:"readPreference,omitempty"`
-	// WarmUp and CoolDown are the numbers of iterations, at the start and the end of every
-	// scenario, that are not measured.
+	// WarmUp and CoolDown are the numbers of iterations that are not measured, at the start and at
+	// the end of every scenario.
 	WarmUp   int `yaml:"warmUp,omitempty"`
 	CoolDown int `yaml:"coolDown,omitempty"`
-	// Grace is how long users may continue after the last user has started. Zero means
-	// load.DefaultGrace.
+	// Grace is how long the users of a scenario may continue after its last user has started. Zero
+	// means load.DefaultGrace.
 	Grace       time.Duration `yaml:"grace,omitempty"`
 	MaxInFlight int           `yaml:"maxInFlight,omitempty"`
 	Seed        uint64        `yaml:"seed,omitempty"`
@@ -95,7 +95,7 @@ type resolved struct {
 	Entry
 	definition *scenario.Definition
 	values     scenario.Values
-	given      map[string]string // the parameters as text
+	given      map[string]string // the values of the parameters as text
 }
 
 var databaseName = regexp.MustCompile(`[^a-z0-9_]+`)
@@ -127,7 +127,7 @@ func (p *Plan) resolve(set scenario.Set) ([]resolved, error) {
 	return out, nil
 }
 
-// validate checks the settings that all scenarios share. Zero means the default.
+// validate checks the settings that all scenarios share. A setting of zero means the default.
 func (p *Plan) validate() error {
 	concerns := []string{"", "local", "available", "majority", "linearizable", "snapshot"}
 	w, notNumber := strconv.Atoi(p.WriteConcern)

@@ -18,10 +18,11 @@ import (
 // the figures are.
 var ErrWrong = errors.New("the run is wrong")
 
-// checkTime is how long a scenario's Check may take.
+// checkTime is the longest time for the Check of a scenario. It also bounds the removal of all
+// databases.
 const checkTime = 5 * time.Minute
 
-// DefaultSilence is how long a server may fail to answer.
+// DefaultSilence is how long a server may not answer before the run ends.
 const DefaultSilence = 15 * time.Second
 
 // MaxViolations is how many violations a result keeps.
@@ -54,12 +55,12 @@ type JobPart struct {
 // Driven holds the measurements of the load generators.
 type Driven struct {
 	Parts []*result.Measured // in the order of the job's parts
-	// Partial says why they did not do the whole job.
+	// Partial says why the load generators did not do the whole job. It is empty if they did.
 	Partial    string
 	CPUSeconds float64
 	Agents     []result.Agent
-	// Unheard is, for each part, how many users agents may have started without reporting them.
-	// Their work is unknown. Nil means none.
+	// Unheard is, for each part, the number of users that lost agents may have started without
+	// reporting them. Their work is unknown. Nil means that there are no such users.
 	Unheard []int64
 }
 
@@ -85,7 +86,7 @@ type Runner struct {
 	Progress func(load.Progress)
 	Clock    patterns.Clock
 	Env      patterns.Env
-	// Silence is how long a server may fail to answer before the run ends. Zero means 15 s.
+	// Silence is how long a server may not answer before the run ends. Zero means DefaultSilence.
 	Silence time.Duration
 }
 
@@ -141,7 +142,8 @@ type running struct {
 	plan     *Plan
 	entries  []resolved
 	settings Settings
-	// client is the users' client. watcher has its own connections.
+	// client is the users' client. watcher has its own connections, to check that the server
+	// answers.
 	client, watcher *mongo.Client
 	scenarios       []scenario.Scenario
 }
@@ -208,7 +210,7 @@ func partialText(cause error) string {
 	return cause.Error()
 }
 
-// empty returns the result of a run without measurements.
+// empty returns a result with the facts about the run and without measurements.
 func (r *running) empty(ctx context.Context) *result.Result {
 	res := &result.Result{
 		Format: result.Format, Title: r.plan.Title, Started: r.Clock.Now().UTC(),
@@ -248,8 +250,8 @@ func (r *running) job() Job {
 	return j
 }
 
-// check asks the scenario whether its invariants hold. Unheard users may have done all, half or
-// nothing of their work, like users that were cut.
+// check asks scenario i whether its invariants hold. Unheard users count as cut, because they too
+// may have done all, half or nothing of their work.
 func (r *running) check(ctx context.Context, i int, res *result.Result, unheard []int64) result.Check {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()

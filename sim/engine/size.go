@@ -11,30 +11,31 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// These constants choose a load if the user gives none. The run then takes under half a minute, and
-// little memory.
+// These constants are for the load of a run if the user gives none. The run then takes less than
+// half a minute, and little memory.
 const (
 	sizedIterations = 10
 	sizedInFlight   = 1000
 	sizedGrace      = 5 * time.Second
 	probeGrace      = 2 * time.Second
-	// sizingTime is how long new probes may begin.
+	// sizingTime is how long Size may begin new probes.
 	sizingTime = 7 * time.Second
 	// sizingSpread is the ratio of the scenario's own load to the load of the first probe.
 	sizingSpread = 64
-	// sizingP99 is the highest p99 of a probe with which the server keeps up.
+	// sizingP99 is the highest p99 with which a probe counts as keeping up.
 	sizingP99 = 250 * time.Millisecond
-	// idle is how many times faster than sizingP99 a mostly idle server is.
+	// idle says when a server counts as mostly idle: if its p99 is less than sizingP99 divided by
+	// idle.
 	idle = 8
 	// headroom is the part of the server's limit that the run uses.
 	headroom = 0.7
-	// leftRoom is the same part for scenarios whose users leave work for later.
+	// leftRoom replaces headroom if users leave work for later.
 	leftRoom = 0.25
 )
 
 // Size returns the plan with a load with which the server keeps up: at most the load of the
-// scenarios, in fewer iterations. It finds the load by probes of one second each, which double the
-// users until the server does not keep up. A probe with broken invariants is an error.
+// scenarios, in fewer iterations. It finds the load by probes of one second each, and doubles or
+// quadruples the users from probe to probe. A probe with broken invariants is an error.
 func (r Runner) Size(ctx context.Context, p *Plan) (*Plan, error) {
 	r = r.withDefaults()
 	sized := *p
@@ -60,8 +61,8 @@ func (r Runner) Size(ctx context.Context, p *Plan) (*Plan, error) {
 	return out, nil
 }
 
-// probeUsers returns the largest number of users of each scenario, and how many users start each
-// second with the scenarios' own load.
+// probeUsers runs the probes. It returns the number of users with which to run each scenario, and
+// the number of users that the plan's own load starts per second, over all scenarios.
 func (r Runner) probeUsers(ctx context.Context, p *Plan) (users []int, own int, err error) {
 	quiet := r
 	quiet.Note, quiet.Progress = func(string) {}, func(load.Progress) {}
@@ -87,8 +88,8 @@ func (r Runner) probeUsers(ctx context.Context, p *Plan) (users []int, own int, 
 	return users, s.total(s.first()), nil
 }
 
-// share returns the part of the probe's load that a run uses. limited says that the server could
-// not serve more.
+// share returns which part of the largest load that kept up a run uses. limited says that the
+// server could not serve more.
 func (r Runner) share(p *Plan, limited bool) float64 {
 	switch {
 	case r.leaves(p):
@@ -100,7 +101,7 @@ func (r Runner) share(p *Plan, limited bool) float64 {
 	}
 }
 
-// leaves reports whether the users of a scenario leave work for later.
+// leaves reports whether the plan has a scenario whose users leave work for later.
 func (r Runner) leaves(p *Plan) bool {
 	for _, e := range p.Scenarios {
 		if d, err := r.Set.Find(e.Scenario); err == nil && d.Leaves {
@@ -115,7 +116,8 @@ func (r Runner) leaves(p *Plan) bool {
 // or if the time would otherwise end before the server's limit. After that it doubles them. A busy
 // machine may miss a probe, so a missed probe is repeated once.
 func (s *searching) climb(ctx context.Context, end time.Time) (kept int, err error) {
-	n, missed, over := max(1, s.first()/sizingSpread), false, math.MaxInt // over is the smallest load that was too much
+	// over is the smallest load that was too much.
+	n, missed, over := max(1, s.first()/sizingSpread), false, math.MaxInt
 	for {
 		probe, err := s.measure(ctx, n)
 		late := s.Clock.Now().After(end)
@@ -144,8 +146,8 @@ func (s *searching) climb(ctx context.Context, end time.Time) (kept int, err err
 	}
 }
 
-// measure runs the plan with n users of the first scenario. It returns an error if invariants are
-// broken or the run is partial.
+// measure runs the plan with n users of the first scenario, and returns the result as a probe. It
+// returns an error if invariants are broken or the run is partial.
 func (s *searching) measure(ctx context.Context, n int) (result.Probe, error) {
 	r, err := s.Run(ctx, s.with(n))
 	if err != nil {
@@ -176,7 +178,8 @@ func (p *Plan) withLoad(iterations int, users []int) *Plan {
 	return &out
 }
 
-// users returns how many users start in each iteration, over the scenarios with a given number.
+// users returns how many users the plan file or a flag starts in each iteration, over all
+// scenarios.
 func (p *Plan) users() (sum int) {
 	for _, e := range p.Scenarios {
 		sum += e.Users

@@ -25,10 +25,10 @@ const (
 	Memory   = "memory"   // a store in memory, in this process
 )
 
-// answerTime is how long it may take to find a server.
+// answerTime is how long a client waits until it has found a server.
 const answerTime = 10 * time.Second
 
-// Settings are shared by all clients of a run.
+// Settings are the settings that all clients of a run share.
 type Settings struct {
 	Target         string `json:"target"`
 	PoolSize       int    `json:"poolSize"`
@@ -58,7 +58,7 @@ func (s Settings) IsURI() bool {
 	return strings.HasPrefix(s.Target, "mongodb://") || strings.HasPrefix(s.Target, "mongodb+srv://")
 }
 
-// Name returns the target without a password.
+// Name returns the target for reports. It removes the password from a URI.
 func (s Settings) Name() string {
 	scheme, rest, ok := strings.Cut(s.Target, "://")
 	if at := strings.LastIndexByte(rest, '@'); ok && at >= 0 {
@@ -76,15 +76,15 @@ func (s Settings) Connect(ctx context.Context) (*mongo.Client, func() error, err
 	return t.client, t.close, nil
 }
 
-// target is an open target.
+// target is an open target of a run: a server, or an embedded store.
 type target struct {
-	// client is the users' client, for whose connections they wait. watcher has its own connection,
-	// to check that the server answers.
+	// client is the users' client: they wait for its connections. watcher has its own connection,
+	// so it can always check that the server answers.
 	client, watcher *mongo.Client
 	end             func() error
 }
 
-// open opens the target, and checks that it may be used.
+// open opens the target, and checks that the server answers and that the user has access.
 func (s Settings) open(ctx context.Context) (*target, error) {
 	o, end, err := s.options()
 	if err != nil {
@@ -100,7 +100,8 @@ func (s Settings) open(ctx context.Context) (*target, error) {
 	if err := t.client.Ping(ctx, nil); err != nil {
 		return nil, errors.Join(s.explain(err), t.close())
 	}
-	// Ping needs no privileges, but this command does.
+	// Ping needs no privileges, so it shows only that the server answers. This command needs
+	// privileges.
 	if err := t.client.Database("admin").
 		RunCommand(ctx, bson.D{{"listDatabases", 1}, {"nameOnly", true}}).Err(); err != nil {
 		return nil, errors.Join(s.explain(err), t.close())
@@ -119,7 +120,7 @@ func (t *target) close() error {
 	return errors.Join(append(errs, t.end())...)
 }
 
-// explain says what to do if a server cannot be used.
+// explain adds to an error what the user can do if a server cannot be used.
 func (s Settings) explain(err error) error {
 	var command mongo.CommandError
 	if errors.As(err, &command) && (command.Code == 13 || command.Code == 18) ||
@@ -188,7 +189,8 @@ func (s Settings) base() (*options.ClientOptions, func() error, error) {
 	}
 	db, err := sheaf.Open(dir, nil)
 	if err != nil {
-		return nil, nil, errors.Join(err, remove()) // the error names the directory
+		// err gets no context here: sheaf.Open names the directory if it cannot open it.
+		return nil, nil, errors.Join(err, remove())
 	}
 	return db.ClientOptions(), func() error { return errors.Join(db.Close(), remove()) }, nil
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// watchPace is the time between two samples of the server.
+// watchPace is the time between two samples of the server's counters.
 const watchPace = time.Second
 
 var errEnded = errors.New("sim: the load has ended")
 
-// watch samples the server during the load.
+// watch samples the server's counters during the load. It ends the load if the server does not
+// answer.
 type watch struct {
 	*running
 	ctx    context.Context // ends with the load, or if the server does not answer for too long
@@ -31,7 +32,7 @@ type watch struct {
 	samples []result.ServerSample
 }
 
-// status holds the counters of a server at a moment.
+// status holds the counters of a server at one moment.
 type status struct {
 	counters    map[string]int64
 	cpuSeconds  float64
@@ -48,7 +49,8 @@ func (r *running) watch(ctx context.Context) *watch {
 	return w
 }
 
-// look takes a sample every watchPace.
+// look takes a sample every watchPace until the load ends. If the server does not answer for the
+// time Silence, it ends the load.
 func (w *watch) look() {
 	answered := w.began
 	for w.Clock.Sleep(w.ctx, min(watchPace, w.Silence)) == nil {
@@ -78,7 +80,8 @@ func (w *watch) sample(now *status, at time.Time) {
 	w.samples = append(w.samples, s)
 }
 
-// end ends the watch. It returns nil if the server has no counters.
+// end ends the watch and returns the counters over the load. It returns nil if the server has no
+// counters.
 func (w *watch) end() *result.Server {
 	last, err := w.status(context.WithoutCancel(w.ctx))
 	w.cancel(errEnded)
@@ -110,7 +113,7 @@ func (r *running) status(ctx context.Context) (*status, error) {
 			Document map[string]any `bson:"document"`
 		} `bson:"metrics"`
 		Mem struct {
-			Resident float64 `bson:"resident"` // MiB
+			Resident float64 `bson:"resident"` // in MiB
 		} `bson:"mem"`
 		Connections struct {
 			Current int64 `bson:"current"`

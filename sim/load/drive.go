@@ -16,8 +16,8 @@ const (
 	DefaultMaxInFlight = 20_000
 	DefaultGrace       = 5 * time.Minute
 	reportPace         = 250 * time.Millisecond
-	// linger is how long residents stay after the last visitor has left, because messages are still
-	// on their way.
+	// linger is how long residents stay after the last visitor has left, because messages to the
+	// residents may still be on their way.
 	linger = 500 * time.Millisecond
 )
 
@@ -31,18 +31,18 @@ type Part struct {
 
 // Config configures a drive. The zero value works.
 type Config struct {
-	// WarmUp and CoolDown are the numbers of iterations at the beginning and at the end that are
-	// not measured.
+	// WarmUp and CoolDown are the numbers of iterations at the beginning and at the end of each
+	// part that are not measured.
 	WarmUp, CoolDown int
-	// Grace is how long the users of a part may continue after the last of them has started. Then
-	// they are cut.
+	// Grace is how long the users of a part may continue after its last user has started. Then they
+	// are cut.
 	Grace time.Duration
-	// MaxInFlight bounds the active users of a part. Users who are due meanwhile wait, and their
-	// time runs.
+	// MaxInFlight bounds the active users of a part. Further users wait, and the waiting counts as
+	// part of their latency.
 	MaxInFlight int
 	Seed        uint64
-	// Share is the number of this process among Shares processes: it starts every Shares-th user
-	// only. Together the processes start the same users as one process would.
+	// Share is the number of this process among Shares processes, from 0. The process starts only
+	// every Shares-th user. Together the processes start the same users as one process would.
 	Share, Shares int
 	Clock         patterns.Clock
 	// Report, if not nil, is called about four times a second, and at the end, with the
@@ -101,7 +101,7 @@ type driver struct {
 func Drive(ctx context.Context, cfg Config, parts []Part) []*result.Measured {
 	d := &driver{Config: cfg.withDefaults()}
 	d.begin = d.Clock.Now()
-	guests, leave := context.WithCancel(ctx) // of the residents
+	guests, leave := context.WithCancel(ctx) // the context of the residents
 	defer leave()
 	var visitors, residents sync.WaitGroup
 	schedule, open, housed := time.Duration(0), false, false
@@ -132,8 +132,8 @@ func Drive(ctx context.Context, cfg Config, parts []Part) []*result.Measured {
 	return d.snapshot()
 }
 
-// dispatch starts each user of a part when it is due. It waits for the users until ctx ends, or for
-// their grace. Then it cuts them.
+// dispatch starts each user of a part when it is due. Then it waits until all have ended. It cuts
+// them when ctx ends or their grace is over.
 func (d *driver) dispatch(ctx context.Context, m *meter) {
 	ctx, cut := context.WithCancel(ctx)
 	defer cut()

@@ -12,21 +12,21 @@ import (
 // ErrLoad is returned for an invalid load.
 var ErrLoad = errors.New("load: invalid load")
 
-// The shapes of a load: how many users start in each iteration.
+// The shapes of a load say how many users start in each iteration.
 const (
-	Constant = "constant" // Users
-	Ramp     = "ramp"     // from From to Users, linearly
-	Steps    = "steps"    // Steps, each for an equal share of the iterations
-	Poisson  = "poisson"  // Users on average, independently of each other
+	Constant = "constant" // Users users in each iteration
+	Ramp     = "ramp"     // from From users in the first iteration to Users users in the last, linearly
+	Steps    = "steps"    // the numbers in the field Steps, each for an equal share of the iterations
+	Poisson  = "poisson"  // Users users on average, at random moments
 )
 
-// The spread of the users over an iteration.
+// The spreads of a load say when the users of an iteration start.
 const (
-	Slice = "slice" // evenly, as in the books' slicetime
-	Burst = "burst" // all at its beginning
+	Slice = "slice" // evenly over the iteration, as in the books' slicetime
+	Burst = "burst" // all at the beginning of the iteration
 )
 
-// The defaults of a load, from the books.
+// The defaults of a load are the values of the books.
 const (
 	DefaultIterations = 25
 	DefaultResolution = time.Second
@@ -39,19 +39,20 @@ const (
 	MaxDelay      = 24 * time.Hour
 )
 
-// Load says how many users start, and when. It is open: users start whether or not earlier users
-// have ended.
+// Load says how many users start, and when. The load is open: users start whether or not earlier
+// users have ended.
 type Load struct {
-	// Iterations is their number, and Resolution the length of each. Zero means 25 of one second.
+	// Iterations is the number of iterations. Resolution is the length of each. Zero means 25
+	// iterations of one second.
 	Iterations int           `yaml:"iterations,omitempty" json:"iterations"`
 	Resolution time.Duration `yaml:"resolution,omitempty" json:"resolution"`
 	// Users is how many users start in each iteration. For residents, it is their total number.
 	Users int `yaml:"users,omitempty" json:"users"`
-	// Shape is Constant if empty.
+	// Shape is one of Constant, Ramp, Steps and Poisson. Empty means Constant.
 	Shape string `yaml:"shape,omitempty" json:"shape,omitempty"`
 	From  int    `yaml:"from,omitempty" json:"from,omitempty"`
 	Steps []int  `yaml:"steps,omitempty" json:"steps,omitempty"`
-	// Spread is Slice if empty.
+	// Spread is Slice or Burst. Empty means Slice.
 	Spread string `yaml:"spread,omitempty" json:"spread,omitempty"`
 	// Delay is the time from the start of the run to the first iteration.
 	Delay time.Duration `yaml:"delay,omitempty" json:"delay,omitempty"`
@@ -106,7 +107,8 @@ func (l Load) Validate() error {
 // take much longer.
 func (l Load) Schedule() time.Duration { return l.Delay + time.Duration(l.Iterations)*l.Resolution }
 
-// Total returns how many users a load starts. With shares over 1, it counts only one share of them.
+// Total returns how many users a load starts. If shares is over 1, it returns how many of them the
+// process with the number share starts.
 func (l Load) Total(seed uint64, share, shares int) int64 {
 	n := int64(0)
 	for i := range l.Iterations {
@@ -115,7 +117,7 @@ func (l Load) Total(seed uint64, share, shares int) int64 {
 	return (n + int64(shares-1-share)) / int64(shares)
 }
 
-// random returns the random numbers of iteration i.
+// random returns the random number generator of iteration i.
 func (l Load) random(i int, seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i))) }
 
 // usersOf returns how many users start in iteration i. Only Poisson uses the random numbers.

@@ -18,11 +18,13 @@ type meter struct {
 	mu    sync.Mutex
 	m     *result.Measured
 	ended int64
-	// copied holds the last copy of each slot.
+	// copied holds the last copy of each slot, for the function copy.
 	copied []*result.Slot
-	// from and to bound the measured time.
+	// from and to bound the measured time. Users who are due in warm-up or cool-down are not
+	// measured.
 	from, to time.Time
-	// These sinks are for users who are due in that time, for other users, and for residents.
+	// inside is the sink of visitors who are due in the measured time, outside is the sink of other
+	// visitors, and resident is the sink of residents.
 	inside, outside, resident sink
 }
 
@@ -144,7 +146,7 @@ type sink struct {
 	measured func() bool
 }
 
-// Step implements scenario.Sink.
+// Step implements scenario.Sink. It ignores steps outside the measured time.
 func (s *sink) Step(name string, d time.Duration) {
 	if !s.measured() {
 		return

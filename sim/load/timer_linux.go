@@ -11,7 +11,7 @@ import (
 // microseconds.
 type fineTimer struct{ file *os.File }
 
-// newFineTimer returns nil if the kernel has no such timer.
+// newFineTimer returns a fine timer, or nil if the kernel has none.
 func newFineTimer() *fineTimer {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -20,7 +20,7 @@ func newFineTimer() *fineTimer {
 	return &fineTimer{os.NewFile(uintptr(fd), "timer")}
 }
 
-// wait waits for d, which is more than zero.
+// wait waits for d, which must be more than zero.
 func (t *fineTimer) wait(d time.Duration) error {
 	conn, err := t.file.SyscallConn()
 	if err != nil {
@@ -40,4 +40,4 @@ func (t *fineTimer) wait(d time.Duration) error {
 	return err
 }
 
-func (t *fineTimer) close() { _ = t.file.Close() } // only read
+func (t *fineTimer) close() { _ = t.file.Close() } // no data was written to the file

@@ -15,7 +15,7 @@ const coarse = 2 * time.Millisecond
 // runtime's poller.
 type waiter struct {
 	clock patterns.Clock
-	fine  *fineTimer // nil if the system has none
+	fine  *fineTimer // nil if the system has no fine timer
 }
 
 func newWaiter(clock patterns.Clock) *waiter {

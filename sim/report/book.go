@@ -14,15 +14,16 @@ const BookLabel = "The books' figures are of another machine and era: one mongod
 
 // BookRow is a published result: the runtime in seconds, all other times in milliseconds.
 type BookRow struct {
-	// Scenario is the name of the built-in scenario that does the same.
+	// Scenario is the name of the built-in scenario that measures the same.
 	Scenario, Chapter, Title, Engine               string
 	Runtime, Mean, StdDev, P75, P95, P99, Min, Max float64
 }
 
-// listeners is the only scenario of the books with residents.
+// listeners is the name of the only scenario of the books with residents.
 const listeners = "topic-listen"
 
-// Users returns how many users each iteration had. For listeners, it is their total number.
+// Users returns how many users started in each iteration. For listeners, it returns their total
+// number.
 func (r BookRow) Users() int {
 	switch r.Scenario {
 	case "queue-fetch-fifo":
@@ -34,8 +35,8 @@ func (r BookRow) Users() int {
 	}
 }
 
-// BookRows returns the published results of a scenario, with MMAP and with WiredTiger. It returns
-// nil if the books have none.
+// BookRows returns the published results of a scenario, with the storage engines MMAP and
+// WiredTiger. It returns nil if the books have none.
 func BookRows(scenario string) (out []BookRow) {
 	for _, r := range published {
 		if r.Scenario == scenario {
@@ -188,8 +189,8 @@ func bookLines(r *result.Result) (out []row) {
 	return out
 }
 
-// mainTiming returns a scenario's latency. Residents have none, so for them it returns their only
-// or most frequent step.
+// mainTiming returns a scenario's latency. Residents have no latency, so for residents it returns
+// the timing of their only or most frequent step.
 func mainTiming(s *result.Scenario) *result.Timing {
 	best := s.Latency
 	if best.Count() > 0 {

@@ -12,35 +12,38 @@ import (
 )
 
 const (
-	leastSlots = 8 // with fewer slots, the intervals of a bootstrap are too narrow
+	leastSlots = 8 // if a scenario has fewer slots, the intervals of a bootstrap are too narrow
 	resamples  = 1000
 	least      = 1e-6 // replaces 0, which has no logarithm
 	confidence = 0.95
 )
 
-// sample holds the slots of a scenario, prepared for many draws.
+// sample holds the measurements of a scenario's slots in a form from which figures are computed
+// fast.
 type sample struct {
-	values []float64 // the milliseconds of the histograms' bars, ascending
+	values []float64 // the measured values in milliseconds, ascending
 	slots  []slot
-	second float64 // the length of a slot
+	second float64 // the length of a slot in seconds
 }
 
-// slot holds the part of a slot that a sample needs.
+// slot holds the measurements of one slot of a scenario.
 type slot struct {
 	bars  []bar
 	n     int64
-	sum   float64 // milliseconds
+	sum   float64 // in milliseconds
 	ended int64
 }
 
-// bar is a measured value, by its index in values, with its count.
+// bar is a bar of a histogram: the index of the measured value in sample.values, and how often it
+// was measured.
 type bar struct{ value, count int32 }
 
-// scheduled returns how many slots belong to the schedule. In later slots, users only end.
+// scheduled returns how many slots belong to the schedule. In later slots, users end, but none
+// start.
 func scheduled(s *result.Scenario) int { return min(max(s.Load.Iterations, 0), len(s.Series)) }
 
-// slotsOf returns the measured slots: from the first with a latency to the last one of the schedule
-// with a latency.
+// slotsOf returns the measured slots of the schedule, without slots at its start and end that have
+// no latency.
 func slotsOf(s *result.Scenario) []*result.Slot {
 	slots := s.Series[:scheduled(s)]
 	for len(slots) > 0 && slots[0].Latency.Count() == 0 {
@@ -78,14 +81,14 @@ func newSample(s *result.Scenario) *sample {
 
 func middle(b result.Bar) float64 { return (result.Millis(b.From) + result.Millis(b.To)) / 2 }
 
-// figures are the compared figures of a selection of slots.
+// figures are the compared figures, computed from some slots of a scenario.
 type figures struct{ mean, p50, p75, p95, p99, throughput float64 }
 
 func (f figures) list() []float64 {
 	return []float64{f.mean, f.p50, f.p75, f.p95, f.p99, f.throughput}
 }
 
-// of returns the figures of the slots with these indexes.
+// of computes the figures of the slots with these indexes. An index may occur several times.
 func (s *sample) of(choice []int) (f figures) {
 	counts, n, ended := make([]int64, len(s.values)), int64(0), int64(0)
 	for _, i := range choice {
@@ -114,7 +117,8 @@ func (s *sample) of(choice []int) (f figures) {
 	return f
 }
 
-// drawSlots draws n slots of n, with replacement, as circular blocks of consecutive slots.
+// drawSlots draws n of n slots with replacement. It draws blocks of consecutive slots; after the
+// last slot, a block continues with the first.
 func drawSlots(random *rand.Rand, n int) []int {
 	length := blockLength(n)
 	out := make([]int, 0, n+length)
@@ -127,8 +131,8 @@ func drawSlots(random *rand.Rand, n int) []int {
 	return out[:n]
 }
 
-// ratios compares the measurements of two scenarios. A figure has an interval if it can be computed
-// from slots.
+// ratios compares the measurements of two scenarios. Only figures that can be computed from slots
+// have an interval, so steps have none.
 func ratios(a, b *result.Scenario) (out []Ratio) {
 	if a.Latency.Count() > 0 && b.Latency.Count() > 0 {
 		out = latencyRatios(a, b)
@@ -179,13 +183,14 @@ func latencyRatios(a, b *result.Scenario) (out []Ratio) {
 	return out
 }
 
-// bootstrap draws the slots of both scenarios many times. It returns the logarithms of the ratios
-// of the figures of each draw. With paired, both get the same slots.
+// bootstrap draws slots of both scenarios many times. For each draw it returns the logarithms of
+// the ratios of the figures. With paired, both scenarios get the same slots.
 func bootstrap(a, b *sample, paired bool) (out [][]float64) {
 	if min(len(a.slots), len(b.slots)) < leastSlots {
 		return nil
 	}
-	random := rand.New(rand.NewPCG(1, uint64(len(a.slots)))) // the same results always give the same intervals
+	// A fixed seed: the same results always give the same intervals.
+	random := rand.New(rand.NewPCG(1, uint64(len(a.slots))))
 	for range resamples {
 		choice := drawSlots(random, len(a.slots))
 		other := choice
@@ -202,11 +207,11 @@ func bootstrap(a, b *sample, paired bool) (out [][]float64) {
 	return out
 }
 
-// blockLength returns how many consecutive slots of n are drawn together.
+// blockLength returns how many consecutive slots are drawn together if there are n slots.
 func blockLength(n int) int { return max(1, int(math.Round(math.Sqrt(float64(n))))) }
 
-// margin returns how far the logarithm of a ratio may be from the measured one. It computes this
-// from the draws and the numbers of slots.
+// margin returns the half-width of the interval of a logarithm of a ratio. It computes the
+// half-width from the drawn logarithms, and from the numbers of slots of the two scenarios.
 func margin(drawn []float64, a, b int, paired bool) float64 {
 	blocks := func(n int) float64 { return float64(n) / float64(blockLength(n)) }
 	fewest := min(blocks(a), blocks(b))
@@ -217,15 +222,15 @@ func margin(drawn []float64, a, b int, paired bool) float64 {
 	return quantileT(freedom, 1-(1-confidence)/2) * deviation(drawn) * math.Sqrt(fewest/(fewest-1))
 }
 
-// quantileT returns a quantile of Student's t distribution, for a share above one half. The package
-// distuv of gonum could compute it, but depends on packages for matrices. They would make the
-// program 2 MB larger.
+// quantileT returns a quantile of Student's t distribution, for a share above one half. It is not
+// the function of gonum's package distuv, because its matrix packages would make the program 2 MB
+// larger.
 func quantileT(freedom, share float64) float64 {
 	t := mathext.InvRegIncBeta(freedom/2, 0.5, 2*(1-share))
 	return math.Sqrt(freedom * (1 - t) / t)
 }
 
-// deviation is the standard deviation of a sample.
+// deviation returns the standard deviation of a sample.
 func deviation(sample []float64) float64 {
 	mean, squares := 0.0, 0.0
 	for _, x := range sample {
@@ -245,7 +250,7 @@ func every(n int) []int {
 	return out
 }
 
-// judge sets the verdict that the interval supports.
+// judge sets the verdict that follows from the interval of the ratio.
 func (r *Ratio) judge() {
 	less, more := Better, Worse
 	if r.Unit == "/s" {

@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// chart holds a drawing, and the table of numbers below it.
+// chart holds the content of a chart, its drawing, and the table of numbers below it.
 type chart struct {
 	Title, Note string
 	Legend      []legend
-	// Header and Lines are the table. The X of a line is its position on the chart. The page needs
-	// it to show the values under the pointer.
+	// Header and Lines are the table. The X of a line is the position of its values on the chart,
+	// with which the page shows the values under the pointer.
 	Header []string
 	Lines  []chartLine
 
@@ -19,7 +19,7 @@ type chart struct {
 	lines []line
 	marks []mark
 	bars  []bin
-	color ink // of the bars
+	color ink // the colour of the bars
 
 	SVG template.HTML
 }
@@ -36,7 +36,8 @@ type chartLine struct {
 	at    float64
 }
 
-// axis is an axis of a chart with its bounds. If min equals max, the points set the bounds.
+// axis is an axis of a chart with its bounds. If min equals max, the bounds are computed from the
+// points.
 type axis struct {
 	label    string
 	log      bool
@@ -44,14 +45,14 @@ type axis struct {
 	ticks    ticker
 }
 
-// line is a line of a chart. A point whose Y is NaN interrupts it.
+// line is a line of a chart. A point whose Y is NaN leaves a gap in the line.
 type line struct {
 	name   string
 	color  ink
 	width  float64
 	dashes string
 	points []point
-	area   bool // filled down to the axis
+	area   bool // whether the area between the line and the axis is filled
 }
 
 // mark is a labelled vertical line, or a labelled region if it has a width.
@@ -66,7 +67,7 @@ const (
 	dotted = "1.5,3"
 )
 
-// draw draws the chart into its SVG, and sets the X of the table's lines.
+// draw draws the chart into the field SVG, and sets the X of the table's lines.
 func (c *chart) draw() {
 	d := newDrawing(c.Title)
 	f := c.frame()
@@ -94,8 +95,8 @@ func (c *chart) frame() *frame {
 	return newFrame(x, y)
 }
 
-// bounds returns the axes with their bounds. For an axis without bounds it computes them from the
-// points. It rounds computed bounds of a logarithmic axis.
+// bounds returns the axes with their bounds. If an axis has no bounds, it computes them from the
+// points, and rounds them if the axis is logarithmic.
 func (c *chart) bounds() (x, y axis) {
 	x, y = c.x, c.y
 	givenX, givenY := x.min != x.max, y.min != y.max

@@ -17,7 +17,8 @@ func second(s *result.Scenario, i float64) float64 {
 	return (float64(s.Load.DelayMillis) + i*float64(s.Load.ResolutionMillis)) / 1000
 }
 
-// over returns one point per slot: its middle, and a value computed from the slot.
+// over returns a point for each slot: the middle of the slot in seconds, and a value that is
+// computed from the slot.
 func over(s *result.Scenario, slots int, value func(*result.Slot) float64) (out []point) {
 	for i, slot := range s.Series[:slots] {
 		out = append(out, point{X: second(s, float64(i)+0.5), Y: value(slot)})
@@ -26,7 +27,7 @@ func over(s *result.Scenario, slots int, value func(*result.Slot) float64) (out 
 }
 
 // at returns a function that computes a percentile of a slot in milliseconds. A slot without
-// latencies interrupts the line.
+// latencies leaves a gap in the line.
 func at(p float64) func(*result.Slot) float64 {
 	return func(s *result.Slot) float64 {
 		if s.Latency.Count() == 0 {
@@ -152,7 +153,8 @@ func quantile(t *result.Timing, p float64) float64 {
 	return max(0.001, result.Millis(t.Percentile(p)))
 }
 
-// histogramChart shows how many users took how long, in bars of equal width on a logarithmic axis.
+// histogramChart shows how many users had which latency, in bars of equal width on a logarithmic
+// axis.
 func histogramChart(s *result.Scenario) *chart {
 	const bars = 48
 	c := &chart{

@@ -14,11 +14,11 @@ type Verdict string
 const (
 	Better Verdict = "better"
 	Worse  Verdict = "worse"
-	// Same says that any difference is smaller than Margin.
+	// Same says that the difference, if there is one, is smaller than Margin.
 	Same Verdict = "no difference"
 	// Open says that the evidence supports no other verdict.
 	Open Verdict = "cannot be told"
-	// None says that there is no verdict; the Pair's Doubts say why.
+	// None says that there is no verdict. The field Doubts of the Pair says why.
 	None Verdict = "–"
 )
 
@@ -31,8 +31,8 @@ type Ratio struct {
 	Figure string
 	Unit   string // "ms" or "/s"
 	A, B   float64
-	// Ratio is B/A. Low and High bound it with 95 % confidence; both are zero if there is no such
-	// interval.
+	// Ratio is B/A. Low and High bound it with 95 % confidence. They are both zero if the figure
+	// has no interval.
 	Ratio, Low, High float64
 	Verdict          Verdict
 }
@@ -43,7 +43,7 @@ type Pair struct {
 	// Differs lists differences in scenario, parameters or load. If it is not empty, Compare leaves
 	// Ratios empty.
 	Differs []string
-	// Doubts say why there are no verdicts.
+	// Doubts says why there are no verdicts.
 	Doubts []string
 	Ratios []Ratio
 }
@@ -51,8 +51,8 @@ type Pair struct {
 // Comparison compares two results.
 type Comparison struct {
 	A, B *result.Result
-	// Differs lists differences between the runs: server, machine, options. They may be the purpose
-	// of the comparison.
+	// Differs lists differences between the runs in server, machine and options. They may be the
+	// purpose of the comparison.
 	Differs []string
 	Pairs   []Pair
 	// OnlyA and OnlyB are the labels of scenarios that the other result does not have.
@@ -60,8 +60,9 @@ type Comparison struct {
 }
 
 // Compare compares the scenarios that two results have in common, by their labels. If each result
-// has a single scenario, it compares these. It does not compare scenarios whose parameters or load
-// differ: their Pair lists the differences. CompareScenarios compares them anyway.
+// has a single scenario, it compares these two scenarios, whatever their labels are. It does not
+// compare scenarios whose parameters or load differ: their Pair lists the differences.
+// CompareScenarios compares them anyway.
 func Compare(a, b *result.Result) *Comparison {
 	c := &Comparison{A: a, B: b, Differs: differentRuns(a, b)}
 	alone := len(a.Scenarios) == 1 && len(b.Scenarios) == 1
@@ -168,7 +169,7 @@ func differentRuns(a, b *result.Result) (out []string) {
 	return out
 }
 
-// facts returns the facts that two runs should have in common.
+// facts returns the facts that should be the same in two compared runs.
 func facts(r *result.Result) map[string]string {
 	out := map[string]string{
 		"Agents":                  fmt.Sprint(len(r.Agents)),

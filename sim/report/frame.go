@@ -2,7 +2,7 @@ package report
 
 import "math"
 
-// point is a pair of values of the axes, or a position in the drawing.
+// point is a point of a chart in the units of the axes, or a position in the drawing.
 type point struct{ X, Y float64 }
 
 // bin is a bar of a histogram.
@@ -19,13 +19,14 @@ type ticker interface {
 	Ticks(low, high float64) []tick
 }
 
-// fixedTicks always returns the same ticks, whatever the bounds are.
+// fixedTicks is a ticker that returns the same ticks for all bounds.
 type fixedTicks []tick
 
 // Ticks implements ticker.
 func (t fixedTicks) Ticks(_, _ float64) []tick { return t }
 
-// norm places a value between the bounds: 0 is the lower one, 1 the upper one.
+// norm returns the position of a value between the bounds of the axis, from 0 (lower bound) to 1
+// (upper bound).
 func (a *axis) norm(value float64) float64 {
 	if a.log {
 		return math.Log(value/a.min) / math.Log(a.max/a.min)
@@ -33,7 +34,7 @@ func (a *axis) norm(value float64) float64 {
 	return (value - a.min) / (a.max - a.min)
 }
 
-// within returns the ticks between the bounds.
+// within returns the ticks of the axis between its bounds.
 func (a *axis) within() (out []tick) {
 	const tolerance = 1e-9
 	for _, t := range a.ticks.Ticks(a.min, a.max) {
@@ -44,7 +45,7 @@ func (a *axis) within() (out []tick) {
 	return out
 }
 
-// The lengths of parts of a frame.
+// These are the lengths of the parts of a frame.
 const (
 	tickLength = 4
 	// labelGap separates the label of an axis from the labels of its ticks.
@@ -89,7 +90,7 @@ func newFrame(x, y axis) *frame {
 	return f
 }
 
-// place returns the position at which a point is drawn. A point out of bounds is drawn at the edge.
+// place returns the position of a point in the drawing. A point out of bounds is drawn at the edge.
 func (f *frame) place(p point) point {
 	inside := func(at float64) float64 { return min(max(at, 0), 1) }
 	return point{
@@ -98,8 +99,8 @@ func (f *frame) place(p point) point {
 	}
 }
 
-// drawAxes draws the axes, their labels and ticks, and a line of the grid for each label of the
-// vertical one.
+// drawAxes draws the axes with their labels and ticks. For each label of the vertical axis, it
+// draws a horizontal line of the grid.
 func (f *frame) drawAxes(d *drawing) {
 	line := stroke{color: ink{inkGrid, 100, 0}, width: 1}
 	below, beside := f.bottom+0.5, f.left-0.5
@@ -129,8 +130,8 @@ func (t tick) length() float64 {
 	return tickLength
 }
 
-// drawMark draws a region or a vertical line. Its text is to its right, or to its left at the right
-// edge.
+// drawMark draws a region or a vertical line with its text. The text is on the right side, or on
+// the left side if there is no room.
 func (f *frame) drawMark(d *drawing, m mark) {
 	const gap, down = 4, 2
 	from, to := f.place(point{m.at, f.y.min}).X, f.place(point{m.to, f.y.min}).X
@@ -149,7 +150,7 @@ func (f *frame) drawMark(d *drawing, m mark) {
 	d.text(m.text, point{at, f.top + down + baseline}, side)
 }
 
-// drawLine draws the parts of a line between its interruptions. A part of one point is a dot.
+// drawLine draws a line with its gaps. A single point between gaps is drawn as a dot.
 func (f *frame) drawLine(d *drawing, l line) {
 	var part []point
 	for i, p := range l.points {

@@ -25,8 +25,9 @@ type Page struct {
 	Title string
 	// Book adds the figures of the books to the results.
 	Book bool
-	// Designs compares designs for one problem: all scenarios with the first one. With several
-	// results, it compares only the first scenario of each, because the others are companions.
+	// Designs says that the scenarios are designs for one problem. All scenarios are compared with
+	// the first one. With several results, only the first scenario of each is compared, because the
+	// others are companions.
 	Designs bool
 }
 
@@ -70,7 +71,7 @@ type view struct {
 	CSS         template.CSS
 	JS          template.JS
 	Columns     []string
-	Texts       int // the first column that holds text
+	Texts       int // the index of the first column that holds text
 	Runs        []runView
 	Comparisons []comparisonView
 }
@@ -98,7 +99,7 @@ type badge struct{ Class, Text string }
 
 type rowView struct {
 	Step  bool
-	Color template.CSS // of the scenario; empty means none
+	Color template.CSS // the colour of the scenario; empty means none
 	Cells []string
 }
 
@@ -126,7 +127,7 @@ type pairView struct {
 	Charts []*chart
 }
 
-// letter names a run: a, b, c and so on.
+// letter returns the letter that names run i: a, b, c and so on.
 func letter(i int) string { return string(rune('a' + i%26)) }
 
 func newRunView(r *result.Result, i int, several, book bool) runView {
@@ -230,11 +231,11 @@ func comparisons(results []*result.Result) (out []comparisonView) {
 	return out
 }
 
-// designs compares all scenarios with the first.
+// designs compares all scenarios with the first one.
 func designs(results []*result.Result) []comparisonView {
 	var all []*result.Scenario
 	for _, r := range results {
-		if len(results) > 1 { // the others are companions
+		if len(results) > 1 { // the other scenarios of a result are companions
 			all = append(all, r.Scenarios[:min(1, len(r.Scenarios))]...)
 		} else {
 			all = append(all, r.Scenarios...)
@@ -254,7 +255,7 @@ func designs(results []*result.Result) []comparisonView {
 	return []comparisonView{out}
 }
 
-// newComparisonView shows pairs; a and b choose the colours.
+// newComparisonView prepares pairs for the page. a and b are the indexes of the colours.
 func newComparisonView(pairs []Pair, a, b int, names [2]string) comparisonView {
 	v := comparisonView{Columns: append([]string{}, ratioColumns...)}
 	for i, name := range v.Columns {

@@ -10,19 +10,19 @@ import (
 type ink struct {
 	kind    inkKind
 	percent uint8 // opacity
-	index   uint8 // of a series, for inkSeries
+	index   uint8 // the number of the series, for inkSeries
 }
 
 type inkKind uint8
 
 const (
-	inkText   inkKind = iota + 1 // labels
-	inkGrid                      // lines of the grid
-	inkMuted                     // background
-	inkAccent                    // the scenario of the section
-	inkSeries                    // one of several scenarios or runs
-	inkBad                       // failures
-	inkGood                      // better figures
+	inkText   inkKind = iota + 1 // for labels
+	inkGrid                      // for the lines of the grid
+	inkMuted                     // for backgrounds
+	inkAccent                    // for the scenario that the section of the page is about
+	inkSeries                    // for one of several scenarios or runs
+	inkBad                       // for failures
+	inkGood                      // for better figures
 )
 
 // css returns the CSS expression for the colour.

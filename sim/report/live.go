@@ -13,7 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/load"
 )
 
-// The time between two lines of a log, and the time over which rates are averaged.
+// linePace is the time between two lines of a log. rateWindow is the time over which rates are
+// averaged.
 const (
 	linePace   = 5 * time.Second
 	rateWindow = time.Second
@@ -23,13 +24,13 @@ const (
 // a line every few seconds.
 type Live struct {
 	out   io.Writer
-	width func() int // of the terminal; nil if out is not a terminal
+	width func() int // returns the width of the terminal; nil if out is not a terminal
 	bar   *progressbar.ProgressBar
-	drawn int // lines on the screen
+	drawn int // the number of lines on the screen
 
-	said   time.Duration // when the last line was written
-	rates  []float64     // users that ended, per second
-	marked time.Duration // when the rates were measured, and how many users had ended then
+	said   time.Duration // the elapsed time at which the last line was written
+	rates  []float64     // for each part of the load, how many users ended per second
+	marked time.Duration // the elapsed time at which the rates were last measured
 	ended  []int64
 }
 
@@ -99,7 +100,8 @@ func (l *Live) counts(i int, p load.PartProgress) string {
 		l.rates[i], span(p.P50), span(p.P99))
 }
 
-// home moves the cursor to the first drawn line, and clears the screen from there.
+// home returns the control codes that move the cursor to the first line of the view and clear the
+// screen from there.
 func (l *Live) home() string { return fmt.Sprintf("\r\x1b[%dA\x1b[J", l.drawn) }
 
 func (l *Live) draw(p load.Progress) {
@@ -124,8 +126,8 @@ func (l *Live) draw(p load.Progress) {
 	}
 }
 
-// render draws the bar. Late users are shown in words, because the bar is full although they have
-// not ended.
+// render draws the progress bar. After the schedule, the bar is full, so text says how many users
+// have not ended.
 func (l *Live) render(p load.Progress, width int) string {
 	if p.Elapsed >= p.Schedule {
 		open := int64(0)

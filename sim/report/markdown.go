@@ -42,8 +42,8 @@ func Markdown(w io.Writer, results ...*result.Result) error {
 	return err
 }
 
-// pipes writes a Markdown table. The first column holds text, and so do the columns from the index
-// texts on.
+// pipes writes a Markdown table. The first column and the columns from the index texts on hold
+// text, the others numbers.
 func pipes(b *strings.Builder, lines [][]string, texts int) {
 	for n, cells := range lines {
 		b.WriteByte('|')

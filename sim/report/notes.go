@@ -27,8 +27,8 @@ type Note struct {
 	Text  string
 }
 
-// lateness is the p99 of lateness from which a note reports it. Measured without a server, the
-// generator stays below this value.
+// lateness bounds the p99 of the time by which users start late: a greater p99 is reported.
+// Measured without a server, the generator stays below this value.
 const lateness = time.Millisecond
 
 // Notes returns the warnings that a reader needs before the figures of a run, the worst first.
@@ -68,8 +68,8 @@ func Notes(r *result.Result) (out []Note) {
 	return out
 }
 
-// lateText names the scenarios whose users started late, and how late. It is empty if all were on
-// time.
+// lateText names the scenarios whose users started late, and says how late. It is empty if all
+// users were on time.
 func lateText(r *result.Result) string {
 	var out []string
 	for _, s := range r.Scenarios {
@@ -85,9 +85,9 @@ func Schedule(s *result.Scenario) time.Duration {
 	return time.Duration(s.Load.DelayMillis+int64(s.Load.Iterations)*s.Load.ResolutionMillis) * time.Millisecond
 }
 
-// IsOverloaded reports whether the server did not keep up with a scenario: its users took longer
-// than the schedule. It tolerates a twentieth of the schedule and the median time of a user,
-// because the last user starts at the end.
+// IsOverloaded reports whether the server did not keep up with a scenario: the last user ended too
+// long after the schedule. A twentieth of the schedule and the median latency are tolerated,
+// because the last user starts at the end of the schedule.
 func IsOverloaded(s *result.Scenario) bool {
 	schedule := Schedule(s).Seconds()
 	return !s.Load.Resident && s.RuntimeSeconds > 1.05*schedule+s.Latency.Percentile(50).Seconds()
@@ -130,7 +130,8 @@ func span(d time.Duration) string {
 	}
 }
 
-// digits3 formats a number with three digits, or with all digits before the point.
+// digits3 formats a number with three digits. It keeps all digits before the decimal point, and at
+// most two after it.
 func digits3(x float64) string {
 	switch {
 	case x >= 99.95 || x == 0:

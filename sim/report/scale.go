@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// timeTicks are the ticks of a logarithmic axis of milliseconds: 1, 2 and 5 of each decade, or
-// fewer if there would be too many.
+// timeTicks are the ticks of a logarithmic axis of milliseconds: 1, 2 and 5 of each decade (power
+// of ten), or fewer if there would be too many.
 type timeTicks struct{}
 
 // Ticks implements ticker.
@@ -43,7 +43,8 @@ func milliText(ms float64) string {
 	}
 }
 
-// roundDown and roundUp round to a number of the form 1, 2 or 5 times a power of ten.
+// roundDown rounds down to the next number of the form 1, 2 or 5 times a power of ten. roundUp
+// rounds up to such a number.
 func roundDown(x float64) float64 {
 	if x <= 0 {
 		return 0.001
@@ -70,11 +71,11 @@ func roundUp(x float64) float64 {
 	return 10 * base
 }
 
-// nines returns the position of a percentile on the axis of an HdrHistogram plot. Each further nine
-// takes as much room as the preceding one.
+// nines returns the position of a percentile on the axis of an HdrHistogram plot. Each further
+// nine, such as the step from 99 % to 99.9 %, is equally wide.
 func nines(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
 
-// nineTicks are the ticks of an axis of percentiles, on which nines places the values.
+// nineTicks are the ticks of an axis of percentiles that are placed by the function nines.
 type nineTicks struct{}
 
 // Ticks implements ticker.
@@ -87,14 +88,15 @@ func (nineTicks) Ticks(low, high float64) (out []tick) {
 	return out
 }
 
-// plainTicks are round numbers with separated thousands.
+// plainTicks are the ticks of a linear axis: round numbers with separated thousands.
 type plainTicks struct{ unit string }
 
 // Ticks implements ticker.
 func (t plainTicks) Ticks(low, high float64) (out []tick) {
 	const most = 7
 	step := roundUp((high - low) / most)
-	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high*1.000001; i++ { // an integer counter avoids -0
+	// An integer counter avoids the label -0.
+	for i := int(math.Ceil(low/step - 1e-9)); float64(i)*step <= high*1.000001; i++ {
 		value := float64(i) * step
 		out = append(out, tick{Value: value, Label: plain(value) + t.unit})
 	}

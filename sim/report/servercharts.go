@@ -46,8 +46,8 @@ func serverCharts(r *result.Result) (out []*chart) {
 	return out
 }
 
-// operations returns the names of the counters that are not always 0. Commands come last, because
-// that counter includes the simulator's own samples.
+// operations returns the names of the counters that are not always 0. The counter of commands comes
+// last, because it includes the simulator's own requests for samples.
 func operations(samples []result.ServerSample) (out []string) {
 	seen := map[string]float64{}
 	for _, s := range samples {
@@ -144,7 +144,7 @@ func forestChart(p Pair, names [2]string) *chart {
 			color = ink{inkGood, 100, 0}
 		case Worse:
 			color = ink{inkBad, 100, 0}
-		default: // no verdict
+		default: // neither better nor worse: the neutral colour
 		}
 		c.lines = append(c.lines, line{color: color, width: 2.5, points: []point{{X: r.Low, Y: y}, {X: r.High, Y: y}}},
 			line{color: color, width: 4, points: []point{{X: r.Ratio, Y: y}}})

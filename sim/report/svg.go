@@ -22,7 +22,7 @@ const (
 const (
 	textSize   = 11.5
 	lineHeight = 1.117 * textSize
-	// baseline is the distance between the top of a line and its baseline.
+	// baseline is the distance from the top of a line of text to its baseline.
 	baseline = 0.844 * textSize
 )
 
@@ -65,14 +65,14 @@ func (d *drawing) polygon(color ink, points ...point) {
 	fmt.Fprintf(d, "<path d=\"%sZ\" style=\"fill:%s\" />\n", pathOf(points), color.css())
 }
 
-// dot fills a circle, which is a path of two arcs.
+// dot fills a circle. It draws the circle as two arcs.
 func (d *drawing) dot(color ink, center point, radius float64) {
 	r, x := number(radius), number(2*radius)
 	fmt.Fprintf(d, "<path d=\"M%s,%sa%s,%s 0 1 0 %s,0a%s,%s 0 1 0 -%s,0Z\" style=\"fill:%s\" />\n",
 		number(center.X-radius), number(center.Y), r, r, x, r, r, x, color.css())
 }
 
-// anchor says which part of a text is at its place.
+// anchor says which part of a text is at the given position: its start, middle or end.
 type anchor string
 
 const (
@@ -108,9 +108,9 @@ func number(x float64) string {
 	return s
 }
 
-// glyphWidths are the widths of the characters from the space to the tilde in thousandths of the
-// size of the text, as Helvetica, Arial and Liberation Sans have them. The page's font may be
-// another one: they are for margins only.
+// glyphWidths are the widths of the characters from the space to the tilde, in thousandths of the
+// text size, in Helvetica, Arial and Liberation Sans. The page's font may be another one, so the
+// widths are used only for margins.
 var glyphWidths = [...]uint16{
 	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, // space to /
 	556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, // 0 to ?
@@ -120,7 +120,8 @@ var glyphWidths = [...]uint16{
 	556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584, // p to tilde
 }
 
-// The widths of other characters: a narrow space between thousands, and everything else.
+// thinWidth is the width of the narrow space between thousands. usualWidth is the width of all
+// other characters that are not in glyphWidths.
 const (
 	thinWidth  = 200
 	usualWidth = 556

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// columns holds the column headings: first the columns of the books, then columns that tell whether
+// columns holds the column headings: first the columns of the books, then columns that show whether
 // the figures are valid.
 var columns = []string{
 	"scenario", runtimeColumn, "mean", "std dev", "p75", "p95", "p99", "min", "max", "users",
@@ -24,7 +24,7 @@ const runtimeColumn = "runtime s"
 
 // spelling holds the functions that format the times of a table.
 type spelling struct {
-	// millis formats a time in milliseconds, seconds a time in seconds.
+	// millis formats a time that is given in milliseconds, seconds a time that is given in seconds.
 	millis, seconds func(float64) string
 }
 
@@ -100,8 +100,8 @@ func times(t *result.Timing, as spelling) []string {
 	return out
 }
 
-// timesOf returns the times in milliseconds that the books print: mean, deviation, p75, p95, p99,
-// min, max.
+// timesOf returns the times that the books print, in milliseconds: mean, standard deviation, p75,
+// p95, p99, min, max.
 func timesOf(t *result.Timing) [7]float64 {
 	return [7]float64{
 		result.Millis(t.Mean()), result.Millis(t.StdDev()), result.Millis(t.Percentile(75)),
@@ -170,8 +170,9 @@ func Table(w io.Writer, r *result.Result) error {
 	return err
 }
 
-// grid aligns cells. Text is aligned to the left: the first column, and the columns from the index
-// texts on. Numbers are aligned to the right. Empty columns are left out.
+// grid aligns cells. The first column and the columns from the index texts on hold text, which is
+// aligned to the left. The others hold numbers, which are aligned to the right. Empty columns are
+// left out.
 func grid(b *strings.Builder, lines [][]string, texts int) {
 	widths := make([]int, len(lines[0]))
 	empty := make([]bool, len(widths))

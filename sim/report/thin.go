@@ -2,10 +2,11 @@ package report
 
 import "github.com/sheafdb/sheaf/sim/result"
 
-// mostSlots is the maximum number of points of a line, and of rows of the table below the chart.
+// mostSlots is the maximum number of slots or samples in a chart, and of rows in the table below
+// the chart.
 const mostSlots = 400
 
-// one is a scenario of a run, with its name and colour in a chart that shows several.
+// one is a scenario of a run, with its name and colour in a chart of several scenarios.
 type one struct {
 	name  string
 	color ink
@@ -14,7 +15,8 @@ type one struct {
 	warm, cool float64
 }
 
-// newOne prepares a scenario for a chart. It merges the slots of a long run.
+// newOne prepares a scenario for a chart. In a long run it merges neighbouring slots, so that there
+// are at most mostSlots.
 func newOne(name string, color ink, s *result.Scenario, o result.Options) one {
 	n := (len(s.Series) + mostSlots - 1) / mostSlots
 	if n <= 1 {
@@ -34,7 +36,7 @@ func newOne(name string, color ink, s *result.Scenario, o result.Options) one {
 	return one{name, color, &thin, float64(o.WarmUp) / float64(n), float64(o.CoolDown) / float64(n)}
 }
 
-// thinned returns about mostSlots samples at most, evenly spread.
+// thinned returns at most mostSlots of the samples, evenly spread.
 func thinned(samples []result.ServerSample) (out []result.ServerSample) {
 	n := max(1, (len(samples)+mostSlots-1)/mostSlots)
 	for i := 0; i < len(samples); i += n {

@@ -18,23 +18,25 @@ type Measured struct {
 	// Latency is the time from the moment when a user was due to its end. It includes only users
 	// that succeeded.
 	Latency *Timing `json:"latency"`
-	// Lateness is how much later than intended users started: the generator's own error.
+	// Lateness is how much later than planned users started: the error of the load generator
+	// itself.
 	Lateness *Timing            `json:"lateness"`
 	Steps    map[string]*Timing `json:"steps,omitempty"`
 	Series   []*Slot            `json:"series"`
 }
 
-// Slot holds the events in the time of one iteration.
+// Slot holds the events during one iteration.
 type Slot struct {
 	// Started, Failed and Latency count a user in the slot in which the user was due. Ended counts
-	// it in the slot in which it ended.
+	// a user in the slot in which the user ended.
 	Started int64   `json:"started"`
 	Ended   int64   `json:"ended"`
 	Failed  int64   `json:"failed"`
 	Latency *Timing `json:"latency"`
 }
 
-// The digits of the percentiles of a whole run, and of a slot.
+// digits is the number of significant digits of the percentiles of a whole run. slotDigits is their
+// number for a slot.
 const (
 	digits     = 3
 	slotDigits = 2
@@ -48,7 +50,8 @@ func NewMeasured() *Measured {
 	}
 }
 
-// Slot returns the slot with an index. It creates it and the preceding slots if necessary.
+// Slot returns the slot of iteration i. It creates the slot and those before it if they do not
+// exist.
 func (m *Measured) Slot(i int) *Slot {
 	for len(m.Series) <= i {
 		m.Series = append(m.Series, &Slot{Latency: NewTiming(slotDigits)})
@@ -56,7 +59,7 @@ func (m *Measured) Slot(i int) *Slot {
 	return m.Series[i]
 }
 
-// Step returns the timing of a step.
+// Step returns the timing of a step. It creates the timing if it does not exist.
 func (m *Measured) Step(name string) *Timing {
 	t := m.Steps[name]
 	if t == nil {
@@ -89,8 +92,8 @@ func (m *Measured) Merge(o *Measured) {
 	}
 }
 
-// Same reports whether two states of a slot are the same. Comparing counts is enough, because they
-// only grow.
+// Same reports whether s and o, two states of the same slot, are equal. Comparing the counts is
+// enough, because they only grow.
 func (s *Slot) Same(o *Slot) bool {
 	return s.Started == o.Started && s.Ended == o.Ended && s.Failed == o.Failed &&
 		s.Latency.Count() == o.Latency.Count()
@@ -113,7 +116,7 @@ func (s *Slot) merge(o *Slot) {
 	s.Latency.Merge(o.Latency)
 }
 
-// whole returns m with empty values in place of nil, which a file can contain.
+// whole returns m with empty values in place of nil. A result file can contain nil.
 func (m *Measured) whole() Measured {
 	out := NewMeasured()
 	out.Merge(m)

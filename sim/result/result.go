@@ -28,8 +28,8 @@ type Result struct {
 	Format  int       `json:"format"`
 	Title   string    `json:"title"`
 	Started time.Time `json:"started"`
-	// RuntimeSeconds is the time from the first start to the last end. ScheduleSeconds is the time
-	// of the load alone. If the runtime is much longer, the server did not keep up.
+	// RuntimeSeconds is the time from the first start to the last end. ScheduleSeconds is how long
+	// users are started. If the runtime is much longer, the server did not keep up.
 	RuntimeSeconds  float64 `json:"runtimeSeconds"`
 	ScheduleSeconds float64 `json:"scheduleSeconds"`
 	// Partial says why the run is not complete. It is empty if the run is complete.
@@ -54,12 +54,13 @@ type Limit struct {
 	// not keep up; 0 if every probe did.
 	Users int `json:"users"`
 	Over  int `json:"over"`
-	// Confirmed is how many of the Repeats at Users kept up, at the end of the search.
+	// Confirmed is how many runs with Users users kept up at the end of the search, out of at most
+	// Repeats.
 	Confirmed int `json:"confirmed"`
 	Repeats   int `json:"repeats"`
 	// P99Millis is the bound for the 99th percentile of the latency.
 	P99Millis float64 `json:"p99Millis"`
-	// Generator says that the load generator, not the server, was the limit.
+	// Generator says that the load generator was too slow, so the limit of the server is higher.
 	Generator bool    `json:"generator,omitempty"`
 	Probes    []Probe `json:"probes"`
 }
@@ -91,7 +92,7 @@ type Environment struct {
 	Host           string `json:"host,omitempty"`
 }
 
-// Options are the settings of the whole run.
+// Options are the settings that all scenarios of a run share.
 type Options struct {
 	PoolSize       int    `json:"poolSize"`
 	WriteConcern   string `json:"writeConcern,omitempty"`
@@ -105,7 +106,7 @@ type Options struct {
 	MaxInFlight int    `json:"maxInFlight"`
 }
 
-// Load is the load of a scenario, as text and numbers.
+// Load is the load of a scenario.
 type Load struct {
 	Iterations        int    `json:"iterations"`
 	ResolutionMillis  int64  `json:"resolutionMillis"`
@@ -121,7 +122,8 @@ type Load struct {
 
 // Scenario holds the measurements of a scenario.
 type Scenario struct {
-	// Name is the scenario's name. Label distinguishes several runs of the same scenario.
+	// Name is the scenario's name. Label distinguishes entries of a run that have the same
+	// scenario.
 	Name     string            `json:"name"`
 	Label    string            `json:"label"`
 	Title    string            `json:"title"`
@@ -163,7 +165,7 @@ type Server struct {
 // ServerSample describes the server at one moment.
 type ServerSample struct {
 	Second float64 `json:"second"`
-	// Rates are per second since the preceding sample.
+	// Rates maps the names of counters to their increase per second since the preceding sample.
 	Rates         map[string]float64 `json:"rates"`
 	CPU           float64            `json:"cpu,omitempty"` // cores in use
 	ResidentBytes int64              `json:"residentBytes,omitempty"`
@@ -178,8 +180,8 @@ type Agent struct {
 	CPUSeconds float64 `json:"cpuSeconds"`
 }
 
-// Wrong lists what makes the run invalid, however fast it was: broken invariants, and checks that
-// could not run.
+// Wrong lists what makes the run invalid, whatever its figures are: broken invariants, and checks
+// that could not run.
 func (r *Result) Wrong() (out []string) {
 	for _, s := range r.Scenarios {
 		switch {
@@ -228,7 +230,7 @@ func ReadFile(path string) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read a result: %w", err)
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // the file was only read
 	out, err := Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

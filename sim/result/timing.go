@@ -14,18 +14,18 @@ import (
 const longest = int64(time.Hour / time.Microsecond)
 
 // Timing is a distribution of times. Mean, standard deviation, minimum and maximum are exact.
-// Percentiles have its number of digits. It stores only values that occurred, so a run can have
-// thousands of Timings. It is not safe for concurrent use.
+// Percentiles have 1 to 5 significant digits. A Timing stores only values that occurred, so a run
+// can have thousands of Timings. It is not safe for concurrent use.
 type Timing struct {
 	n         int64
-	sum       float64 // seconds
-	squares   float64 // of seconds
+	sum       float64 // the sum in seconds
+	squares   float64 // the sum of the squares, in square seconds
 	low, high time.Duration
 	digits    int
 	histogram *hdrhistogram.PackedHistogram
 }
 
-// The digits that a Timing can have.
+// These constants bound the significant digits of percentiles.
 const (
 	minDigits = 1
 	maxDigits = 5
@@ -46,7 +46,7 @@ func (t *Timing) Add(d time.Duration) {
 	t.n++
 	t.sum += d.Seconds()
 	t.squares += d.Seconds() * d.Seconds()
-	_ = t.hdr().RecordValue(min(d.Microseconds(), longest)) // within its bounds
+	_ = t.hdr().RecordValue(min(d.Microseconds(), longest)) // a value within the bounds of the histogram gives no error
 }
 
 func (t *Timing) hdr() *hdrhistogram.PackedHistogram {
@@ -57,7 +57,7 @@ func (t *Timing) hdr() *hdrhistogram.PackedHistogram {
 	return t.histogram
 }
 
-// Merge adds the times of another Timing, which may have other digits.
+// Merge adds the times of another Timing. The number of digits may differ.
 func (t *Timing) Merge(o *Timing) {
 	if o == nil || o.n == 0 {
 		return
@@ -83,7 +83,7 @@ func (t *Timing) Mean() time.Duration {
 	return seconds(t.sum / float64(t.n))
 }
 
-// StdDev returns the standard deviation of all times (not of a sample).
+// StdDev returns the standard deviation of all times, as of a whole population (the divisor is n).
 func (t *Timing) StdDev() time.Duration {
 	if t.n == 0 {
 		return 0
@@ -98,7 +98,7 @@ func (t *Timing) Min() time.Duration { return t.low }
 // Max returns the longest time.
 func (t *Timing) Max() time.Duration { return t.high }
 
-// Percentile returns the time that p percent do not exceed.
+// Percentile returns the time that p percent of the recorded times do not exceed.
 func (t *Timing) Percentile(p float64) time.Duration {
 	if t.n == 0 {
 		return 0
@@ -107,14 +107,13 @@ func (t *Timing) Percentile(p float64) time.Duration {
 	return min(max(d, t.low), t.high)
 }
 
-// Bar is a part of a histogram.
+// Bar is a bar of a histogram: the number of times in a range.
 type Bar struct {
 	From, To time.Duration
 	Count    int64
 }
 
-// Bars returns how many times are in each range that the histogram distinguishes. Empty ranges are
-// left out.
+// Bars returns the histogram of the times. It has no bars for empty ranges.
 func (t *Timing) Bars() (out []Bar) {
 	if t.n == 0 {
 		return nil
@@ -134,7 +133,8 @@ func (t *Timing) Bars() (out []Bar) {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// stored is the stored form of a Timing: milliseconds for people, the histogram for programs.
+// stored is the JSON form of a Timing: figures in milliseconds for people, and the histogram for
+// programs.
 type stored struct {
 	Count     int64   `json:"count"`
 	Mean      float64 `json:"mean"`

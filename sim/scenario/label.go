@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// Label names the kind of an error in few words, so that errors can be counted: the server's name
-// for it, "timeout", "network", or the first words of its text.
+// Label returns a short name for the kind of an error, so that errors can be counted by kind: the
+// server's name of the error code, "timeout", "network", or the first words of the error's text.
 func Label(err error) string {
 	var command mongo.CommandError
 	var write mongo.WriteException
@@ -29,8 +29,8 @@ func Label(err error) string {
 	return shortened(err.Error())
 }
 
-// shortened removes the parts of a text that differ between errors of the same kind: numbers, and
-// everything after the second colon.
+// shortened removes the parts of an error's text that differ between errors of the same kind:
+// numbers, and everything after the second colon.
 func shortened(text string) string {
 	parts := strings.SplitN(text, ":", 3)
 	text = strings.Join(parts[:min(2, len(parts))], ":")

@@ -43,8 +43,8 @@ func (v Values) String(name string) string { return v[name].(string) }
 // Duration returns the value of a parameter whose default is a time.Duration.
 func (v Values) Duration(name string) time.Duration { return v[name].(time.Duration) }
 
-// Values parses the given parameters, and adds the defaults of the others. Given values are strings
-// (from a command line), or numbers too (from a file).
+// Values parses the given parameters, and adds the defaults of the others. A given value is a
+// string (from a command line) or has any type of YAML (from a file).
 func (d *Definition) Values(given map[string]any) (Values, error) {
 	out := Values{}
 	for _, p := range d.Params {
@@ -76,7 +76,7 @@ func (d *Definition) unknown(name string) error {
 		strings.Join(nearest(name, names), " or "), strings.Join(names, ", "))
 }
 
-// parse returns a value with the type of the default.
+// parse returns a given value, converted to the type of the default. It checks the range.
 func (p Param) parse(raw any) (any, error) {
 	text := strings.TrimSpace(fmt.Sprint(raw))
 	value, n, err := p.convert(text)
@@ -89,7 +89,8 @@ func (p Param) parse(raw any) (any, error) {
 	return value, nil
 }
 
-// convert returns the value and, if the parameter has a range, its number.
+// convert converts text to the type of the default. For a type with a range, n is the number to
+// compare with Min and Max.
 func (p Param) convert(text string) (value any, n float64, err error) {
 	switch p.Default.(type) {
 	case int:
@@ -111,7 +112,7 @@ func (p Param) convert(text string) (value any, n float64, err error) {
 	}
 }
 
-// Range describes the valid values.
+// Range describes the valid values of the parameter for people.
 func (p Param) Range() string {
 	kind, unit := "", ""
 	switch p.Default.(type) {

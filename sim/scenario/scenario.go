@@ -21,14 +21,13 @@ type Scenario interface {
 	// Check verifies the invariants of the pattern, and compares the users' counts with the
 	// database. It may finish work that users could not finish.
 	Check(ctx context.Context, t Tally) ([]patterns.Violation, error)
-	// Teardown stops whatever New started. The simulator removes the documents.
+	// Teardown stops what New started, such as goroutines. The simulator removes the documents.
 	Teardown(ctx context.Context) error
 }
 
 // Definition describes a scenario.
 type Definition struct {
-	// Name identifies the scenario, for example "cart-reserve". Aliases are other names that find
-	// it.
+	// Name identifies the scenario, for example "cart-reserve". Find also accepts the Aliases.
 	Name    string
 	Aliases []string
 	// Title is one line of text. Doc describes the steps of a user and the documents.
@@ -40,7 +39,7 @@ type Definition struct {
 	// Users is the usual number of users in an iteration. For residents, it is their total number.
 	Users int
 	// Resident says that users start with the run and stay until it ends, like listeners and
-	// workers. They measure steps.
+	// workers. For residents, only the steps are timed.
 	Resident bool
 	// Leaves says that users leave work that is done seconds later, such as carts that expire, or
 	// transfers to repair. A probe of one second does not measure the cost of this work. So if no
@@ -59,23 +58,24 @@ type Env struct {
 	Params Values
 	// Seed determines the documents of Setup. Users have their own random numbers.
 	Seed uint64
-	// Patterns is for the Config of a pattern.
+	// Patterns is the environment for the Config of a pattern.
 	Patterns patterns.Env
 }
 
-// Rand returns the random numbers for Setup: the same for the same seed.
+// Rand returns the random number generator for Setup. The same seed gives the same numbers.
 func (e Env) Rand() *rand.Rand { return rand.New(rand.NewPCG(e.Seed, 0)) }
 
 // User executes a scenario once.
 type User struct {
-	// Number counts the users of a scenario in a run, starting at 0, over all processes.
+	// Number is the number of the user in the run, starting at 0. It is unique over all processes.
 	Number int64
-	// Rand is the user's own source of random numbers: the same for the same seed and number.
+	// Rand is the user's own random number generator. The same seed and Number give the same random
+	// numbers.
 	Rand *rand.Rand
 
 	clock patterns.Clock
 	sink  Sink
-	// Rand points to it, so a user is a single allocation.
+	// Rand points to the field random, so a user is a single allocation.
 	random rand.Rand
 	source rand.PCG
 }
@@ -108,11 +108,11 @@ func (u *User) Time(step string, fn func() error) error {
 // Now returns the time of the run's clock.
 func (u *User) Now() time.Time { return u.clock.Now() }
 
-// Record records the time of a step that was measured in another way, such as the time of a message
-// from one user to another.
+// Record records the time of a step that Time cannot measure, such as the time of a message from
+// one user to another.
 func (u *User) Record(step string, d time.Duration) { u.sink.Step(step, d) }
 
-// Count adds n to a counter. Check gets the sum.
+// Count adds n to a counter. Check gets the sum over all users.
 func (u *User) Count(name string, n int64) { u.sink.Count(name, n) }
 
 // Tally counts what the users of a run have done, including warm-up and cool-down.

@@ -9,10 +9,10 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// ErrUnknown is returned if no scenario has a name.
+// ErrUnknown is returned if there is no scenario with a given name.
 var ErrUnknown = errors.New("scenario: unknown scenario")
 
-// Set holds the scenarios to choose from, ordered by name.
+// Set holds the scenarios from which a user of the simulator chooses, ordered by name.
 type Set []*Definition
 
 // NewSet returns the set of definitions. It returns an error if two have the same name, or one is
@@ -38,7 +38,7 @@ func NewSet(definitions ...*Definition) (Set, error) {
 	return s, nil
 }
 
-// defaults checks that the defaults are valid themselves.
+// defaults returns the defaults of the parameters, or an error if one is not valid.
 func (d *Definition) defaults() (Values, error) {
 	given := map[string]any{}
 	for _, p := range d.Params {
@@ -59,7 +59,7 @@ func (s Set) Find(name string) (*Definition, error) {
 	return nil, fmt.Errorf("%w %q; did you mean %s?", ErrUnknown, name, strings.Join(nearest(name, names), " or "))
 }
 
-// Group returns the scenarios of a pattern.
+// Group returns the scenarios of a pattern, such as "cart".
 func (s Set) Group(group string) (out Set) {
 	for _, d := range s {
 		if d.Group == group {

@@ -40,7 +40,7 @@ spending must equal the price of the shown advertisements.
 	}}
 }
 
-// readers implements the scenario ads-serve.
+// readers implements the scenario ads-serve: its users are readers who are shown ads.
 type readers struct {
 	still
 	ads *ads.Ads

@@ -1,9 +1,9 @@
 // Package scenarios holds the scenarios that come with the simulator: the books' scenarios, and at
-// least one for each package of patterns. They use these packages, so they measure the same code
-// that applications import.
+// least one for each package of patterns. The scenarios use the packages of patterns, so they
+// measure the same code that applications import.
 //
-// A file has the scenarios of one pattern, and a function that returns them for All. Shared code is
-// in shared.go.
+// Each file has the scenarios of one pattern, and a function that returns them for All. Shared code
+// is in shared.go.
 package scenarios
 
 import (

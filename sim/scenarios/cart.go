@@ -140,7 +140,7 @@ func (s *carts) Run(ctx context.Context, u *scenario.User) error {
 			return err
 		}
 		return nil
-	case s.leave && anyOf(err, cart.ErrInactive): // it has expired already
+	case s.leave && anyOf(err, cart.ErrInactive): // the cart has expired already
 		u.Count("late", 1)
 		return nil
 	case err != nil:

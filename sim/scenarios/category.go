@@ -63,7 +63,7 @@ func categoryScenarios() []*scenario.Definition {
 }
 
 // categoryRead reads the documents that belong to a category. It returns the number of documents,
-// and the right number.
+// and the number that it should have found.
 type categoryRead func(ctx context.Context, n int) (got, want int, err error)
 
 // categories is a scenario that reads a tree. Its categories are numbered level by level. The root
@@ -74,7 +74,7 @@ type categories struct {
 	categories, products   *mongo.Collection
 	depth, width, level    int
 	numberOfProducts, size int
-	stocked                []int // how many products each category has
+	stocked                []int // how many products each category has, by its number minus 1
 	design                 category.Design
 	read                   categoryRead
 }
@@ -106,8 +106,8 @@ func newCategories(env scenario.Env, read func(s *categories) categoryRead) (sce
 	return s, err
 }
 
-// upTo returns the number of categories on the first levels. If it is huge, the result is only a
-// large number.
+// upTo returns the number of categories on the first levels. If that number is too large for any
+// tree, the result is just some large number.
 func (s *categories) upTo(levels int) (n int) {
 	each := 1
 	for range levels {
@@ -121,7 +121,7 @@ func (s *categories) upTo(levels int) (n int) {
 	return n
 }
 
-// idOf returns the _id of a category.
+// idOf returns the _id of category n.
 func idOf(n int) (id bson.ObjectID) {
 	binary.BigEndian.PutUint64(id[4:], uint64(n))
 	return id
@@ -135,7 +135,8 @@ func (s *categories) chain(n int) (out []int) {
 	return out
 }
 
-// label returns the end of a category's slug and name: the positions of its ancestors and its own.
+// label returns the end of a category's slug and name. It consists of the positions of its
+// ancestors and of the category among their siblings.
 func (s *categories) label(n int) (out string) {
 	for _, c := range s.chain(n) {
 		out = fmt.Sprintf("-%d", (c-1)%s.width+1) + out
@@ -178,10 +179,10 @@ func (s *categories) document(n int) bson.D {
 	return append(doc, bson.E{"ancestors", crumbs})
 }
 
-// stride distributes products, so that neighbours are in distant categories.
+// stride is the distance between the categories of two consecutive products.
 const stride = 7919
 
-// categoryOf returns the category of a product.
+// categoryOf returns the number of the category of a product.
 func (s *categories) categoryOf(product int) int { return product*stride%s.size + 1 }
 
 func (s *categories) product(i int) any {
@@ -242,7 +243,7 @@ func (s *categories) readSubtree(ctx context.Context, n int) (got, want int, err
 	return len(found), s.below(n, func(int) int { return 1 }), err
 }
 
-// below adds up the values of a category and of all categories below it.
+// below adds up the values of function of for a category and all categories below it.
 func (s *categories) below(n int, of func(n int) int) (sum int) {
 	for first, last := n, n; first <= s.size; first, last = first*s.width+1, last*s.width+s.width {
 		for c := first; c <= last && c <= s.size; c++ {

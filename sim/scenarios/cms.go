@@ -41,7 +41,7 @@ type editors struct {
 	pages, size int
 }
 
-// section contains the pages.
+// section is the section of the site that contains all pages.
 const section = "news"
 
 func pageSlug(i int) string { return fmt.Sprintf("page-%d", i) }
@@ -65,7 +65,7 @@ func (s *editors) Setup(ctx context.Context) error {
 	return s.cms.EnsureIndexes(ctx)
 }
 
-// maxSaves bounds how often a user tries to save a page that others save, too.
+// maxSaves bounds the attempts of a user to save a page that other users also save.
 const maxSaves = 10
 
 // Run implements scenario.Scenario.

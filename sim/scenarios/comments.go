@@ -49,10 +49,10 @@ type discussions struct {
 	design            comments.Design
 	env               scenario.Env
 	posts, each, size int
-	show              int // zero: users write
+	show              int // how many comments a user reads; 0 if users write comments
 }
 
-// pageSize and limit are the package's.
+// pageSize and limit are the defaults of package comments.
 const (
 	pageSize = comments.DefaultPageSize
 	limit    = comments.DefaultLimit
@@ -101,7 +101,7 @@ func (s *discussions) Setup(ctx context.Context) error {
 	return s.comments.EnsureIndexes(ctx)
 }
 
-// discuss inserts the first comments.
+// discuss inserts the comments that exist before the load.
 func (s *discussions) discuss(ctx context.Context) error {
 	random, first := s.env.Rand(), s.env.Patterns.WithDefaults().Now().Add(-24*time.Hour)
 	comment := func(i int) comments.Comment {
@@ -201,7 +201,8 @@ func (s *discussions) write(ctx context.Context, u *scenario.User, on comments.T
 	})
 }
 
-// read reads comments from a random place of a discussion, and checks their order.
+// read reads comments from a random position in a discussion. With the design Documents, it also
+// checks their order.
 func (s *discussions) read(ctx context.Context, u *scenario.User, on comments.Target) error {
 	skip := u.Rand.IntN(max(1, s.each-s.show+1))
 	found, err := s.comments.Page(ctx, on, comments.Range{Skip: skip, Limit: s.show})

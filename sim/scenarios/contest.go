@@ -1,10 +1,10 @@
 package scenarios
 
-// Contest is a problem with several designs, to be compared under the same load.
+// Contest is a problem with several designs that are compared under the same load.
 type Contest struct {
 	// Name identifies the contest, for example "cart".
 	Name string
-	// Title is one line of text. Doc says what speaks for each design before any measurement.
+	// Title is one line of text. Doc says the arguments for each design, before any measurement.
 	Title, Doc string
 	Variants   []Variant
 }
@@ -13,12 +13,13 @@ type Contest struct {
 type Variant struct {
 	// Label names the design.
 	Label string
-	// Scenario is the scenario that users execute, with these parameters.
+	// Scenario is the name of the scenario that users execute. Params are its parameters.
 	Scenario string
 	Params   map[string]any
 }
 
-// designs returns variants of a scenario that differ in one parameter. Its values are their labels.
+// designs returns variants of a scenario that differ in the value of one parameter. The labels of
+// the variants are these values.
 func designs(name, parameter string, values ...string) []Variant {
 	out := make([]Variant, len(values))
 	for i, v := range values {

@@ -38,7 +38,7 @@ type logging struct {
 	db     *mongo.Database
 	batch  int
 	class  eventlog.Class
-	capped int64 // the size of the capped collection; 0 means not capped
+	capped int64 // the size of the capped collection in bytes; 0 means not capped
 }
 
 func newLogging(env scenario.Env) (scenario.Scenario, error) {
@@ -88,7 +88,7 @@ func (s *logging) Run(ctx context.Context, u *scenario.User) error {
 // Check implements scenario.Scenario.
 func (s *logging) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	out, err := s.Log.Check(ctx)
-	if err != nil || len(out) > 0 { // counting would fail on such events
+	if err != nil || len(out) > 0 { // counting would fail on the events that are wrong
 		return out, err
 	}
 	days, err := s.CountByDay(ctx, eventlog.Query{})
@@ -100,7 +100,7 @@ func (s *logging) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		found += d.N
 	}
 	appended := t.Counts["appended"]
-	lost := s.class == eventlog.Sent // some events may be lost silently
+	lost := s.class == eventlog.Sent // with the write concern Sent, events may be lost without an error
 	if s.capped > 0 && found < appended {
 		if lost, err = isFull(ctx, s.db.Collection("events"), s.capped); err != nil {
 			return nil, err

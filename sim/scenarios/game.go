@@ -128,7 +128,7 @@ func (s *players) Run(ctx context.Context, u *scenario.User) error {
 	return err
 }
 
-// top is how many of a leaderboard are shown.
+// top is how many players of a leaderboard are shown.
 const top = 10
 
 // win adds points to a player's score, and reads the leaderboard.
@@ -138,7 +138,7 @@ func (s *players) win(ctx context.Context, u *scenario.User, player string) erro
 		return err
 	}
 	u.Count("points", points)
-	// if the player wins more at the same moment, its newer score counts as a better one
+	// If the player wins more points at the same moment, the newer score counts as a better one.
 	err := u.Time("rank", func() error {
 		score, err := s.game.Rank(ctx, board, player)
 		if err == nil && (score.Score < points || score.Rank < 1 || score.Rank > int64(s.players)+1) {

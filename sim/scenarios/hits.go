@@ -38,10 +38,10 @@ type hitting struct {
 	daily, monthly *mongo.Collection
 	pages          int
 	months         bool
-	writer         *hits.Writer // nil: hits are counted at once
+	writer         *hits.Writer // nil if each hit is written immediately
 	stop           context.CancelFunc
 	running        sync.WaitGroup
-	failed         error // of the last flush
+	failed         error // the error of the last flush
 }
 
 func newHits(env scenario.Env) (scenario.Scenario, error) {

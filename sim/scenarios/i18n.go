@@ -68,7 +68,7 @@ func localeOf(n int) string { return fmt.Sprint("l", n) }
 
 func translation(category, locale int) string { return fmt.Sprintf("%d in l%d", category, locale) }
 
-// text returns the initial state of a category.
+// text returns the initial texts of a category.
 func (s *translating) text(category int) i18n.Text {
 	names := i18n.Names{localeOf(0): translation(category, 0)}
 	if s.remove {

@@ -72,7 +72,7 @@ func (s *insert) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// rest is the approximate size of a document without its text, in bytes.
+// rest is the approximate size of a document without its field text, in bytes.
 const rest = 210
 
 // document returns the i-th document of a user.

@@ -11,7 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// later is a clock that is ahead of another one, so that pending data has expired.
+// later is a clock that is ahead of another one, so that pending reservations have expired by its
+// time.
 type later struct {
 	patterns.Clock
 	by time.Duration
@@ -20,12 +21,12 @@ type later struct {
 // Now implements patterns.Clock.
 func (c later) Now() time.Time { return c.Clock.Now().Add(c.by) }
 
-// maxRounds bounds the rounds of settled.
+// maxRounds bounds the rounds of the function settled.
 const maxRounds = 10
 
-// settled repairs unfinished work of the users until there is no more. Each round uses a clock that
-// is one day further ahead. A round may return things to users who are gone; the next round then
-// ends them.
+// settled calls repair until the users' unfinished work is repaired. The clock of each round is one
+// day further ahead than the preceding one. A round may return things to users who have left. The
+// next round then repairs these things, too.
 func settled(ctx context.Context, env patterns.Env,
 	repair func(ctx context.Context, env patterns.Env) (int64, error),
 ) error {
@@ -52,15 +53,15 @@ func anyOf(err error, expected ...error) bool {
 }
 
 const (
-	// sweepers is the number of users of which one repairs the unfinished work of others.
+	// sweepers is how many users there are for each user who repairs the unfinished work of others.
 	sweepers = 100
-	// sweepTime bounds this repair. Without a limit, sweepers that do not keep up would still be
-	// busy when the run ends.
+	// sweepTime bounds the time for which a user repairs the work of others. Without a limit, users
+	// that do not keep up would still be busy when the run ends.
 	sweepTime = 250 * time.Millisecond
 )
 
-// sweep repairs unfinished work of others, for at most sweepTime. It may stop in the middle, as if
-// the process had died; the next sweeper continues.
+// sweep repairs unfinished work of other users, for at most sweepTime. It may stop in the middle of
+// a repair, as if the process had died. The next user who repairs then continues.
 func sweep(ctx context.Context, u *scenario.User, repair func(ctx context.Context) (int64, error)) error {
 	return u.Time("repair", func() error {
 		limited, cancel := context.WithTimeout(ctx, sweepTime)

@@ -19,7 +19,7 @@ const ledgerDocuments = `
   accounts:  {_id: "account-3", currency: "USD", opening: …, balance: …, outgoing: …, incoming: …, floor: 0, ceiling: …, pending: […], fences: […]}
   transfers: {_id: "transfer-17", state: "done", run, moves: [{from: "account-3", to: "account-8", amount: 100, currency: "USD"}], legs: […], …}`
 
-// The steps at which a transfer can fail.
+// These are the steps at which a transfer can fail.
 const (
 	stepFunds       = "funds"
 	stepDestination = "destination"
@@ -85,7 +85,7 @@ type transfers struct {
 	accounts int
 	initial  ledger.Amount
 	size     ledger.Amount
-	step     string // empty: transfers succeed
+	step     string // the step at which transfers fail; empty if they succeed
 	patience time.Duration
 }
 
@@ -148,13 +148,14 @@ func (s *transfers) Run(ctx context.Context, u *scenario.User) error {
 	return s.fail(ctx, u, id, move)
 }
 
-// outcome counts the outcome of a transfer that was not interrupted.
+// outcome counts the result of a transfer that was not interrupted.
 func (s *transfers) outcome(u *scenario.User, err error) error {
 	if anyOf(err, ledger.ErrInsufficientFunds, ledger.ErrNoAccount) {
 		u.Count("refused", 1)
 		return nil
 	}
-	if s.step != "" && anyOf(err, ledger.ErrInterrupted) { // it took so long that another user has ended it
+	// The transfer took so long that another user has ended it.
+	if s.step != "" && anyOf(err, ledger.ErrInterrupted) {
 		u.Count("interrupted", 1)
 		return nil
 	}
@@ -218,14 +219,15 @@ func (s *transfers) interrupt(ctx context.Context, u *scenario.User, id string, 
 	return s.outcome(u, err)
 }
 
-// The ledger reads the clock when it creates a transfer, when it has stored the transfer, and when
-// the amounts are reserved, before it commits.
+// The ledger reads the clock three times: when it creates a transfer, when it has stored the
+// transfer, and when the amounts are reserved. These constants say at which reading the user
+// disappears.
 const (
 	looksStored   = 2
 	looksReserved = 3
 )
 
-// fuse is a clock that makes the user disappear at its last reading.
+// fuse is a clock that ends its user at the last reading.
 type fuse struct {
 	patterns.Clock
 	left int32
@@ -242,7 +244,7 @@ func (f *fuse) Now() time.Time {
 
 // Check implements scenario.Scenario.
 func (s *transfers) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
-	out, err := s.ledger.Check(ctx) // it also holds before the repair
+	out, err := s.ledger.Check(ctx) // the invariants also hold before the repair
 	if err != nil {
 		return nil, err
 	}

@@ -128,8 +128,8 @@ func (s *locking) Run(ctx context.Context, u *scenario.User) error {
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }
 
-// acquire tries to acquire a lock until the patience ends. It waits longer each time, because many
-// users that retry at a steady pace would slow down the holders.
+// acquire tries to acquire a lock until the patience of the user ends. It waits longer each time,
+// because many users that retry at a steady pace would slow down the holders.
 func (s *locking) acquire(ctx context.Context, u *scenario.User, name string) (*lock.Lease, error) {
 	end := u.Now().Add(s.patience)
 	for wait := s.pace; ; wait *= 2 {
@@ -192,7 +192,7 @@ func newTallying(env scenario.Env) (scenario.Scenario, error) {
 // Setup implements scenario.Scenario.
 func (s *tallying) Setup(context.Context) error { return nil }
 
-// mostOfTally is the largest number that a user adds or takes.
+// mostOfTally is the largest number that a user adds or subtracts.
 const mostOfTally = 3
 
 // Run implements scenario.Scenario.
@@ -219,7 +219,7 @@ func (s *tallying) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viol
 		return nil, err
 	}
 	n, err := sumOf(ctx, s.coll, "$total")
-	open := unsure(t, mostOfTally) // in both directions
+	open := unsure(t, mostOfTally) // users who failed may have added or taken
 	return append(out, counted("what was added is counted", s.coll.Name(), n, t.Counts["added"]-open, 2*open)...), err
 }
 

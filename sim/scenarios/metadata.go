@@ -105,7 +105,7 @@ func (s *finding) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// members returns how many objects of a group have a make.
+// members returns how many objects of a group have a given make.
 func (s *finding) members(group, brand int) (n int) {
 	for i := group * s.group; i < min((group+1)*s.group, s.objects); i++ {
 		if i%makes == brand {

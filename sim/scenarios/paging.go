@@ -41,7 +41,7 @@ type walkers struct {
 	threads, entries, size int
 }
 
-// entry is a document on the pages.
+// entry is a document of a paged list.
 type entry struct {
 	ID   int       `bson:"_id"`
 	Date time.Time `bson:"date"`
@@ -109,7 +109,7 @@ func (s *walkers) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// next reads the page after a page, or the first page.
+// next reads the page that follows page, or the first page if page is nil.
 func (s *walkers) next(ctx context.Context, p *paging.Pager[entry],
 	page *paging.Page[entry],
 ) (*paging.Page[entry], error) {

@@ -36,8 +36,8 @@ type plain struct {
 // Setup implements scenario.Scenario.
 func (s *plain) Setup(context.Context) error { return nil }
 
-// Run implements scenario.Scenario. If two users create the same counter at the same time, one is
-// refused, and then finds it.
+// Run implements scenario.Scenario. If two users create the same counter at the same time, one of
+// them gets a duplicate key error, and then increments the counter of the other.
 func (s *plain) Run(ctx context.Context, u *scenario.User) error {
 	page := bson.D{{"_id", fmt.Sprintf("/page-%d.html", popular(u.Rand, s.pages))}}
 	one := bson.D{{"$inc", bson.D{{"n", int64(1)}}}}

@@ -73,7 +73,7 @@ to the start of its work.` + queueDoc,
 	}
 }
 
-// jobs is the common part of the queue scenarios.
+// jobs is the part that all queue scenarios share.
 type jobs struct {
 	still
 	*queue.Queue
@@ -82,7 +82,8 @@ type jobs struct {
 	priorities, payload, at0, spread int
 }
 
-// kindSetup and kindUser are the kinds of the jobs of Setup and of users.
+// kindSetup is the kind of the jobs that Setup creates, kindUser the kind of the jobs that users
+// publish.
 const (
 	kindSetup = "setup"
 	kindUser  = "sim"
@@ -91,7 +92,7 @@ const (
 func newJobs(env scenario.Env, cfg queue.Config) (*jobs, error) {
 	p := env.Params
 	cfg.Env, cfg.Spread = env.Patterns, p.Int("spread")
-	cfg.Backoff = queue.Exponential(10*time.Millisecond, time.Second) // a run is short
+	cfg.Backoff = queue.Exponential(10*time.Millisecond, time.Second) // shorter than usual, because a run is short
 	q, err := queue.New(env.DB, cfg)
 	return &jobs{
 		Queue: q, db: env.DB, patterns: env.Patterns.WithDefaults(),
@@ -125,7 +126,7 @@ func (j *jobs) Setup(ctx context.Context) error {
 	return nil
 }
 
-// lanes returns the collections of the jobs.
+// lanes returns the collections that hold the jobs.
 func (j *jobs) lanes() []*mongo.Collection {
 	var out []*mongo.Collection
 	for _, ix := range j.Indexes() {
@@ -174,7 +175,7 @@ func (s *publish) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		t.Together["published"], unsure(t, 1))...), err
 }
 
-// fetch implements the scenarios of readers who each take one job.
+// fetch implements the scenarios in which each user takes one job.
 type fetch struct {
 	*jobs
 	name string
@@ -185,7 +186,7 @@ func newFetch(env scenario.Env, name string, order queue.Order) (scenario.Scenar
 	return &fetch{j, name}, err
 }
 
-// ending is the result of a job: the user who has done it.
+// ending is the result that a user stores with a job. It identifies the user who has done the job.
 type ending struct {
 	Scenario string `bson:"scenario"`
 	User     int64  `bson:"user"`
@@ -293,11 +294,11 @@ func (s *work) Run(ctx context.Context, u *scenario.User) error {
 	return err
 }
 
-// Check implements scenario.Scenario. A job whose lease has expired during the work is worked on
-// twice, but done once.
+// Check implements scenario.Scenario. A job whose lease has expired during the work is processed
+// twice, but marked as done once.
 func (s *work) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	out, err := s.Queue.Check(ctx)
-	if err != nil || len(out) > 0 { // reading would fail on such jobs
+	if err != nil || len(out) > 0 { // reading would fail on the jobs that are wrong
 		return out, err
 	}
 	var done, again int64

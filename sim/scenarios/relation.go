@@ -54,8 +54,7 @@ type book struct {
 	Authors []int  `bson:"authors"`
 }
 
-// Setup implements scenario.Scenario. An author has written the book with the same number, and the
-// following books.
+// Setup implements scenario.Scenario. Author n has written book n and the books that follow it.
 func (s *library) Setup(ctx context.Context) error {
 	if err := s.relations.EnsureIndexes(ctx); err != nil {
 		return err
@@ -117,9 +116,10 @@ func (s *library) Run(ctx context.Context, u *scenario.User) error {
 	return err
 }
 
-// change links an author and a book of other authors, and separates them again.
+// change links an author with a book of other authors, and then removes the link.
 func (s *library) change(ctx context.Context, u *scenario.User, id int) error {
-	other := (id + s.each + u.Rand.IntN(s.authors-2*s.each+1)) % s.authors // not a book of this author
+	// other is not a book of the author.
+	other := (id + s.each + u.Rand.IntN(s.authors-2*s.each+1)) % s.authors
 	if err := u.Time("link", func() error { return s.relations.Link(ctx, id, other) }); err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (s *summing) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// keepUpdating is the user of the scenario rollup-update.
+// keepUpdating is the resident user of the scenario rollup-update.
 func (s *summing) keepUpdating(ctx context.Context, u *scenario.User) error {
 	for {
 		err := u.Time("update", func() error {
@@ -132,7 +132,7 @@ func (s *summing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Viola
 		return nil, err
 	}
 	sum, err := sumOf(ctx, s.yearly, "$value.total")
-	// without a scenario that records events, the right sum is unknown
+	// If no scenario of the run records events, the right sum is unknown.
 	if err != nil || s.update && t.Together["recorded"] == 0 {
 		return out, err
 	}

@@ -65,7 +65,7 @@ func (s *migrants) Setup(ctx context.Context) error {
 	})
 }
 
-// visitor is a document of the current schema.
+// visitor is a document in the newest version of the schema.
 type visitor struct {
 	ID     int      `bson:"_id"`
 	Name   string   `bson:"name"`

@@ -144,7 +144,7 @@ func (s *theater) Run(ctx context.Context, u *scenario.User) error {
 			return err
 		}
 		return nil
-	case s.mode == theaterExpiry && anyOf(err, seating.ErrInactive): // it has expired already
+	case s.mode == theaterExpiry && anyOf(err, seating.ErrInactive): // the cart has expired already
 		return nil
 	case err != nil:
 		return err
@@ -182,7 +182,7 @@ func (s *theater) hold(ctx context.Context, u *scenario.User, id string) error {
 	return err
 }
 
-// block returns adjacent seats.
+// block returns adjacent seats in a row, beginning with the seat first.
 func (s *theater) block(row, first int) []seating.Seat {
 	out := make([]seating.Seat, s.together)
 	for i := range out {

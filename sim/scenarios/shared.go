@@ -21,7 +21,8 @@ type still struct{}
 // Teardown implements scenario.Scenario.
 func (still) Teardown(context.Context) error { return nil }
 
-// whole returns an integer parameter between low and high. If high is 0, there is no upper bound.
+// whole returns a parameter that is an integer between low and high. If high is 0, there is no
+// upper bound.
 func whole(name, doc string, value, low, high int) scenario.Param {
 	return scenario.Param{Name: name, Doc: doc, Default: value, Min: float64(low), Max: float64(high)}
 }
@@ -31,15 +32,15 @@ func flag(name, doc string, value bool) scenario.Param {
 	return scenario.Param{Name: name, Doc: doc, Default: value}
 }
 
-// choice returns a parameter with several valid texts. The first is the default.
+// choice returns a parameter whose value is one of several strings. The first is the default.
 func choice(name, doc string, values ...string) scenario.Param {
 	return scenario.Param{Name: name, Doc: doc, Default: values[0], OneOf: values}
 }
 
-// fillBatch bounds the documents of an insert of a Setup.
+// fillBatch is the number of documents that Setup inserts with one command.
 const fillBatch = 1000
 
-// fill inserts n documents.
+// fill inserts n documents in batches.
 func fill(ctx context.Context, coll *mongo.Collection, n int, document func(i int) any) error {
 	docs := make([]any, 0, min(n, fillBatch))
 	for i := range n {
@@ -65,11 +66,11 @@ func letters(r *rand.Rand, n int) string {
 }
 
 // unsure returns how many actions have an unknown outcome: the actions of users who failed or were
-// cut. A user has each actions.
+// cut. each is the number of actions of a user.
 func unsure(t scenario.Tally, each int) int64 { return (t.Failed + t.Cut) * int64(each) }
 
-// counted compares a figure of the database with the count of the users. The figure is right if it
-// is at least the count, and at most the count plus unsure.
+// counted compares a number found in the database with the number that users have counted. It
+// returns a violation unless found is at least counted, and at most counted plus unsure.
 func counted(rule, where string, found, counted, unsure int64) []patterns.Violation {
 	if found >= counted && found <= counted+unsure {
 		return nil
@@ -120,10 +121,10 @@ func popular(r *rand.Rand, n int) int {
 	return int(rand.NewZipf(r, 1.1, 1, uint64(n-1)).Uint64())
 }
 
-// setupWorkers is the number of goroutines of a Setup.
+// setupWorkers is the number of goroutines that Setup uses.
 const setupWorkers = 8
 
-// eachOf calls fn for 0 to n-1, several at a time.
+// eachOf calls fn for each number from 0 to n-1, in several goroutines.
 func eachOf(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(setupWorkers)
@@ -144,7 +145,7 @@ func drain(ctx context.Context, cur *mongo.Cursor) (n int, err error) {
 	return n, nil
 }
 
-// sumOf sums up an expression over all documents of a collection.
+// sumOf returns the sum of an expression over all documents of a collection.
 func sumOf(ctx context.Context, coll *mongo.Collection, of any) (int64, error) {
 	found, err := coll.Aggregate(ctx, mongo.Pipeline{
 		{{"$group", bson.D{{"_id", nil}, {"n", bson.D{{"$sum", of}}}}}},

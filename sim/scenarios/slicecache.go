@@ -61,7 +61,7 @@ type note struct {
 	Message string `bson:"message"`
 }
 
-// slice implements the scenarios of parents with their latest items.
+// slice implements the scenarios of parents that embed their latest items.
 type slice struct {
 	still
 	*slicecache.Latest[note]
@@ -183,7 +183,7 @@ func (s *cacheGet) Run(ctx context.Context, u *scenario.User) error {
 	return nil
 }
 
-// load computes a value, and records when.
+// load computes the value of a key, and records the time of the computation.
 func (s *cacheGet) load(ctx context.Context, u *scenario.User, key string) (v cached, tags []string, err error) {
 	from := u.Now().UnixNano()
 	if err := s.patterns.Clock.Sleep(ctx, s.loading); err != nil {

@@ -64,7 +64,8 @@ func newMembers(env scenario.Env, read bool) (scenario.Scenario, error) {
 
 func memberName(i int) string { return fmt.Sprintf("member-%d", i) }
 
-// Setup implements scenario.Scenario. The followers of a member have the following numbers.
+// Setup implements scenario.Scenario. The followers of a member are the members with the following
+// numbers.
 func (s *members) Setup(ctx context.Context) error {
 	err := fill(ctx, s.env.DB.Collection("users"), s.members, func(i int) any {
 		return social.Profile{ID: memberName(i), Name: fmt.Sprintf("Member %d", i), About: "a member"}

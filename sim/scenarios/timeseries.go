@@ -40,9 +40,10 @@ type sampling struct {
 	coll     *mongo.Collection
 	patterns patterns.Env
 	series   int
-	total    any // the expression for the sum of a document
+	total    any // the expression that adds up the samples of a document
 	span     time.Duration
-	// nil: nothing is preallocated
+	// preallocate creates the documents of a time range in advance. It is nil if the scenario does
+	// not do that.
 	preallocate func(ctx context.Context, tag string, from, to time.Time) (int64, error)
 }
 
@@ -98,7 +99,7 @@ func (s *sampling) Setup(ctx context.Context) error {
 	})
 }
 
-// mostOfSample is the largest amount of a sample.
+// mostOfSample is the greatest value of a sample.
 const mostOfSample = 10
 
 // Run implements scenario.Scenario.

@@ -55,7 +55,7 @@ message. At its end it records the received messages for the check: each message
 	}
 }
 
-// messages is the common part of both scenarios.
+// messages is the part that both topic scenarios share.
 type messages struct {
 	still
 	*topic.Topics
@@ -82,7 +82,7 @@ func newMessages(env scenario.Env) (*messages, error) {
 // Setup implements scenario.Scenario.
 func (m *messages) Setup(ctx context.Context) error { return m.EnsureIndexes(ctx) }
 
-// message is the data of a message. A publisher publishes one.
+// message is the data of a message of a topic. Each publisher publishes one.
 type message struct {
 	By   int64  `bson:"by"`
 	Sent int64  `bson:"sent"` // in nanoseconds since 1970
@@ -121,7 +121,7 @@ func (s *publishing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vi
 		if err != nil {
 			return nil, err
 		}
-		if full { // the oldest messages are gone, as they should be
+		if full { // a full capped collection has removed its oldest messages
 			published = found
 		}
 	}
@@ -132,8 +132,8 @@ func (s *publishing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vi
 // listening implements the scenario topic-listen.
 type listening struct{ *messages }
 
-// heard is the record that a listener stores at its end. First and Last are publishers, and From
-// holds all publishers.
+// heard is the record that a listener stores when it ends. First and Last are the publishers of the
+// first and the last message it received. From is the set of all publishers of its messages.
 type heard struct {
 	Listener int64 `bson:"_id"`
 	Received int64 `bson:"received"`
@@ -189,7 +189,8 @@ func (h *heard) hear(publisher int64) {
 	if h.Received == 0 {
 		h.First = publisher
 	}
-	// after an overrun it continues with the oldest message, which it may already know
+	// After an overrun, the listener continues with the oldest message. It may have received that
+	// message before.
 	if !h.From.add(publisher) && h.Overruns == 0 {
 		h.Twice++
 	}
@@ -209,7 +210,7 @@ func (s *listening) note(ctx context.Context, h *heard) error {
 // Check implements scenario.Scenario.
 func (s *listening) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	out, err := s.Topics.Check(ctx)
-	if err != nil || len(out) > 0 { // reading would fail on such messages
+	if err != nil || len(out) > 0 { // reading would fail on the messages that are wrong
 		return out, err
 	}
 	places, err := s.places(ctx)
@@ -224,7 +225,7 @@ func (s *listening) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vio
 			out = append(out, v)
 		}
 	})
-	if err != nil || t.Failed > 0 { // listeners that failed have stored no record
+	if err != nil || t.Failed > 0 { // a listener that failed has stored no record
 		return out, err
 	}
 	return append(out, counted("what was received is noted", s.listeners.Name(), total,
@@ -234,7 +235,7 @@ func (s *listening) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vio
 // place is the position of a message in its topic.
 type place struct {
 	index  int64
-	second uint32 // of the server's time
+	second uint32 // the second of the server's timestamp
 }
 
 // places returns the places of the stored messages, by topic and publisher.
@@ -258,8 +259,8 @@ func (s *listening) places(ctx context.Context) (map[string]map[int64]place, err
 	return out, err
 }
 
-// check looks for messages that a listener has missed, between the first and the last one that it
-// received.
+// check returns violations for the messages that a listener has missed between the first and the
+// last message that it received.
 func (s *listening) check(h *heard, places map[int64]place) (out []patterns.Violation) {
 	if h.Twice > 0 {
 		out = append(out, patterns.Violation{
@@ -270,12 +271,13 @@ func (s *listening) check(h *heard, places map[int64]place) (out []patterns.Viol
 	first, there := places[h.First]
 	last, alsoThere := places[h.Last]
 	if h.Received == 0 || h.Overruns > 0 || !there || !alsoThere {
-		return out // the ring no longer has them
+		return out // the capped collection no longer has the first or the last message
 	}
 	missing := 0
 	for publisher, p := range places {
 		between := first.index < p.index && p.index < last.index
-		// delivered in the order of commits; the timestamps may differ from it by a moment
+		// A change stream delivers messages in the order of commits. The order of the timestamps
+		// may differ from it by a moment.
 		if s.form == topic.ByStream {
 			between = first.second+1 < p.second && p.second+1 < last.second
 		}
