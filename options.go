@@ -8,7 +8,8 @@ import (
 // ErrOptions is returned by Open if an option is out of its bounds.
 var ErrOptions = errors.New("sheaf: an option is out of its bounds")
 
-// check refuses values with which no database can run. Zero means the default.
+// check returns an error for values with which no database can run. A value of zero is valid,
+// because it means the default.
 func (o *Options) check() error {
 	for _, option := range []struct {
 		name  string

@@ -55,10 +55,10 @@ const DefaultRequestMemory = 512 << 20
 // closeTimeout is how long Close lets running commands finish.
 const closeTimeout = 30 * time.Second
 
-// ErrLocked is returned by Open if this or another process has the directory open.
+// ErrLocked is returned by Open if the directory is already open, in this or another process.
 var ErrLocked = storage.ErrLocked
 
-// ErrClosed is returned by Serve after Close.
+// ErrClosed is returned by Serve if the DB is closed.
 var ErrClosed = server.ErrClosed
 
 // SyncPolicy says which writes wait until they survive a loss of power. Every acknowledged write
@@ -86,29 +86,31 @@ type Options struct {
 	// sorts, cursors, transactions and so on. A request that exceeds it fails with
 	// ExceededMemoryLimit. Zero means DefaultRequestMemory, a negative value no limit.
 	RequestMemory int64
-	// ProcessMemory is for a process that only serves the database, in bytes. When Go's memory
-	// exceeds it, and exceeds the 80 MiB that one large request needs, requests are ended. The data
-	// of a store in memory is added to it. Zero means no limit. ProcessMemory does not set the
-	// limit of Go's garbage collector; that is up to the program (debug.SetMemoryLimit).
+	// ProcessMemory is the memory that a process may use, in bytes, if it only serves the
+	// database. When Go's memory exceeds it, and also exceeds the 80 MiB that one large request
+	// needs, requests are ended. For a store in memory, the size of the data is added to the limit.
+	// Zero means no limit. ProcessMemory does not set the limit of Go's garbage collector: the
+	// program must do that (debug.SetMemoryLimit).
 	ProcessMemory int64
-	// CollectorLimit, if not nil, is called with the sum of ProcessMemory and the data of a store
-	// in memory, whenever that sum changes by much. For example, it can be debug.SetMemoryLimit.
+	// CollectorLimit, if not nil, is called with the sum of ProcessMemory and the size of the data
+	// of a store in memory, whenever that sum has changed considerably. For example, it can be
+	// debug.SetMemoryLimit.
 	CollectorLimit func(bytes int64)
 	// Logger receives the log; nil discards it.
 	Logger *slog.Logger
 	// Sync says which writes are synced to disk.
 	Sync SyncPolicy
-	// Salvage opens a store with a damaged write-ahead log up to the damage. Without it, Open
-	// returns an error. Later writes are lost. The damaged files are kept, with the ending
-	// ".damaged", and the Logger reports what was cut.
+	// Salvage opens a store whose write-ahead log is damaged. Writes after the damage are lost. The
+	// damaged files are kept, with the ending ".damaged", and the Logger reports what was cut.
+	// Without Salvage, Open returns an error for such a store.
 	Salvage bool
 	// MaxConnections bounds the connections of Serve. Zero means 1,000,000.
 	MaxConnections int
 	// MaxOpenFiles is how many data files are kept open. Zero means 1,000. Connections need further
-	// descriptors.
+	// file descriptors.
 	MaxOpenFiles int
-	// SlowOperation is the duration from which an operation is logged as slow. Zero means 100 ms, a
-	// negative value never.
+	// SlowOperation is the duration from which an operation is logged as slow. Zero means 100 ms.
+	// With a negative value, no operation counts as slow.
 	SlowOperation time.Duration
 	// Standalone makes the server a standalone instead of a replica set: it has no oplog, and
 	// refuses features that need one, such as transactions, retryable writes and change streams.
@@ -116,7 +118,7 @@ type Options struct {
 	// OplogSize is the size of the oplog of a new database, in bytes. Zero means 512 MiB. The
 	// command replSetResizeOplog changes it later.
 	OplogSize int64
-	// TestCommands enables commands that make other commands fail, for tests of drivers.
+	// TestCommands enables commands for tests of drivers, which make other commands fail.
 	TestCommands bool
 	// NoScripting refuses JavaScript: $where, $function, $accumulator and mapReduce. A program that
 	// does not import github.com/sheafdb/sheaf/js has no JavaScript to refuse.
@@ -131,11 +133,13 @@ type Options struct {
 	// OnShutdown is called when a client on this machine runs the shutdown command. Running
 	// commands have the time patience to finish. Without OnShutdown the command is refused.
 	OnShutdown func(patience time.Duration)
-	// RotateLog starts a new log for the command logRotate. Without it the command has no effect.
+	// RotateLog starts a new log file when a client runs the command logRotate. Without it the
+	// command has no effect.
 	RotateLog func() error
-	// CommandLine and Settings are the reply to the command getCmdLineOpts: the arguments of the
-	// program, and their meaning under the names of MongoDB's configuration. By default the reply
-	// is empty, because the arguments of an embedding program are not for clients.
+	// CommandLine and Settings are the reply to the command getCmdLineOpts: CommandLine holds the
+	// arguments of the program, Settings their meaning under the names of MongoDB's configuration.
+	// By default the reply is empty, because the arguments of an embedding program are not for
+	// clients.
 	CommandLine []string
 	Settings    bson.D
 }
@@ -186,9 +190,9 @@ func Open(dir string, opts *Options) (*DB, error) {
 // when their memory is not enough.
 const tempName = "_tmp"
 
-// prepareTemp returns the directory for temporary files, and removes the files of a killed process.
-// The directory is next to the data, because the system's directory is in memory on many machines.
-// A store in memory uses the system's directory.
+// prepareTemp returns the directory for temporary files. It first removes the files that a killed
+// process has left there. The directory is next to the data, because the system's directory is in
+// memory on many machines. A store in memory uses the system's directory.
 func prepareTemp(dir string) (string, error) {
 	if dir == Memory {
 		return "", nil
@@ -200,7 +204,7 @@ func prepareTemp(dir string) (string, error) {
 	return dir, nil
 }
 
-// logger returns a logger that also keeps the newest lines for getLog.
+// logger returns a logger that also keeps the newest lines for the command getLog.
 func logger(to *slog.Logger, lines *command.LogBuffer, verbosity *command.Verbosity) *slog.Logger {
 	keep := verbosity.Handler(server.NewLogHandler(lines, slog.LevelInfo))
 	if to == nil {
@@ -280,7 +284,7 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 	return db, nil
 }
 
-// requestMemory returns the limit for requests, negative for none.
+// requestMemory returns the memory limit of all requests. A negative limit means none.
 func requestMemory(o *Options) int64 {
 	if o.RequestMemory == 0 {
 		return DefaultRequestMemory
@@ -288,7 +292,7 @@ func requestMemory(o *Options) int64 {
 	return o.RequestMemory
 }
 
-// requestBudget returns the budget of the requests, nil for none.
+// requestBudget returns the memory budget of all requests. Nil means that there is no limit.
 func requestBudget(o *Options) *memory.Budget {
 	if limit := requestMemory(o); limit > 0 {
 		return memory.New(limit)
@@ -297,7 +301,7 @@ func requestBudget(o *Options) *memory.Budget {
 }
 
 // sharedEighths is the part of a process's memory that the store and the requests share, in
-// eighths. The rest is for garbage.
+// eighths. The rest is for garbage that Go's collector has not freed yet.
 const sharedEighths = 5
 
 // spareMemory returns how much of the requests' memory the store's caches may use while no request
@@ -311,15 +315,16 @@ func spareMemory(o *Options) int64 {
 }
 
 const (
-	// bareMemory is the most that Go's memory takes while no request runs.
+	// bareMemory is the size that Go's memory has at most while no request runs.
 	bareMemory = 16 << 20
 	// largeRequest is the memory of one request with a document of 16 MB.
 	largeRequest = 64 << 20
 )
 
-// reliefLimit returns the size of Go's memory at which the server ends requests, or 0 for never. It
-// is not below the memory of one large request, if RequestMemory allows such a request and the
-// container's memory, group, has room for it. A group of 0 means no container.
+// reliefLimit returns the size of Go's memory at which the server ends requests, or 0 for never.
+// group is the memory of the container, or 0 without a container. The result is at least the memory
+// of one large request, unless RequestMemory forbids such a request or half of the container is
+// smaller.
 func reliefLimit(o *Options, group int64) int64 {
 	if o.ProcessMemory <= 0 || o.RequestMemory < 0 {
 		return max(o.ProcessMemory, 0)
@@ -345,7 +350,8 @@ func dataMemory(engine storage.Engine) func() int64 {
 	return func() int64 { return engine.Stats().DataBytes }
 }
 
-// besideMemory returns the function for server.Options.Beside. It is nil for a store in memory.
+// besideMemory returns the function for the option Beside of package server. It is nil for a store
+// in memory.
 func besideMemory(engine storage.Engine) func() int64 {
 	if disk, ok := engine.(*pebble.Engine); ok {
 		return disk.Beside
@@ -363,7 +369,7 @@ func openStore(engine storage.Engine, o *Options) (*table.Store, error) {
 	return schema.OpenLogged(engine, compiler, o.Logger, table.OplogOptions{Size: o.OplogSize})
 }
 
-// replicaSet returns the name of the replica set, empty for none.
+// replicaSet returns the name of the replica set. It is empty for a standalone.
 func replicaSet(o *Options) string {
 	switch {
 	case o.Standalone:
@@ -382,14 +388,14 @@ func slowMillis(d time.Duration) int64 {
 	return d.Milliseconds()
 }
 
-// memoryHost does not exist: the client's dialer ignores it.
+// memoryHost is the host in clientURI. It does not exist: the client's dialer ignores it.
 const (
 	memoryHost = "sheaf.memory:27017"
 	clientURI  = "mongodb://" + memoryHost + "/?directConnection=true"
 )
 
-// Client returns the client of this process, the same one at each call. Close disconnects it. After
-// that, its operations fail at once with mongo.ErrClientDisconnected.
+// Client returns the client of this process. Each call returns the same client. Close disconnects
+// it; from then on, its operations fail immediately with mongo.ErrClientDisconnected.
 func (db *DB) Client() *mongo.Client {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -399,7 +405,7 @@ func (db *DB) Client() *mongo.Client {
 			panic("sheaf: the embedded client's options are invalid: " + err.Error())
 		}
 		if db.closed {
-			_ = disconnect(context.Background(), client) // it has no connection that could fail to close
+			_ = disconnect(context.Background(), client) // a new client has no connections, so this cannot fail
 		}
 		db.client = client
 	}
@@ -418,9 +424,10 @@ func disconnect(ctx context.Context, client *mongo.Client) error {
 // need other settings, such as an encoding registry, monitors or pool sizes. The caller must
 // disconnect such a client before Close.
 func (db *DB) ClientOptions() *options.ClientOptions {
-	// Drivers keep connections to be told about changes of the server. An embedded database has
-	// none, so polling saves these connections. It also lets Disconnect end at once: a driver that
-	// streams sometimes waits 10 s for the reply to its last hello.
+	// Drivers keep a connection open on which a server reports changes of its topology. An embedded
+	// database has no such changes, so the client polls and saves the connection. Polling also
+	// makes Disconnect fast: a driver with such a connection sometimes waits 10 s for the reply to
+	// its last hello.
 	return options.Client().ApplyURI(clientURI).SetDialer(db.memory).
 		SetServerMonitoringMode(options.ServerMonitoringModePoll)
 }
@@ -437,7 +444,8 @@ func (db *DB) Close() error {
 	return db.Shutdown(ctx)
 }
 
-// Shutdown is like Close, but interrupts commands that still run when ctx ends.
+// Shutdown is like Close, but waits for running commands only until ctx ends. Then it interrupts
+// them.
 func (db *DB) Shutdown(ctx context.Context) error {
 	db.mu.Lock()
 	if db.closed {
@@ -448,7 +456,7 @@ func (db *DB) Shutdown(ctx context.Context) error {
 	client := db.client
 	db.mu.Unlock()
 
-	// The client and the server must end at the same time: each may wait for the other's last
+	// The client and the server must be shut down in parallel: each may wait for the other's last
 	// reply.
 	disconnected := make(chan error, 1)
 	go func() {

@@ -2,8 +2,8 @@ package sheaf
 
 import "github.com/sheafdb/sheaf/internal/storage"
 
-// withSync returns an engine that applies a policy to every commit, in place of the commit's own
-// request for a sync.
+// withSync returns an engine that makes every commit as durable as the policy says. Without it, the
+// caller of each commit decides whether the commit is synced.
 func withSync(engine storage.Engine, policy SyncPolicy) storage.Engine {
 	switch policy {
 	case SyncAlways:

@@ -17,18 +17,20 @@ const (
 	maxPort = 1<<16 - 1
 	// minMemoryBudget is the smallest budget with which caches and memtables work.
 	minMemoryBudget = 16 << 20
-	// minOplogSize has room for a few of the largest entries.
+	// minOplogSize is the smallest oplog. It has room for a few of the largest entries.
 	minOplogSize = 64 << 20
-	// maxConnections is more connections than any system allows a process to open.
+	// maxConnections is a bound against typing errors. No system allows a process so many
+	// connections.
 	maxConnections = 10_000_000
-	// maxSlowMillis is about 24 days.
+	// maxSlowMillis is the greatest value of --slow-ms, about 24 days.
 	maxSlowMillis = math.MaxInt32
-	// maxReplSet is longer than any name in use, but short enough for every reply to hello.
+	// maxReplSet is the greatest length of a replica set's name. It is longer than any name in use,
+	// but short enough for every reply to hello.
 	maxReplSet = 128
 )
 
-// check refuses values with which no server can run. given reports whether a flag was set on the
-// command line, in the environment or in the file.
+// check returns an error for values of flags with which no server can run. given reports whether a
+// flag was set on the command line, in the environment or in the configuration file.
 func (f *serveFlags) check(given func(flag string) bool) error {
 	switch {
 	case f.port < -1 || f.port > maxPort:
@@ -61,8 +63,8 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 	return errors.Join(errs[0], f.checkBudget(), errs[1], syncErr, checkAdvertise(f.advertise))
 }
 
-// checkBudget refuses a budget above the memory of the control group or the machine. The system
-// would kill such a server before it noticed a lack of memory.
+// checkBudget refuses a budget above the memory of the control group or the machine. The kernel
+// would kill such a server before the server noticed a lack of memory.
 func (f *serveFlags) checkBudget() error {
 	if available := relief.AvailableMemory(); available > 0 && f.budget > available {
 		return fmt.Errorf("--memory-budget %s: this machine or container has only %dMiB of memory", f.memoryBudget, available>>20)
@@ -70,12 +72,13 @@ func (f *serveFlags) checkBudget() error {
 	return nil
 }
 
-// notInSetName reports whether a character would break a set's name in a URI or in NAME/HOST,HOST.
+// notInSetName reports whether a character cannot be in the name of a replica set, because the name
+// is a part of URIs and of the form NAME/HOST,HOST.
 func notInSetName(r rune) bool {
 	return strings.ContainsRune(`,/\?&#`, r) || unicode.IsSpace(r) || !unicode.IsPrint(r)
 }
 
-// syncPolicy parses --sync.
+// syncPolicy parses the value of --sync.
 func syncPolicy(text string) (sheaf.SyncPolicy, error) {
 	switch text {
 	case "default":
@@ -91,8 +94,8 @@ func syncPolicy(text string) (sheaf.SyncPolicy, error) {
 	}
 }
 
-// sizeOf parses the size that a flag gives. It returns 0 for an empty text, and refuses a size
-// below least.
+// sizeOf parses the value of a flag that is a size in bytes. It returns 0 for an empty text, and an
+// error for a size below least.
 func sizeOf(flag, text string, least int64) (int64, error) {
 	if text == "" {
 		return 0, nil

@@ -19,8 +19,8 @@ import (
 // --max-connections.
 const envPrefix = "SHEAF_"
 
-// applyConfig sets every flag that the command line did not set, from the environment or otherwise
-// from the YAML file that --config names. The keys of the file are the names of the flags.
+// applyConfig sets flags that are not on the command line. It takes a value from the environment,
+// or else from the YAML file that --config names. The keys of the file are the names of the flags.
 func applyConfig(cmd *cobra.Command) error {
 	flags := cmd.Flags()
 	if err := setFromEnvironment(flags); err != nil {
@@ -48,15 +48,15 @@ func setFromEnvironment(flags *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// simVariables begins the names of the environment variables of sheaf sim. serve does not read
+// simVariables is the prefix of the environment variables of sheaf sim. The command serve ignores
 // them.
 const simVariables = envPrefix + "SIM_"
 
 // strayVariable is an environment variable that begins with envPrefix, but sets no flag.
 type strayVariable struct{ name, nearest string }
 
-// strayVariables finds variables that set nothing. Without a warning, a misspelt variable would
-// leave its setting at the default.
+// strayVariables returns the environment variables with the prefix SHEAF_ that set no flag, so that
+// serve can warn of them. A misspelt variable would otherwise leave its flag at the default.
 func strayVariables(flags *pflag.FlagSet, environ []string) (stray []strayVariable) {
 	known := namesOf(flags, variableOf)
 	for _, entry := range environ {
@@ -79,7 +79,7 @@ func variableOf(f *pflag.Flag) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
-// namesOf returns a name for each flag.
+// namesOf applies name to each flag, and returns the results.
 func namesOf(flags *pflag.FlagSet, name func(*pflag.Flag) string) (names []string) {
 	flags.VisitAll(func(f *pflag.Flag) { names = append(names, name(f)) })
 	return names
@@ -118,7 +118,8 @@ func setFromFile(flags *pflag.FlagSet, path string) error {
 	return nil
 }
 
-// settingText converts a YAML value to the text of a flag. A list becomes comma-separated.
+// settingText converts a YAML value to the text of a flag. The values of a list are joined by
+// commas.
 func settingText(v any) string {
 	list, ok := v.([]any)
 	if !ok {

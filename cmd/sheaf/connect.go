@@ -15,10 +15,10 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// connectTimeout bounds how long a server may take to answer.
+// connectTimeout is the longest time that a server may take to answer.
 const connectTimeout = 10 * time.Second
 
-// targetFlags name a collection, on a server or in a directory.
+// targetFlags are the flags that select a collection, on a server or in a directory.
 type targetFlags struct {
 	uri        string
 	dir        string
@@ -37,7 +37,8 @@ func (f *targetFlags) register(cmd *cobra.Command) {
 	_ = cmd.MarkFlagRequired("collection")
 }
 
-// check refuses empty names. Otherwise an unset variable in a script would select another target.
+// check returns an error for a flag that is set to an empty name. An unset variable in a script
+// would otherwise select another target.
 func (f *targetFlags) check(given func(flag string) bool) error {
 	for flag, value := range map[string]string{
 		"uri": f.uri, "dir": f.dir,
@@ -50,7 +51,8 @@ func (f *targetFlags) check(given func(flag string) bool) error {
 	return nil
 }
 
-// checkStore refuses a directory without a store. A command that only reads must not create one.
+// checkStore returns an error if the directory is missing or empty. A command that only reads must
+// not create a store.
 func (f *targetFlags) checkStore() error {
 	if f.dir == "" {
 		return nil
@@ -76,7 +78,7 @@ func (f *targetFlags) checkAcknowledged() error {
 	return nil
 }
 
-// open returns the collection, and a function that closes the connection.
+// open returns the collection of the flags, and a function that closes the connection or the store.
 func (f *targetFlags) open(ctx context.Context) (*mongo.Collection, func() error, error) {
 	if f.dir != "" {
 		db, err := sheaf.Open(f.dir, nil)

@@ -6,22 +6,22 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// A server needs file descriptors for these purposes, in addition to its connections.
+// These constants count file descriptors of a server.
 const (
-	// storeFiles is how many data files the store keeps open if the limit allows it.
-	// leastStoreFiles is the minimum.
+	// storeFiles is how many data files the store keeps open if the process may open enough files.
+	// leastStoreFiles is how many it keeps open at least.
 	storeFiles      = 1000
 	leastStoreFiles = 100
-	// otherFiles counts the log, the manifest, files of flushes and compactions, listeners and
-	// spilled sorts.
+	// otherFiles is the allowance for the log, the manifest, files of flushes and compactions,
+	// listeners and spilled sorts.
 	otherFiles = 100
-	// leastConnections is the smallest number of connections that makes a server useful.
+	// leastConnections is the smallest number of connections with which a server is useful.
 	leastConnections = 24
 )
 
 // limitFiles divides the file descriptors of the process between the store and the connections. So
 // a client that opens many connections cannot take the descriptors that the store needs for
-// writing. A limit of 0 means unknown.
+// writing. limit is the number of files that the process may open, 0 if it is unknown.
 func limitFiles(o *sheaf.Options, limit int) error {
 	if limit == 0 {
 		return nil

@@ -23,7 +23,7 @@ import (
 type exportFlags struct {
 	target     targetFlags
 	format     string
-	parsed     transfer.Format // set by check
+	parsed     transfer.Format // the parsed format, set by check
 	columns    []string
 	canonical  bool
 	query      string
@@ -69,7 +69,8 @@ func newExport() *cobra.Command {
 	return cmd
 }
 
-// check refuses flags that would have no effect, and values with which no export can run.
+// check returns an error for flags that would have no effect, and for values with which no export
+// can run.
 func (f *exportFlags) check(given func(flag string) bool, path string) (err error) {
 	f.parsed, err = transfer.ParseFormat(f.format, path)
 	switch {
@@ -175,8 +176,8 @@ func runExport(ctx context.Context, f *exportFlags, path string, stdout, stderr 
 	return nil
 }
 
-// leftByExport says how far an interrupted export got. steps is the approximate number of
-// documents, negative if unknown.
+// leftByExport describes what an interrupted export has left. done is the number of exported
+// documents, steps about the number of all documents, negative if it is unknown.
 func leftByExport(path string, done, steps int64) string {
 	how := fmt.Sprintf("%d documents", done)
 	if steps >= 0 {
@@ -194,16 +195,16 @@ func leftByExport(path string, done, steps int64) string {
 	return fmt.Sprintf("%s were read, and %s %s", how, path, what)
 }
 
-// sayFormat prints the format that was chosen, if neither a flag nor the file's name selects it.
+// sayFormat prints the format of the file, if neither a flag nor the file's name selects it.
 func sayFormat(stderr io.Writer, path, done string) {
 	if format, told := transfer.FormatOf(path); !told && path != "-" {
 		fmt.Fprintf(stderr, "%s: %s as %s, since its name tells no format; --format does\n", path, done, strings.ToUpper(string(format)))
 	}
 }
 
-// toFile calls write with a file, or with standard output for "-". The file gets its name only when
-// it is complete and synced. Only its owner can read it, like the store that its documents come
-// from. A device or a named pipe is written directly.
+// toFile calls write with a file, or with standard output if the path is "-". The file gets its
+// name only when it is complete and synced. Only its owner can read it, because the same is true
+// for the files of the store. toFile writes directly to a device or a named pipe.
 func toFile(path string, stdout io.Writer, write func(io.Writer) error) error {
 	if path == "-" {
 		out := bufio.NewWriterSize(stdout, 1<<16)
@@ -226,7 +227,7 @@ func toFile(path string, stdout io.Writer, write func(io.Writer) error) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-// toDevice writes to an existing path that is not a regular file.
+// toDevice calls write with an existing path that is not a regular file.
 func toDevice(path string, write func(io.Writer) error) error {
 	device, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

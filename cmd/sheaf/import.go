@@ -18,14 +18,14 @@ import (
 	"github.com/sheafdb/sheaf/internal/transfer"
 )
 
-// shownFailures is how many bad records are printed. More are only counted.
+// shownFailures is how many bad records are printed. Further bad records are only counted.
 const shownFailures = 100
 
 // importFlags holds the settings of sheaf import.
 type importFlags struct {
 	target       targetFlags
 	format       string
-	parsed       transfer.Format // set by check
+	parsed       transfer.Format // the parsed format, set by check
 	columns      []string
 	delimiter    string
 	ignoreBlanks bool
@@ -73,7 +73,8 @@ func newImport() *cobra.Command {
 	return cmd
 }
 
-// check refuses flags that would have no effect, and values with which no import can run.
+// check returns an error for flags that would have no effect, and for values with which no import
+// can run.
 func (f *importFlags) check(given func(flag string) bool, path string) error {
 	if err := cmp.Or(f.target.check(given), f.target.checkAcknowledged()); err != nil {
 		return err
@@ -97,7 +98,8 @@ func (f *importFlags) check(given func(flag string) bool, path string) error {
 	return nil
 }
 
-// onlyFor refuses the flags of one format if another format is read or written.
+// onlyFor checks flags that only one format has. It returns an error if such a flag is given and
+// another format is used.
 func onlyFor(given func(flag string) bool, is bool, format string, flags ...string) error {
 	for _, flag := range flags {
 		if !is && given(flag) {
@@ -107,7 +109,7 @@ func onlyFor(given func(flag string) bool, is bool, format string, flags ...stri
 	return nil
 }
 
-// isNoPath reports whether a text is not a path of fields.
+// isNoPath reports whether text is not a path of field names, such as "a.b".
 func isNoPath(text string) bool { return slices.Contains(strings.Split(text, "."), "") }
 
 func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader,
@@ -140,7 +142,7 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if f.drop { // only after the file is known to be readable
+	if f.drop { // the file is readable, so the collection may be dropped
 		if err := coll.Drop(ctx); err != nil {
 			return fmt.Errorf("drop %s: %w", coll.Name(), err)
 		}
@@ -171,13 +173,13 @@ func runImport(ctx context.Context, f *importFlags, path string, stdin io.Reader
 	return nil
 }
 
-// leftByImport says how far an interrupted import got.
+// leftByImport describes what an interrupted import has left.
 func leftByImport(coll *mongo.Collection, res transfer.Result, err error) string {
 	return fmt.Sprintf("the %d documents imported so far stay in %s.%s; %v", res.Inserted+res.Replaced,
 		coll.Database().Name(), coll.Name(), err)
 }
 
-// parseDelimiter parses --delimiter: one character, or the word tab.
+// parseDelimiter parses the value of --delimiter: one character, or the word tab.
 func parseDelimiter(text string) (rune, error) {
 	if text == "tab" || text == `\t` {
 		return '\t', nil
@@ -205,7 +207,8 @@ func printImport(out io.Writer, path string, res transfer.Result, took time.Dura
 	fmt.Fprintln(out)
 }
 
-// openInput opens a file, or standard input for "-". It returns the size, -1 for standard input.
+// openInput opens a file, or standard input if the path is "-". It also returns the size in bytes,
+// or -1 for standard input.
 func openInput(path string, stdin io.Reader) (io.ReadCloser, int64, error) {
 	if path == "-" {
 		return io.NopCloser(stdin), -1, nil

@@ -9,7 +9,7 @@ import (
 
 // interruptedError says that a signal ended a command, and what the command left behind.
 type interruptedError struct {
-	cause error // of the context; it names the signal
+	cause error // the cause of the context's end, which names the signal
 	left  string
 }
 
@@ -18,7 +18,7 @@ func (e interruptedError) Error() string {
 	return fmt.Sprintf("interrupted (%v): %s", e.cause, e.left)
 }
 
-// Unwrap makes errors.Is report a context.Canceled.
+// Unwrap returns context.Canceled, so that errors.Is finds it.
 func (e interruptedError) Unwrap() error { return context.Canceled }
 
 // isInterrupted reports whether a command ended because its context was canceled.
@@ -26,7 +26,7 @@ func isInterrupted(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
-// explainInterrupt adds the signal to an error that does not name it.
+// explainInterrupt adds the name of the signal to an error that does not have it.
 func explainInterrupt(ctx context.Context, err error) error {
 	var told interruptedError
 	if !isInterrupted(ctx, err) || errors.As(err, &told) {
@@ -39,8 +39,8 @@ func explainInterrupt(ctx context.Context, err error) error {
 	return interruptedError{context.Cause(ctx), left}
 }
 
-// interruptible returns a reader whose reads end with ctx, even while they wait for input. The data
-// of the last read is then lost.
+// interruptible returns a reader whose reads end when ctx ends, even while they wait for input.
+// Data that arrives after that is lost.
 func interruptible(ctx context.Context, in io.Reader) io.Reader {
 	return &interruptibleReader{ctx: ctx, in: in, done: make(chan readResult, 1)}
 }
@@ -65,7 +65,7 @@ func (r *interruptibleReader) Read(p []byte) (int, error) {
 	if len(r.buf) < len(p) {
 		r.buf = make([]byte, len(p))
 	}
-	buf := r.buf[:len(p)] // not p: the caller may reuse p while a read hangs
+	buf := r.buf[:len(p)] // not into p: the caller may reuse p while a read hangs
 	go func() {
 		n, err := r.in.Read(buf)
 		r.done <- readResult{n, err}

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// allAddresses makes --bind listen on every address of the machine, as in mongod.
+// allAddresses is the value of --bind for every address of the machine, as in mongod.
 const allAddresses = "*"
 
 // listen opens all listeners. It runs before the store is opened, so a port in use fails fast.
@@ -41,8 +41,8 @@ func (f *serveFlags) listen(ctx context.Context) ([]net.Listener, error) {
 
 type bindAddress struct {
 	net.IPAddr
-	// oneOfMany marks an address that came from a name or from "*". The machine may lack it if it
-	// has another one.
+	// oneOfMany says that the address came from a name or from "*". If the machine lacks such an
+	// address, the server skips it. It is an error if every address is skipped.
 	oneOfMany bool
 }
 
@@ -109,8 +109,9 @@ func resolveBind(ctx context.Context, bind string) ([]bindAddress, error) {
 	return out, nil
 }
 
-// networkOf returns the network to listen on. Alone, the IPv6 wildcard also takes IPv4 connections,
-// as usual. With an IPv4 address in the list it must not, because both would claim the same port.
+// networkOf returns the network to listen on. A listener on the IPv6 wildcard usually also takes
+// IPv4 connections. It must not do so if the list also has an IPv4 address, because both would
+// claim the same port.
 func networkOf(a bindAddress, all []bindAddress) string {
 	switch {
 	case a.isIPv4():
@@ -142,7 +143,7 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	return l, nil
 }
 
-// socketMode lets only the owner connect.
+// socketMode lets only the owner of a socket connect.
 const socketMode = 0o700
 
 // removeDeadSocket removes the socket of a server that has ended.
@@ -171,7 +172,7 @@ func closeAll(ls []net.Listener) {
 	}
 }
 
-// explainListen says what to do if an address cannot be used.
+// explainListen adds to an error what the user can do if an address cannot be used.
 func explainListen(host string, port int, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):

@@ -16,7 +16,7 @@ import (
 // logFile is a file to which the log is appended. It can be rotated while it is in use.
 type logFile struct {
 	path   string
-	reopen bool // rotate only opens the path again, because another program has moved the file
+	reopen bool // whether rotate only opens the path again, because another program has renamed the file
 	clock  clock.Clock
 
 	mu sync.Mutex
@@ -69,7 +69,7 @@ func (l *logFile) rotate() error {
 	}
 	f, err := l.open()
 	if err != nil {
-		return err // the open file stays in use
+		return err // the old file is still open and stays in use
 	}
 	before := l.f
 	l.f = f
@@ -96,11 +96,11 @@ func (f *serveFlags) logWriter(stderr io.Writer) (w io.Writer, rotate func() err
 	return l, l.rotate, func() { _ = l.Close() }, nil
 }
 
-// logger returns the logger that the flags ask for. By default, terminals get text, and programs
-// get lines like mongod's.
+// logger returns the logger that the flags select. By default, its format is text on a terminal,
+// and otherwise JSON lines as mongod writes them.
 func (f *serveFlags) logger(w io.Writer) (*slog.Logger, error) {
 	var level slog.Level
-	// slog would also accept "info+2".
+	// This refuses values such as "info+2", which slog accepts.
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil || strings.ContainsAny(f.logLevel, "+-") {
 		return nil, fmt.Errorf("--log-level %s: it must be debug, info, warn or error", f.logLevel)
 	}

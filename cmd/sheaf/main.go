@@ -26,24 +26,24 @@ func main() {
 }
 
 // untilSignal returns a context that the first signal cancels, for a graceful end. After that,
-// Ctrl-C and SIGTERM have their usual effect, so the second one ends the process even if something
+// Ctrl-C and SIGTERM have their usual effect, so a second signal ends the process even if something
 // hangs.
 //
-// SIGHUP means that the terminal was closed. It counts once, because the kernel and the shell may
-// each send one. A process that was started with nohup ignores it.
+// SIGHUP means that the terminal was closed. Only the first SIGHUP counts, because the kernel and
+// the shell may each send one. A process that was started with nohup ignores it.
 func untilSignal() context.Context {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // until the process ends
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // so that further SIGHUPs have no effect
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop)
 	return ctx
 }
 
-// libraryError prints an error of package sheaf without the package's name. The program prints that
-// name before each error.
+// libraryError prints an error of package sheaf without the prefix "sheaf: ". The program prints
+// that prefix before each error.
 type libraryError struct{ err error }
 
 func (e libraryError) Error() string { return strings.TrimPrefix(e.err.Error(), "sheaf: ") }

@@ -8,8 +8,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// mongoNames maps flags to their places in the configuration that getCmdLineOpts shows. These are
-// MongoDB's names if it has the option; other flags are under sheaf.
+// mongoNames maps flags to paths in the configuration that the command getCmdLineOpts shows. If
+// MongoDB has such an option, the path is MongoDB's. Flags without a path here are shown under
+// "sheaf".
 var mongoNames = map[string]string{
 	"dir":                  "storage.dbPath",
 	"bind":                 "net.bindIp",
@@ -26,8 +27,8 @@ var mongoNames = map[string]string{
 	"config":               "config",
 }
 
-// parsedOptions returns the settings that are not defaults, whether they come from the command
-// line, the environment or the configuration file.
+// parsedOptions returns the flags that are not at their defaults, whether they come from the
+// command line, the environment or the configuration file.
 func parsedOptions(flags *pflag.FlagSet) bson.D {
 	var doc bson.D
 	flags.Visit(func(f *pflag.Flag) {
@@ -40,7 +41,7 @@ func parsedOptions(flags *pflag.FlagSet) bson.D {
 	return doc
 }
 
-// place puts a value at a path of documents.
+// place puts a value into doc at a path of nested documents.
 func place(doc bson.D, path []string, v any) bson.D {
 	if len(path) == 1 {
 		return append(doc, bson.E{path[0], v})

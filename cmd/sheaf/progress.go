@@ -12,24 +12,24 @@ import (
 
 // progress shows the progress of a transfer on a terminal, with rate and remaining time.
 type progress struct {
-	bar     *progressbar.ProgressBar // nil: not on a terminal
+	bar     *progressbar.ProgressBar // nil if the output is not a terminal
 	started time.Time
-	held    int64 // steps that the bar does not show yet
+	held    int64 // the steps that the bar does not show yet
 }
 
-// firstShown is when a bar is first drawn. Earlier rates would be meaningless, because the first
-// read fills a buffer within microseconds.
+// firstShown is the time after which a bar is drawn. A rate before that would be meaningless,
+// because the first read fills a buffer within microseconds.
 const firstShown = 600 * time.Millisecond
 
-// newProgress returns a bar on out, if that is a terminal. A negative number of steps means
-// unknown.
+// newProgress returns a progress bar that is shown if out is a terminal. A negative number of steps
+// means unknown.
 func newProgress(out io.Writer, quiet bool, steps int64, countsBytes bool) *progress {
 	if quiet || !isTerminal(out) {
 		return &progress{}
 	}
 	bar := progressbar.NewOptions64(steps,
 		progressbar.OptionSetWriter(out),
-		progressbar.OptionShowBytes(countsBytes), // with a rate in bytes
+		progressbar.OptionShowBytes(countsBytes), // a bar that counts bytes also shows bytes per second
 		progressbar.OptionShowCount(),
 		progressbar.OptionSetItsString("documents"),
 		progressbar.OptionSetPredictTime(true),
@@ -44,7 +44,8 @@ func newProgress(out io.Writer, quiet bool, steps int64, countsBytes bool) *prog
 
 func (p *progress) shown() bool { return p.bar != nil && time.Since(p.started) >= firstShown }
 
-// showRate shows documents per second. A bar of bytes has its own rate.
+// showRate makes a bar that counts documents show documents per second. A bar of bytes already
+// shows bytes per second.
 func showRate(documents bool) progressbar.Option {
 	if documents {
 		return progressbar.OptionShowIts()
@@ -58,7 +59,7 @@ func isTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// documents shows how many documents have passed.
+// documents shows how many documents were transferred so far.
 func (p *progress) documents(n int64) {
 	if p.shown() {
 		p.flush()
@@ -66,14 +67,14 @@ func (p *progress) documents(n int64) {
 	}
 }
 
-// set moves the bar to a step.
+// set advances the bar to step n.
 func (p *progress) set(n int64) {
 	if p.shown() {
 		_ = p.bar.Set64(n)
 	}
 }
 
-// reader moves the bar by the bytes that are read from r.
+// reader returns a reader that advances the bar by the bytes that are read from r.
 func (p *progress) reader(r io.Reader) io.Reader {
 	if p.bar == nil {
 		return r
@@ -81,7 +82,7 @@ func (p *progress) reader(r io.Reader) io.Reader {
 	return io.TeeReader(r, p)
 }
 
-// Write implements io.Writer for reader. It moves the bar by the length of b.
+// Write advances the bar by the length of b. It implements io.Writer for the method reader.
 func (p *progress) Write(b []byte) (int, error) {
 	p.held += int64(len(b))
 	if p.shown() {

@@ -25,7 +25,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/admin"
 	"github.com/sheafdb/sheaf/internal/server"
-	_ "github.com/sheafdb/sheaf/js" // a server has JavaScript
+	_ "github.com/sheafdb/sheaf/js" // registers JavaScript, which a server has by default
 )
 
 // shutdownPatience is how long running commands may take to finish after a signal.
@@ -53,14 +53,14 @@ type serveFlags struct {
 	standalone     bool
 	replSet        string
 	oplogSize      string
-	// budget and oplogBytes are the parsed memoryBudget and oplogSize, 0 for the default. check
-	// sets them.
+	// budget and oplogBytes are the values of memoryBudget and oplogSize in bytes. They are set by
+	// check. Zero means the default.
 	budget, oplogBytes int64
 	advertise          string
 	config             string
 	quiet              bool
 
-	settings bson.D // for getCmdLineOpts
+	settings bson.D // the settings that the command getCmdLineOpts shows
 	stray    []strayVariable
 }
 
@@ -82,7 +82,8 @@ func newServe() *cobra.Command {
 				return err
 			}
 			// The reader of the log may end before the server, for example tee in "sheaf serve |
-			// tee log". Without this, the next log line would end the process during its shutdown.
+			// tee log". If SIGPIPE were not ignored, the next log line would end the process during
+			// its shutdown.
 			signal.Ignore(syscall.SIGPIPE)
 			f.settings = parsedOptions(cmd.Flags())
 			f.stray = strayVariables(cmd.Flags(), os.Environ())
@@ -127,7 +128,7 @@ func (f *serveFlags) register(cmd *cobra.Command) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print no greeting, and log warnings and errors only")
 }
 
-// serve opens the store, listens, and returns after a graceful shutdown.
+// serve opens the store and listens. It returns after a graceful shutdown.
 func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -179,7 +180,7 @@ func serve(ctx context.Context, f *serveFlags, stdout, stderr io.Writer) error {
 	return err
 }
 
-// errShutdownCommand is the cause if a client stopped the server.
+// errShutdownCommand is the cause of the context's end if a client stopped the server.
 var errShutdownCommand = errors.New("a client sent the shutdown command")
 
 // reasonOf returns why a server stops: a signal, a client's command, or a failure.
@@ -191,7 +192,7 @@ func reasonOf(ctx context.Context) string {
 	return cause.Error()
 }
 
-// farewell logs the last line: why the server stopped, and whether its data is complete.
+// farewell logs the last line, which says why the server stopped and whether its data is complete.
 func (f *serveFlags) farewell(log *slog.Logger, stderr io.Writer, reason string, err error) {
 	if err != nil {
 		log.Error("Now exiting", "c", "CONTROL", "id", 23138, "exitCode", exitFailure, "reason", reason, "error", err)
@@ -239,7 +240,7 @@ func (f *serveFlags) options(logTo io.Writer) (*sheaf.Options, error) {
 	return o, err
 }
 
-// ready is the line of --ready-json.
+// ready is the line that --ready-json prints when the server accepts connections.
 type ready struct {
 	Address   string   `json:"address"`
 	URI       string   `json:"uri"`
@@ -274,7 +275,8 @@ func (f *serveFlags) announce(ls []net.Listener, log *slog.Logger, stdout, stder
 	fmt.Fprintf(stderr, "Sheaf %s is ready. Connect with\n\n    mongosh \"%s\"\n\nData: %s. Stop with Ctrl-C.\n", sheaf.Version, r.URI, where)
 }
 
-// uriOf returns a connection string. For an address of all interfaces, it has the loopback address.
+// uriOf returns a connection string for a listener. For a listener on all interfaces, it contains
+// the loopback address.
 func uriOf(a net.Addr) string {
 	host := a.String()
 	switch a := a.(type) {
@@ -288,7 +290,7 @@ func uriOf(a net.Addr) string {
 	return "mongodb://" + host + "/?directConnection=true"
 }
 
-// explainOpen says what to do if a store cannot be opened.
+// explainOpen adds to an error what the user can do if a store cannot be opened.
 func explainOpen(dir string, err error) error {
 	err = libraryError{err}
 	switch {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// parseSize parses a number of bytes with an optional unit.
+// parseSize parses a number of bytes with an optional unit, such as "64MiB".
 func parseSize(text string) (int64, error) {
 	units := []struct {
 		suffix string
