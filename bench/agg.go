@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// aggTimeout limits the time that a side may take for one query.
+	// aggTimeout is the longest time that a side may take for one query.
 	aggTimeout = 3 * time.Minute
 	// memoryInterval is the time between two readings of the memory while a query runs.
 	memoryInterval = 20 * time.Millisecond
@@ -26,8 +26,9 @@ type aggFigure struct {
 	Rounds []float64 `json:"rounds,omitempty"`
 	// Took holds the time from query to answer for each round, in milliseconds.
 	Took []float64 `json:"took_ms,omitempty"`
-	// PeakMB is the largest private memory of the side's processes while they answer. The embedded
-	// side runs in this process, so its figure includes the drivers and the orders.
+	// PeakMB is the largest private memory of the side's processes during the query. The embedded
+	// side runs in this process, so its figure includes the drivers of all sides and the generated
+	// orders.
 	PeakMB float64 `json:"peak_mb,omitempty"`
 	// Allocs is the number of allocations per document. It is measured only for sides in this
 	// process.
@@ -54,7 +55,7 @@ type aggResults struct {
 type aggRunner struct {
 	data     orders
 	rounds   int
-	settler  *runner // only for its settle, which waits between queries
+	settler  *runner // used only for its method settle, which waits between queries
 	sides    []aggSide
 	progress io.Writer
 }
@@ -132,8 +133,8 @@ func (r *aggRunner) start(ctx context.Context, cfg *config, at *workplace) (stri
 	return version, nil
 }
 
-// run runs a query on all sides, in one round to warm up and in r.rounds measured rounds. Each
-// round begins with another side.
+// run runs a query on all sides: first in one round to warm up, and then in r.rounds measured
+// rounds. Each round begins with another side.
 func (r *aggRunner) run(ctx context.Context, w aggWorkload) aggRow {
 	row := aggRow{aggWorkload: w, Sides: map[string]*aggFigure{}}
 	for round := range r.rounds + 1 {
@@ -160,7 +161,8 @@ func (r *aggRunner) run(ctx context.Context, w aggWorkload) aggRow {
 	return row
 }
 
-// measure runs a query once on one side. It adds the figures to f only if counts is true.
+// measure runs a query once on one side. It always updates the peak memory in f, but the other
+// figures only if counts is true.
 func (r *aggRunner) measure(ctx context.Context, w aggWorkload, s aggSide, f *aggFigure, counts bool) error {
 	ctx, cancel := context.WithTimeout(ctx, aggTimeout)
 	defer cancel()
@@ -193,8 +195,8 @@ func (r *aggRunner) measure(ctx context.Context, w aggWorkload, s aggSide, f *ag
 	return nil
 }
 
-// watchMemory raises peak to the memory of the processes while they run. The caller must call the
-// returned function to stop it.
+// watchMemory raises peak whenever the memory of the processes is greater, until the returned
+// function is called.
 func watchMemory(pids []int, peak *float64) func() {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -216,7 +218,7 @@ func watchMemory(pids []int, peak *float64) func() {
 	}
 }
 
-// compareAnswers marks every side whose answer differs from PostgreSQL's answer as wrong.
+// compareAnswers sets an error for every side whose answer differs from PostgreSQL's answer.
 func (row *aggRow) compareAnswers() {
 	first := row.Sides[sidePostgres]
 	if first == nil || first.Error != "" {

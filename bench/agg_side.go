@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// answer holds the two properties of a result that must be the same on all sides.
+// answer holds the two numbers of a result that must be the same on all sides.
 type answer struct {
 	rows  int
 	total float64
@@ -59,7 +59,8 @@ func (s *mongoSide) loadOrders(ctx context.Context, d orders) error {
 	return err
 }
 
-// inBatches calls f for consecutive ranges of the given size, or less at the end.
+// inBatches calls f for consecutive ranges of insertBatch numbers, from 0 to size. The last range
+// may be shorter.
 func inBatches(size int, f func(from, to int) error) error {
 	for from := 0; from < size; from += insertBatch {
 		if err := f(from, min(from+insertBatch, size)); err != nil {
@@ -99,8 +100,8 @@ const postgresOrderIndexes = `
 create index on orders ((doc->>'status'));
 create index on orders (((doc->>'customer')::bigint))`
 
-// loadOrders implements aggSide. It lets a sort or hash use as much memory as a stage in MongoDB
-// may.
+// loadOrders implements aggSide. It sets work_mem so that a sort or hash may use as much memory as
+// a stage in MongoDB.
 func (s *postgresSide) loadOrders(ctx context.Context, d orders) error {
 	if _, err := s.pool.Exec(ctx, postgresOrders); err != nil {
 		return err

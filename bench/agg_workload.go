@@ -5,8 +5,8 @@ import (
 )
 
 // aggWorkload is a query over all orders, as a pipeline and in SQL. Each row of its result has a
-// number: the field total, or the second column. The sum of these numbers must be the same on all
-// sides.
+// number: the field total of a document, or the second column in SQL. The sum of these numbers must
+// be the same on all sides.
 type aggWorkload struct {
 	Name string `json:"name"`
 	What string `json:"what"`
@@ -119,8 +119,8 @@ var facetWorkload = aggWorkload{
 		(select row(min((doc->>'total')::float8), avg((doc->>'total')::float8))::text from orders)`,
 }
 
-// expressionsWorkload computes ten values per order. It keeps only the largest of each, which makes
-// the answer small.
+// expressionsWorkload computes ten values per order. Its result has only the largest value of each
+// expression, so the answer is small.
 var expressionsWorkload = aggWorkload{
 	Name: "expressions", What: "ten computed expressions per order, of each the largest", Share: 1, rows: 1,
 	pipeline: bson.A{

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// The targets of the aggregation benchmark.
+// These are the targets of the aggregation benchmark.
 const (
-	aggTarget = 1.0 // the least ratio of rates, Sheaf ÷ PostgreSQL, for every query
-	// groupName names the query whose rate alone is a target. groupTarget is that rate in documents
+	aggTarget = 1.0 // for every query, the least ratio of the rates of Sheaf and PostgreSQL
+	// groupName is the query whose rate also has a target. groupTarget is that target in documents
 	// per second.
 	groupName   = "group"
 	groupTarget = 1_500_000.0
@@ -66,7 +66,8 @@ func (res *aggResults) write(dir string) error {
 	)
 }
 
-// The comments in a Markdown page between which the aggregation table is written.
+// aggPageBegin and the next constant are the comments in a Markdown page between which the
+// aggregation table is written.
 const (
 	aggPageBegin = "<!-- aggregation: written by bench -agg -page -->\n"
 	aggPageEnd   = "<!-- end of aggregation -->"
@@ -80,8 +81,8 @@ func (res *aggResults) draw(dir string) error {
 	return os.WriteFile(filepath.Join(dir, aggPicture), []byte(chart(res.Claims, res.Environment.Date)), 0o644)
 }
 
-// writePage replaces the aggregation table in a Markdown page, and the chart in the page's
-// directory.
+// writePage replaces the aggregation table in a Markdown page, and the picture of the chart in the
+// same directory.
 func (res *aggResults) writePage(path string) error {
 	var md strings.Builder
 	fmt.Fprintf(&md, "![Pipelines beside SQL](%s)\n\n", aggPicture)
@@ -116,7 +117,8 @@ func (res *aggResults) markdown(w io.Writer) {
 	}
 }
 
-// line returns the row of the table of rates. A side that failed has no figure in it.
+// line returns the row of a query in the table of rates. The cells of a side that failed say
+// "missing".
 func (row *aggRow) line() string {
 	sheaf, postgres, embedded := row.Sides[sideSheaf], row.Sides[sidePostgres], row.Sides[sideEmbedded]
 	ratio := "–"
@@ -145,7 +147,7 @@ func (row *aggRow) line() string {
 	}, " | ") + " |"
 }
 
-// latencies returns the row of the table of times.
+// latencies returns the row of a query in the table of times.
 func (row *aggRow) latencies() string {
 	cells := []string{row.Name}
 	for _, side := range []string{sideSheaf, sidePostgres, sideEmbedded} {

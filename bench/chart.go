@@ -18,8 +18,8 @@ const (
 )
 
 // chart draws the claims with the unit "x" as bars on a logarithmic axis, with a stroke at each
-// target. All bars show the measured ratio. The ratio of measured to target would hide how far a
-// peer is beaten. The date of the run is printed below.
+// target. The length of a bar is the measured ratio, not the ratio of measured to target, so it
+// shows how much faster than a peer Sheaf is. The date of the run is printed below.
 func chart(claims []verdict, date string) string {
 	var rows []verdict
 	low, high := 0.25, 2.0

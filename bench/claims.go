@@ -17,7 +17,7 @@ type claim struct {
 	value  func(*results) (float64, bool)
 }
 
-// verdict is a claim with its measured value.
+// verdict is a claim with its measured value, and whether that value reaches the target.
 type verdict struct {
 	Name     string   `json:"claim"`
 	Group    string   `json:"group"`
@@ -160,8 +160,9 @@ var beforeClaims = []claim{
 	{"p99 of YCSB-E, synced ÷ before", groupBefore, 0.5, true, "x", slowestRatio("ycsb-e-synced-16", sideBefore)},
 }
 
-// judge compares the claims with the results. If a peer or an earlier build was measured, it adds
-// the claims about it: for the peer, one claim for each workload that the peer ran.
+// judge compares the claims with the results. If a peer or an earlier build was measured, it also
+// compares the claims about it. There is one claim about the peer for each workload that the peer
+// ran.
 func judge(r *results) []verdict {
 	all := claims
 	if slices.Contains(r.sides(), sideBefore) {
@@ -219,8 +220,8 @@ func millis(workload, side string) func(*results) (float64, bool) {
 	}
 }
 
-// ratio returns a function that divides the rate of a workload on a side by the rate of another
-// one.
+// ratio returns a function that computes the ratio of two rates: the rate of a workload on a side,
+// divided by the rate of another workload, another side or both.
 func ratio(workload, side, toWorkload, toSide string) func(*results) (float64, bool) {
 	return func(r *results) (float64, bool) {
 		a, okA := rate(workload, side)(r)
@@ -299,7 +300,7 @@ func resource(name string) func(*results) (float64, bool) {
 	}
 }
 
-// tenThousand returns the memory with 10,000 connections, if so many could be opened.
+// tenThousand returns the memory of the server with 10,000 connections, if so many could be opened.
 func tenThousand(r *results) (float64, bool) {
 	v, ok := r.Resources[resConnsRSS]
 	return v, ok && r.Resources[resConns] >= 10_000

@@ -4,20 +4,22 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 )
 
-// concern says whether the writes of a row wait for the disk. It means the same on all sides.
+// concern says whether writes wait for the disk. The same concern has the same meaning on all
+// sides.
 type concern string
 
 const (
-	// concernNone is for workloads that only read.
+	// concernNone is the concern of workloads that only read.
 	concernNone concern = ""
-	// concernUnsynced acknowledges a write before it is on disk: w: 1, and synchronous_commit off.
+	// concernUnsynced means that a write is acknowledged before it is on disk: w: 1 in MongoDB, and
+	// synchronous_commit off in PostgreSQL.
 	concernUnsynced concern = "w:1, unsynced"
-	// concernSynced acknowledges a write when it is on disk: w: majority with j: true, and
-	// synchronous_commit on.
+	// concernSynced means that a write is acknowledged when it is on disk: w: majority with j: true
+	// in MongoDB, and synchronous_commit on in PostgreSQL.
 	concernSynced concern = "majority, synced"
 )
 
-// writeConcern returns the corresponding write concern of the driver.
+// writeConcern returns the write concern of MongoDB's driver that corresponds to c.
 func (c concern) writeConcern() *writeconcern.WriteConcern {
 	if c != concernSynced {
 		return writeconcern.W1()
@@ -26,7 +28,7 @@ func (c concern) writeConcern() *writeconcern.WriteConcern {
 	return &writeconcern.WriteConcern{W: "majority", Journal: &journal}
 }
 
-// concerns maps the operations that write to their concern.
+// concerns holds the default concern of each operation that writes.
 var concerns = map[operation]concern{
 	opInsert:       concernUnsynced,
 	opInsertMany:   concernUnsynced,
@@ -37,7 +39,8 @@ var concerns = map[operation]concern{
 	opScansSynced:  concernSynced,
 }
 
-// concern returns the write concern of a workload.
+// concern returns the concern of a workload: the field Concern, or else the default of its
+// operation.
 func (w workload) concern() concern {
 	if w.Concern != "" {
 		return w.Concern

@@ -13,18 +13,19 @@ import (
 const (
 	// documentSize is the size of each document as BSON, in bytes.
 	documentSize = 1024
-	// idOffset is the position of the value of _id in a document. Before it are the length of the
-	// document, the type and the name.
+	// idOffset is the position of the value of _id in a BSON document. The length of the document,
+	// and the type and the name of the field come before the value.
 	idOffset = 4 + 1 + len("_id\x00")
-	// groups is the number of values of the field g, and categories of the field c.
+	// groups is the number of different values of the field g, categories the number of different
+	// values of the field c.
 	groups     = 1000
 	categories = 50
-	// uniform is the number of values of the field u.
+	// uniform is the number of different values of the field u.
 	uniform = 1_000_000
-	// rareBelow is a bound for u below which one document in a thousand lies.
+	// rareBelow is a bound for the field u: one document in a thousand has a smaller value.
 	rareBelow = uniform / 1000
-	// stride turns positions into a permutation of them: i * stride % size. It is a prime, so this
-	// works for every size that is not a multiple of it.
+	// stride permutes positions: position i becomes i * stride % size. stride is a prime, so this
+	// is a permutation for every size that is not a multiple of stride.
 	stride = 7919
 )
 
@@ -58,8 +59,8 @@ func (d dataset) fields(i int) bson.D {
 		{"c", fmt.Sprintf("category%02d", i%categories)},
 		{"u", rng.Int64N(uniform)},
 	}
-	// The texts share the rest of 1 KB. The other fields and the document's frame take 100 bytes,
-	// and the frame of each text 9 bytes.
+	// The three texts share the bytes that remain of documentSize. The other fields and the
+	// document's frame take 100 bytes, and the frame of each text 9 bytes.
 	const rest = documentSize - 100 - 3*9
 	lengths := [3]int{rest / 4, rest / 4, rest - 2*(rest/4)}
 	for j, n := range lengths {
@@ -68,8 +69,8 @@ func (d dataset) fields(i int) bson.D {
 	return doc
 }
 
-// letters returns random lower-case text with some spaces. In small blocks it compresses about as
-// well as prose.
+// letters returns random lower-case text with some spaces. The text compresses about as well as
+// prose if it is compressed in small blocks.
 func letters(rng *rand.Rand, n int) string {
 	const alphabet = "eeeetttaaooiinnsshhrrdlcum wfgypbvk"
 	var b strings.Builder

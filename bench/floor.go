@@ -14,8 +14,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// floorEnv is an environment variable. If it is set, this program acts as the floor server. The
-// program sets it when it starts itself as a child.
+// floorEnv is the environment variable that makes this program act as the floor server. The program
+// sets it when it starts itself as a child.
 const floorEnv = "SHEAF_BENCH_FLOOR"
 
 const (
@@ -24,14 +24,15 @@ const (
 	opcodeMsg   = 2013
 )
 
-// floorServer answers every command with a canned message. Of a message it reads only the name of
-// the first field. So the rate of a client against it is the limit that driver and transport set.
+// floorServer answers every command with a canned message. It reads only the name of the first
+// field of a command. So the rate of a client against it is the greatest that driver and transport
+// allow.
 type floorServer struct {
-	hello   []byte            // as OP_MSG
-	legacy  []byte            // hello as OP_REPLY
-	ok      []byte            // for all other commands
-	replies map[string][]byte // by command, as OP_MSG
-	scan    []byte            // for a find in the collection of the scans
+	hello   []byte            // the reply to hello as OP_MSG
+	legacy  []byte            // the reply to hello as OP_REPLY
+	ok      []byte            // the reply to all commands without a reply in replies
+	replies map[string][]byte // the replies as OP_MSG, by the name of the command
+	scan    []byte            // the reply to a find in the collection of workload E
 }
 
 func newFloorServer(d dataset) (*floorServer, error) {
@@ -82,13 +83,13 @@ func newFloorServer(d dataset) (*floorServer, error) {
 	return s, nil
 }
 
-// message returns an OP_MSG with one document and without a responseTo.
+// message returns an OP_MSG with one document. Its field responseTo is not set.
 func message(doc bson.D) []byte {
 	return frame(opcodeMsg, append(make([]byte, 5), mustMarshal(doc)...))
 }
 
-// legacyReply returns an OP_REPLY with one document. Before it are the flags, cursor, position and
-// number of documents.
+// legacyReply returns an OP_REPLY with one document. The flags, the cursor, the position and the
+// number of documents come before the document.
 func legacyReply(doc bson.D) []byte {
 	head := make([]byte, 20)
 	head[16] = 1
@@ -103,7 +104,7 @@ func frame(opcode uint32, body []byte) []byte {
 	return m
 }
 
-// mustMarshal marshals the constant documents above.
+// mustMarshal marshals the constant documents of the canned messages.
 func mustMarshal(doc bson.D) []byte {
 	b, err := bson.Marshal(doc)
 	if err != nil {
@@ -126,7 +127,7 @@ func (s *floorServer) serve(l net.Listener) {
 	}
 }
 
-// converse answers each message of a connection with a canned one.
+// converse answers each message of a connection with a canned message.
 func (s *floorServer) converse(conn net.Conn) error {
 	in := bufio.NewReaderSize(conn, 16<<10)
 	var body, out []byte
@@ -158,12 +159,12 @@ func (s *floorServer) converse(conn net.Conn) error {
 	}
 }
 
-// findScan is the beginning of the value of find in a command on the scans' collection: the length
-// of the name, and the name.
+// findScan is the beginning of the value of the field find in a command on the collection of
+// workload E: the length of the collection's name, and the name.
 var findScan = append(binary.LittleEndian.AppendUint32(nil, uint32(len(scanTable)+1)), scanTable...)
 
-// reply returns the canned message for a message. It expects that an OP_MSG begins with its body,
-// as messages of the Go driver do: flags, kind 0, length, type, name.
+// reply returns the canned message for a message. It expects that an OP_MSG begins with flags, kind
+// 0, and the length, first type and first name of its body. Messages of the Go driver do so.
 func (s *floorServer) reply(opcode uint32, body []byte) ([]byte, error) {
 	const nameOffset = 4 + 1 + 4 + 1
 	switch {

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// fineBits sets the resolution of a histogram: the width of a bucket is at most 1/32 of its
-	// lower end.
+	// fineBits sets the resolution of a histogram. With 5 bits, the width of a bucket is at most
+	// 1/32 of its smallest latency.
 	fineBits = 5
 	fine     = 1 << fineBits
 )
@@ -52,8 +52,8 @@ func (h *histogram) add(other *histogram) {
 	h.total += other.total
 }
 
-// quantile returns the latency in µs that the share q of all latencies does not exceed. It returns
-// 0 if nothing was recorded.
+// quantile returns the latency in µs that a share q of all latencies does not exceed. It returns 0
+// if nothing was recorded.
 func (h *histogram) quantile(q float64) float64 {
 	rank := max(int64(q*float64(h.total)+0.5), 1)
 	for i, n := range h.counts {
@@ -80,7 +80,7 @@ func latenciesOf(workers []*worker) latencies {
 	return latencies{all.quantile(0.5), all.quantile(0.99), all.quantile(0.999)}
 }
 
-// medianLatencies returns the median over the samples for each quantile separately.
+// medianLatencies returns for each quantile the median over the samples.
 func medianLatencies(samples []sample) latencies {
 	pick := func(quantile func(latencies) float64) float64 {
 		v := make([]float64, len(samples))

@@ -31,16 +31,17 @@ type config struct {
 	patience    time.Duration
 	agg         bool
 	patterns    bool
-	// sheaf is the path of the server to measure. If it is empty, the server is built from this
-	// source.
+	// sheaf is the path of the server program to measure. If it is empty, the program is built from
+	// this source.
 	sheaf string
-	// before is the path of another build of the server to compare with. It may be empty.
+	// before is the path of an older build of the server program, with which the new one is
+	// compared. It may be empty.
 	before string
 	// budget is the memory budget of the Sheaf servers, in bytes.
 	budget int64
-	// byHand enables a second measurement, without the package, of each pattern that has one.
+	// byHand says that patterns that use a package are also measured without the package.
 	byHand bool
-	// writes is the write concern of the patterns.
+	// writes says whether the writes of the patterns wait for the disk.
 	writes concern
 }
 
@@ -66,7 +67,7 @@ func main() {
 	exit(err)
 }
 
-// report holds the results of a run and writes them.
+// report holds the results of a run and writes them in several formats.
 type report interface {
 	markdown(w io.Writer)
 	write(dir string) error
@@ -142,7 +143,7 @@ func parseFlags(args []string) (*config, error) {
 	return cfg, nil
 }
 
-// forAgg replaces the defaults that differ for the aggregation benchmark.
+// forAgg changes the defaults that are different for the aggregation benchmark.
 func (cfg *config) forAgg(flags *flag.FlagSet, quick bool) {
 	cfg.documents = 1_000_000
 	if quick {
@@ -216,7 +217,7 @@ func (r *runner) measureSides(ctx context.Context, cfg *config, at *workplace, r
 	return nil
 }
 
-// start starts the sides. Even after an error, r.sides holds the ones that were started.
+// start starts the sides. Even after an error, r.sides holds the sides that were started.
 func (r *runner) start(ctx context.Context, cfg *config, at *workplace, res *results) error {
 	p, err := startFloor()
 	if err := r.addServed(sideFloor, p, concernUnsynced, err); err != nil {
@@ -249,7 +250,7 @@ func (r *runner) start(ctx context.Context, cfg *config, at *workplace, res *res
 	return r.add(newPebbleSide(filepath.Join(at.dir, "pebble")))
 }
 
-// add adds a side unless err is set. It returns err.
+// add adds a side, unless err is not nil. It returns err.
 func (r *runner) add(s side, err error) error {
 	if err == nil {
 		r.sides = append(r.sides, s)
@@ -257,7 +258,7 @@ func (r *runner) add(s side, err error) error {
 	return err
 }
 
-// addServed adds the side of a server process unless err is set.
+// addServed adds the side of a server process, unless err is not nil.
 func (r *runner) addServed(label string, p *process, writes concern, err error) error {
 	if err != nil {
 		return err
@@ -265,8 +266,8 @@ func (r *runner) addServed(label string, p *process, writes concern, err error) 
 	return r.add(servedSide(label, p, writes))
 }
 
-// startPostgres adds PostgreSQL if it is installed. It returns its version, or the reason why it is
-// missing.
+// startPostgres adds PostgreSQL as a side if it is installed. It returns PostgreSQL's version, or
+// the reason why PostgreSQL is missing.
 func (r *runner) startPostgres(ctx context.Context, cfg *config, temp string) (string, error) {
 	if !cfg.postgres {
 		return "not asked for", nil

@@ -18,13 +18,13 @@ import (
 const database = "sheaf_bench"
 
 // mongoSide is a side that the official driver connects to: a Sheaf server, embedded Sheaf, a floor
-// or a peer.
+// server or a MongoDB.
 type mongoSide struct {
 	label  string
 	client *mongo.Client
-	// canned marks a floor: it gives canned answers and holds no data.
+	// canned says that the side is a floor server, which gives canned answers and holds no data.
 	canned bool
-	// drop makes close drop the data, because the server stays.
+	// drop says that close must drop the data, because the server stays.
 	drop    bool
 	inside  bool
 	pids    []int
@@ -124,7 +124,7 @@ func (s *mongoSide) localPID(ctx context.Context, uri string) (int, bool) {
 	return int(pid), ok && known
 }
 
-// localURI matches URIs of servers on this machine.
+// localURI matches URIs of servers on this machine: a loopback address or a Unix socket.
 var localURI = regexp.MustCompile(`^mongodb://(localhost|127\.0\.0\.1|\[::1\]|%2[Ff])`)
 
 func (s *mongoSide) name() string     { return s.label }
@@ -205,7 +205,7 @@ func (s *mongoSide) prepare(ctx context.Context, op operation) error {
 	}
 }
 
-// cannedOperations lists the operations for which the floor server has plausible answers.
+// cannedOperations lists the operations for which the floor server has plausible replies.
 var cannedOperations = []operation{opPing, opFindID, opInsert, opInsertMany, opUpdateInc, opScans}
 
 func (s *mongoSide) do(op operation) func(context.Context, *worker) error {
@@ -296,7 +296,7 @@ func (s *mongoSide) scanCount(ctx context.Context, w *worker) error {
 	return plausibleCount(n, ok, w.data)
 }
 
-// plausibleCount checks a count that should be near a thousandth of the documents.
+// plausibleCount checks a count that should be near a thousandth of the number of documents.
 func plausibleCount(n int64, ok bool, d dataset) error {
 	if !ok || n > int64(d.size)/100 {
 		return fmt.Errorf("%d of %d documents counted", n, d.size)

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// orderCustomers, orderStatuses and orderArticles are the numbers of different values of a
-	// field.
+	// These constants are the numbers of different customers, statuses, articles and countries in
+	// the orders.
 	orderCustomers = 1000
 	orderStatuses  = 20
 	orderArticles  = 200
 	orderCountries = 25
-	// orderDays is the number of days over which the orders are spread: two years with one leap
-	// day.
+	// orderDays is the number of days over which the orders are spread: two years, one of which has
+	// a leap day.
 	orderDays = 731
 	// orderNote is the length of the field note. It makes an order about 400 bytes of BSON long.
 	orderNote = 100
@@ -64,8 +64,8 @@ type customer struct {
 	Country string `bson:"country" json:"country"`
 }
 
-// order returns order i. Prices are multiples of 0.25, which floating-point sums represent exactly
-// in any order of summation.
+// order returns order i. Prices are multiples of 0.25, so that floating-point sums are exact in any
+// order of summation.
 func (d orders) order(i int) order {
 	rng := rand.New(rand.NewPCG(uint64(i), 3))
 	o := order{

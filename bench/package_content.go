@@ -48,8 +48,9 @@ func expectCount(got, want int) error {
 	return nil
 }
 
-// useCategory reads a tree with package category: the children of a category of the second level,
-// or for "subtree" a category of the first level with all categories below it.
+// useCategory reads a tree with package category. With "subtree", it reads a category of the first
+// level with all categories below it. Otherwise it reads the children of a category of the second
+// level.
 func useCategory(what string) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		tree, err := category.New(db, category.Config{Design: category.Paths})
@@ -66,7 +67,7 @@ func useCategory(what string) mongoPattern {
 				if err != nil {
 					return err
 				}
-				return expectCount(len(found), 1+middles*(children+1)) // including the category itself
+				return expectCount(len(found), 1+middles*(children+1)) // 1 is for the category itself
 			}), err
 		}
 		return repeat(func(ctx context.Context, w *worker) error {
@@ -79,7 +80,8 @@ func useCategory(what string) mongoPattern {
 	}
 }
 
-// grow adds the categories. It returns the categories of the first level and of the second level.
+// grow adds all categories to a tree. It returns the categories of the first level and the
+// categories of the second level.
 func grow(ctx context.Context, tree *category.Tree) (upper, lower []bson.ObjectID, err error) {
 	add := func(parent bson.ObjectID, slug string) bson.ObjectID {
 		if err != nil {
@@ -103,7 +105,7 @@ func grow(ctx context.Context, tree *category.Tree) (upper, lower []bson.ObjectI
 	return upper, lower, err
 }
 
-// useI18n adds languages to texts, or removes them, with package i18n.
+// useI18n adds languages to the names of categories, or removes languages, with package i18n.
 func useI18n(add bool) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		texts, err := i18n.New(db,
@@ -138,7 +140,7 @@ func useI18n(add bool) mongoPattern {
 	}
 }
 
-// useLatest adds comments to the latest ones of an article with package slicecache.
+// useLatest adds comments to the latest comments of an article with package slicecache.
 func useLatest(full bool) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		newest, err := slicecache.NewLatest(db, slicecache.LatestConfig[string]{

@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/seating"
 )
 
-// fillWith inserts n documents of a type that a package defines.
+// fillWith inserts n documents whose Go type a package of patterns/ defines.
 func fillWith[T any](ctx context.Context, c *mongo.Collection, n int, document func(i int) T) error {
 	return inBatches(n, func(from, to int) error {
 		batch := make([]T, 0, to-from)
@@ -54,7 +54,7 @@ func stockOf(i int) cart.Stock {
 	return cart.Stock{SKU: strconv.Itoa(i), Stock: plenty, Quantity: plenty, Reservations: []cart.Reservation{}}
 }
 
-// hall returns the layout of the seats of a session.
+// hall returns the layout of the seats of every session.
 func hall() seating.Layout {
 	l := seating.Layout{ID: "hall"}
 	for range seatRows {

@@ -13,7 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/timeseries"
 )
 
-// hitTime converts the second of a hit to a time.
+// hitTime converts the simulated second of a hit to a time.
 func hitTime(second int64) time.Time {
 	return time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(second) * time.Second)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/patterns/topic"
 )
 
-// spec returns the n-th job for package queue.
+// spec returns the n-th job in the form that package queue takes.
 func spec(n int64) queue.Spec {
 	return queue.Spec{
 		Kind: "resize", Priority: int(n * stride % priorities),

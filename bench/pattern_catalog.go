@@ -15,7 +15,7 @@ const (
 	cameras  = 100
 )
 
-// picture returns the i-th picture. One array holds all its properties.
+// picture returns the i-th picture. All of its properties are in one array.
 func picture(i int) bson.D {
 	property := func(key, value string) bson.D { return bson.D{{"key", key}, {"value", value}} }
 	return bson.D{{"_id", int64(i)}, {"user", int64(i % 321)}, {"metadata", bson.A{
@@ -57,7 +57,7 @@ func pgMetadata(ctx context.Context, pool *pgxpool.Pool) (*routine, error) {
 	}), pgFill(ctx, pool, "pictures", pictures, picture)
 }
 
-// The numbers of children at each of the three levels of the tree of categories.
+// These are the numbers of children at each of the three levels of the tree of categories.
 const (
 	tops     = 20
 	middles  = 4
@@ -89,7 +89,8 @@ func categoryDocs() []bson.D {
 func topName(i int) string    { return fmt.Sprintf("top%02d", i) }
 func middleName(i int) string { return fmt.Sprintf("middle%02d", i) }
 
-// childrenOf returns the path of a random category of the second level, to find its children.
+// childrenOf returns the path of a random category of the second level, whose children a worker
+// then finds.
 func childrenOf(w *worker) string {
 	return "/" + topName(w.rng.IntN(tops)) + "/" + middleName(w.rng.IntN(middles)) + "/"
 }
@@ -135,7 +136,8 @@ func pgCategories(what string) postgresPattern {
 	}
 }
 
-// Each category has names in many languages, and each of its products holds a copy of them.
+// Each category has names in many languages. Each product holds a copy of the names of its
+// category.
 const (
 	named            = 1000
 	productsPerNamed = 10
@@ -175,8 +177,8 @@ func nextLocale(w *worker) (category int64, name string) {
 	return n % named, localeName(n / named % locales)
 }
 
-// initialLocales returns the number of languages at the beginning: none before adding, all before
-// removing.
+// initialLocales returns how many languages the names have before the load: none if languages are
+// added, and all if they are removed.
 func initialLocales(add bool) int {
 	if add {
 		return 0
@@ -216,7 +218,8 @@ func locale(add bool) mongoPattern {
 }
 
 func pgLocale(add bool) postgresPattern {
-	// Each update searches the element of the array again, as MongoDB's positional operator does.
+	// Each update searches for the element of the array again, because MongoDB's positional
+	// operator does the same.
 	const (
 		position     = "(select ordinality - 1 from jsonb_array_elements(doc->'categories') with ordinality where value->'_id' = to_jsonb($1::bigint) limit 1)::text"
 		path         = "array['categories', " + position + ", 'names', $2]"

@@ -45,8 +45,8 @@ func pgTimeseriesInc(ctx context.Context, pool *pgxpool.Pool) (*routine, error) 
 	}), pgTable(ctx, pool, "views", "text")
 }
 
-// hitsByHand counts hits in two documents: per hour and minute in the day's document, and per day
-// in the month's document.
+// hitsByHand counts hits in two documents: per hour and minute in a document for the day, and per
+// day in a document for the month.
 func hitsByHand(_ context.Context, db *mongo.Database) (*routine, error) {
 	daily, monthly := db.Collection("daily"), db.Collection("monthly")
 	return repeat(func(ctx context.Context, w *worker) error {
@@ -102,7 +102,7 @@ func incOf(documents int64) mongoPattern {
 	}
 }
 
-// spread is the largest number of documents that increments are spread over.
+// spread is the largest number of documents over which increments are spread.
 const spread = 10_000
 
 func pgIncOf(documents int64) postgresPattern {

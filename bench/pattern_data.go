@@ -25,7 +25,7 @@ func fill(ctx context.Context, c *mongo.Collection, n int, document func(i int) 
 	})
 }
 
-// indexOn creates an index for each of the keys.
+// indexOn creates one index for each of the keys.
 func indexOn(ctx context.Context, c *mongo.Collection, keys ...bson.D) error {
 	models := make([]mongo.IndexModel, len(keys))
 	for i := range keys {
@@ -44,7 +44,7 @@ func changeOne(ctx context.Context, c *mongo.Collection, filter, update any) err
 	return err
 }
 
-// pgTable creates a table with the columns id, of the type key, and doc.
+// pgTable creates a table with the columns id (with the type key) and doc.
 func pgTable(ctx context.Context, pool *pgxpool.Pool, name, key string, indexes ...string) error {
 	if _, err := pool.Exec(ctx,
 		fmt.Sprintf("create table %s (id %s primary key, doc jsonb not null)", name, key)); err != nil {
@@ -58,7 +58,7 @@ func pgTable(ctx context.Context, pool *pgxpool.Pool, name, key string, indexes 
 	return nil
 }
 
-// pgFill copies n documents into a table, each with its _id as id.
+// pgFill copies n documents into a table. The _id of a document is its id in the table.
 func pgFill(ctx context.Context, pool *pgxpool.Pool, table string, n int, document func(i int) bson.D) error {
 	_, err := pool.CopyFrom(ctx, pgx.Identifier{table}, []string{"id", "doc"},
 		pgx.CopyFromSlice(n, func(i int) ([]any, error) {

@@ -25,7 +25,8 @@ func comment(n int64) bson.D {
 	return bson.D{{"_id", n}, {"publishedOn", n}, {"message", somethingSaid}}
 }
 
-// article returns a function that makes articles. If full, an article begins with ten comments.
+// article returns a function that returns the i-th article. If full is true, an article begins with
+// ten comments.
 func article(full bool) func(i int) bson.D {
 	return func(i int) bson.D {
 		list := bson.A{}
@@ -72,8 +73,8 @@ func pgSliceCache(full bool) postgresPattern {
 	}
 }
 
-// commentBucket increments the number of comments in an article. That number gives the page that
-// the comment is pushed to.
+// commentBucket increments the number of comments in an article. From that number it computes the
+// page to which it pushes the comment.
 func commentBucket(ctx context.Context, db *mongo.Database) (*routine, error) {
 	c, buckets := db.Collection("articles"), db.Collection("comments")
 	opts := options.FindOneAndUpdate().SetReturnDocument(options.After).SetProjection(field("comments", 1))
@@ -117,8 +118,8 @@ func pgCommentBucket(ctx context.Context, pool *pgxpool.Pool) (*routine, error) 
 	}), pgFill(ctx, pool, "articles", articles, article(false))
 }
 
-// inbox sends a message to two users. A counter in each user gives the bucket that the message is
-// pushed to.
+// inbox sends each message to several users. A counter of each user gives the bucket to which the
+// message is pushed.
 func inbox(ctx context.Context, db *mongo.Database) (*routine, error) {
 	users, boxes := db.Collection("users"), db.Collection("inbox")
 	opts := options.FindOneAndUpdate().SetReturnDocument(options.After).SetUpsert(true)
@@ -215,7 +216,7 @@ const (
 	zones      = 200
 	adsPerZone = 10
 	adUsers    = 2000
-	// adLimit is how often a user may see an advertisement.
+	// adLimit is how many times a user may see an advertisement.
 	adLimit = 1000
 )
 
@@ -233,8 +234,8 @@ func zone(i int) bson.D {
 	return bson.D{{"_id", int64(i)}, {"site", int64(i / 10)}, {"zone", int64(i % 10)}, {"ads", ads}}
 }
 
-// chooseAd returns the first advertisement that the user has not seen too often. The profile counts
-// what the user has seen. It is nil for a new user.
+// chooseAd returns the first advertisement of a place that the user has not seen too often. profile
+// counts what the user has seen. It is nil for a new user.
 func chooseAd(z, profile bson.Raw) (string, error) {
 	ads, err := z.Lookup("ads").Array().Values()
 	if err != nil {
@@ -279,8 +280,8 @@ func adServe(ctx context.Context, db *mongo.Database) (*routine, error) {
 }
 
 const (
-	// pgBestAd chooses an advertisement in the database. With MongoDB, the client needs two
-	// queries.
+	// pgBestAd chooses an advertisement in the database. With MongoDB, the client chooses, and
+	// needs two queries.
 	pgBestAd = `select a.ad->>'id', a.n::int - 1 from zones, jsonb_array_elements(doc->'ads') with ordinality a(ad, n) where (doc->>'site')::bigint = $1 and (doc->>'zone')::bigint = $2
 		and coalesce((select (p.doc#>>array['impressions', a.ad->>'id'])::bigint from profiles p where p.id = $3), 0) < 1000 order by a.n limit 1`
 	pgCountSeen = `insert into profiles values ($1, jsonb_build_object('impressions', jsonb_build_object($2::text, 1)))

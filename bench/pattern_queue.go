@@ -50,8 +50,8 @@ func queuePublish(ctx context.Context, db *mongo.Database) (*routine, error) {
 	}), indexQueue(ctx, c)
 }
 
-// pgQueue creates the table of the queue. Its indexes are partial. PostgreSQL could not sort by a
-// full index whose first column is null for all waiting jobs.
+// pgQueue creates the table of the queue. Its indexes are partial, because PostgreSQL could not
+// sort by a full index whose first column is null for all waiting jobs.
 func pgQueue(ctx context.Context, pool *pgxpool.Pool) error {
 	const waiting = " where doc->>'startTime' is null"
 	return pgTable(ctx, pool, "queue", "bigint", "(((doc->>'createdOn')::bigint))"+waiting,
@@ -133,7 +133,8 @@ func pgQueueTake(order string) postgresPattern {
 
 const (
 	listeners = 40
-	// topicSize is the size of the capped collection. It holds the messages of several seconds.
+	// topicSize is the size of the capped collection in bytes. The collection holds the messages of
+	// several seconds.
 	topicSize = 256 << 20
 )
 
@@ -142,7 +143,7 @@ func tickerMessage(n int64) bson.D {
 	return bson.D{{"_id", n}, {"ticker", "PIP"}, {"price", float64(n*stride%100_000) / 1000}}
 }
 
-// audience is a group of listeners. They count the messages that they receive until they are
+// audience is a group of listeners. Each listener counts the messages that it receives until it is
 // stopped.
 type audience struct {
 	received atomic.Int64
@@ -196,7 +197,7 @@ func (a *audience) end() error {
 	return a.err()
 }
 
-// routine returns a routine that publishes to the audience.
+// routine returns a routine that publishes messages to the audience.
 func (a *audience) routine(publish func(ctx context.Context, n int64) error) *routine {
 	var published atomic.Int64
 	return &routine{
@@ -212,7 +213,8 @@ func topicByHand(ctx context.Context, db *mongo.Database) (*routine, error) {
 		return nil, err
 	}
 	c := db.Collection("topic")
-	if _, err := c.InsertOne(ctx, tickerMessage(0)); err != nil { // no cursor stays open on an empty collection
+	// Without this message the collection is empty, and no tailable cursor stays open.
+	if _, err := c.InsertOne(ctx, tickerMessage(0)); err != nil {
 		return nil, err
 	}
 	a, err := gather(ctx, func(ctx context.Context, ready func(), received *atomic.Int64) error {

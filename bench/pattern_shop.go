@@ -14,7 +14,7 @@ import (
 const (
 	products  = 1000
 	cartItems = 5
-	// plenty is a stock or a balance that is never used up.
+	// plenty is a stock or a balance that the load cannot use up.
 	plenty = int64(1) << 40
 )
 
@@ -57,7 +57,7 @@ func (s *shop) add(ctx context.Context, cart, product, now int64) error {
 	return err
 }
 
-// reserve moves one piece of a product from the stock to the reservations of a cart.
+// reserve takes one piece of a product from the stock, and adds it to the reservations of a cart.
 func (s *shop) reserve(ctx context.Context, cart, product, now int64) error {
 	reservation := bson.D{{"_id", cart}, {"quantity", int64(1)}, {"createdOn", now}}
 	return changeOne(ctx, s.inventories, bson.D{{"_id", product}, {"quantity", field("$gte", int64(1))}},
@@ -81,8 +81,8 @@ func (s *shop) checkOut(ctx context.Context, cart int64, b [cartItems]int64) err
 	return err
 }
 
-// cartByHand fills a cart and checks it out. If reserved, it reserves each product when it adds it.
-// Otherwise it reserves all at the end.
+// cartByHand fills a cart and checks it out. If reserved is true, it reserves each product when it
+// adds the product. Otherwise it reserves all products at the end.
 func cartByHand(reserved bool) mongoPattern {
 	return func(ctx context.Context, db *mongo.Database) (*routine, error) {
 		s := shop{db.Collection("carts"), db.Collection("inventories"), db.Collection("orders")}
@@ -101,8 +101,9 @@ func cartByHand(reserved bool) mongoPattern {
 	}
 }
 
-// inSteps adds and reserves the products, and then checks out. If reserved, it reserves each
-// product directly after it was added. Otherwise it reserves them after all were added.
+// inSteps adds and reserves the products, and then checks out. If reserved is true, it reserves
+// each product directly after it has added the product. Otherwise it reserves the products after it
+// has added all.
 func inSteps(reserved bool, b [cartItems]int64, add, reserve func(product int64) error, checkOut func() error) error {
 	for _, product := range b {
 		if err := add(product); err != nil {

@@ -14,18 +14,18 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// The texts consist of words of an artificial language. Their frequencies are like in a natural
-// language.
+// The texts consist of words of an artificial language. The frequencies of its words are as in a
+// natural language.
 const (
 	textCount   = 100_000
-	textIndexed = 20_000 // texts in the collection whose index is rebuilt again and again
+	textIndexed = 20_000 // the number of texts in the collection whose index is rebuilt again and again
 	textWords   = 100
 	textBest    = 20
 )
 
-// The size of the vocabulary, and the ranks of the words that searches look for. A word's rank is
-// its position in the order of frequency. About every second text has one of the frequent words,
-// and one text in ten one of the usual words.
+// vocabularySize is the number of different words. The variables below are the ranks of the words
+// for which searches look: a word's rank is its position in the order of frequency. About every
+// second text has one of the frequent words, and one text in ten one of the usual words.
 const vocabularySize = 50_000
 
 var (
@@ -43,7 +43,7 @@ func textWord(n uint64) string {
 	return b.String()
 }
 
-// texts generates the texts once.
+// texts generates the texts on the first call.
 var texts = sync.OnceValue(func() []string {
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), 1.1, 8, vocabularySize)
 	out := make([]string, textCount)
@@ -58,7 +58,7 @@ var texts = sync.OnceValue(func() []string {
 })
 
 // textsDatabase is a separate database, and in PostgreSQL a separate schema. Searches do not change
-// their data, so it is loaded once and stays.
+// its data, so the data is loaded once and stays.
 const textsDatabase = "sheaf_texts"
 
 func textModel() mongo.IndexModel {

@@ -10,7 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// The numbers of sessions, rows and seats. Seats are sold in blocks.
+// These are the numbers of sessions, rows and seats. Seats are sold in blocks of adjacent seats.
 const (
 	sessions      = 4000
 	seatRows      = 5
@@ -39,7 +39,8 @@ func emptySession(i int) bson.D {
 	}
 }
 
-// nextSeats returns the next block of seats to sell: its session, its row and its first seat.
+// nextSeats returns the next block of seats to sell: a number for the cart, the session, the row
+// and the first seat.
 func nextSeats(w *worker) (cart, session int64, row, first int, err error) {
 	n := w.ids.Add(1) - 1
 	if n >= sessions*blocks {
@@ -53,7 +54,7 @@ func theaterCart(id int64) bson.D {
 	return bson.D{{"_id", id}, {"state", "active"}, {"total", int32(0)}, {"reservations", bson.A{}}}
 }
 
-// reservation returns a reservation, as both the session and the cart store it.
+// reservation returns a reservation in the form in which both the session and the cart store it.
 func reservation(key string, id int64, row, first int) bson.D {
 	var seats bson.A
 	for s := first; s < first+seatsTogether; s++ {

@@ -15,44 +15,46 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// pattern is a task of an application that all sides do in the same steps. If a side sends several
-// statements, each one commits by itself, unless the pattern is a transaction.
+// pattern is a task of an application. All sides execute it in the same steps. If a side sends
+// several statements, each statement commits by itself, unless the pattern is a transaction.
 type pattern struct {
 	Name    string
 	What    string
 	Clients int
-	// Peer is the ratio of the rates of MongoDB 3.6 and PostgreSQL. It was measured with a replica
-	// set, on a machine like the one in docs/performance.md. It is 0 if it was not measured. The
-	// target is patternGain times as much.
+	// Peer is the ratio of the rates of MongoDB 3.6 and PostgreSQL, 0 if it was not measured. It
+	// was measured with a replica set, on a machine like the one in docs/performance.md. The target
+	// for Sheaf is patternGain times Peer.
 	Peer float64
 	// Others names sides that take part in addition to Sheaf, PostgreSQL and a peer.
 	Others []string
 	// Reads marks a pattern that writes nothing.
 	Reads bool
 
-	// mongo uses the package of patterns/ for this task if there is one.
+	// mongo is the task with MongoDB. It uses the package of patterns/ for this task if there is
+	// one.
 	mongo    mongoPattern
 	postgres postgresPattern
-	// byHand does the same task without the package. It is nil if mongo uses no package.
+	// byHand is the task with MongoDB but without the package. It is nil if mongo uses no package.
 	byHand mongoPattern
 }
 
-// The function of a pattern fills an empty database on one side, and returns the routine to repeat.
+// mongoPattern and postgresPattern fill an empty database on one side, and return the routine to
+// repeat.
 type (
 	mongoPattern    func(ctx context.Context, db *mongo.Database) (*routine, error)
 	postgresPattern func(ctx context.Context, pool *pgxpool.Pool) (*routine, error)
 )
 
-// patternGain is the factor between a peer's ratio and the target.
+// patternGain is the ratio of a pattern's target and its Peer.
 const patternGain = 2
 
 // routine is the part of a pattern that is repeated. Its data is already loaded.
 type routine struct {
 	do func(ctx context.Context, w *worker) error
-	// units is the number of units in the rate that one call of do counts for. 0 means 1.
+	// units is how much one call of do adds to the rate. 0 means 1.
 	units float64
-	// finish waits until the effects of all calls of do have arrived. Its time is part of the
-	// measurement. It may be nil.
+	// finish waits until the effects of all calls of do have arrived. This time is part of the
+	// measurement. finish may be nil.
 	finish func(ctx context.Context) error
 	// end stops background work of the routine. It may be nil.
 	end func() error
@@ -60,7 +62,7 @@ type routine struct {
 
 func repeat(do func(ctx context.Context, w *worker) error) *routine { return &routine{do: do} }
 
-// patternDatabase is the database in which the patterns work.
+// patternDatabase is the database that the patterns use.
 const patternDatabase = "sheaf_patterns"
 
 // patternRunner measures patterns.
@@ -160,7 +162,8 @@ func (p *pattern) takesPart(s side) bool {
 	}
 }
 
-// concern returns the write concern of a pattern.
+// concern returns the concern of a pattern: the configured concern, or none if the pattern only
+// reads.
 func (r *patternRunner) concern(p *pattern) concern {
 	if p.Reads {
 		return concernNone
@@ -193,10 +196,10 @@ func (p *pattern) prepare(ctx context.Context, s side, writes concern) (*routine
 		if writes == concernUnsynced {
 			pool = s.relaxed
 		}
-		pool.Reset() // the tables of prepared statements were dropped
+		pool.Reset() // the tables of prepared statements no longer exist
 		rt, err := p.postgres(ctx, pool)
 		if err == nil {
-			_, err = s.pool.Exec(ctx, "vacuum analyze") // also brings GIN indexes into their final state
+			_, err = s.pool.Exec(ctx, "vacuum analyze") // vacuum also completes GIN indexes
 		}
 		return rt, err
 	default:
@@ -248,7 +251,7 @@ func (r *patternRunner) measure(ctx context.Context, p *pattern, s side) (_ samp
 	return one, nil
 }
 
-// drive repeats a routine, and then waits for its finish.
+// drive repeats a routine, and then waits until the routine's finish returns.
 func (r *patternRunner) drive(ctx context.Context, rt *routine, workers []*worker,
 	d time.Duration,
 ) (int64, time.Duration, error) {

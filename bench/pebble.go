@@ -10,15 +10,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 )
 
-// The first byte of a key tells which workload's data it belongs to.
+// These constants are the first bytes of the keys of each workload's data.
 const (
 	keyDocs     = 'd'
 	keyInserted = 'i'
 	keyEnd      = 'z'
 )
 
-// pebbleSide is the storage library alone, without an index or a server. Its keys have 9 bytes, and
-// its values are the documents of the other sides.
+// pebbleSide is the storage library alone, without an index or a server. Its keys have 9 bytes. Its
+// values are the same documents as on the other sides.
 type pebbleSide struct{ db *pebble.DB }
 
 func newPebbleSide(dir string) (*pebbleSide, error) {

@@ -33,8 +33,9 @@ create index on docs (((doc->>'r')::bigint));
 create index on docs (((doc->>'g')::bigint), ((doc->>'r')::bigint) desc);
 create index on docs ((doc->>'c'));`
 
-// postgresSettings keeps PostgreSQL's defaults except where they would be unfair. It gets about as
-// much memory as a Sheaf server. Its checkpoints are as rare as its manual advises for many writes.
+// postgresSettings differs from PostgreSQL's defaults only where these would be unfair. PostgreSQL
+// gets about as much memory as a Sheaf server. Its checkpoints are as rare as its manual advises
+// for many writes.
 var postgresSettings = []string{
 	"listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=250",
 	"shared_buffers=1GB", "max_wal_size=8GB", "checkpoint_timeout=30min",
@@ -42,7 +43,7 @@ var postgresSettings = []string{
 	"log_min_messages=fatal",
 }
 
-// postgresSide is a PostgreSQL server of this program. It stores the documents as JSONB.
+// postgresSide is a PostgreSQL server that this program started. It stores the documents as JSONB.
 type postgresSide struct {
 	server  *process
 	pool    *pgxpool.Pool
@@ -110,8 +111,9 @@ func startPostgres(ctx context.Context, dir string) (*postgresSide, error) {
 	return s, nil
 }
 
-// unprivileged lets PostgreSQL run as another user if this program runs as root, because PostgreSQL
-// refuses to run as root. It gives the directory to that user.
+// unprivileged makes PostgreSQL run as another user if this program runs as root, because
+// PostgreSQL refuses to run as root. It gives the directory to that user. The returned function
+// prepares a command for that user.
 func unprivileged(dir string) (func(*exec.Cmd), error) {
 	if os.Getuid() != 0 {
 		return func(*exec.Cmd) {}, nil
@@ -146,7 +148,8 @@ func (s *postgresSide) connect(ctx context.Context, port int) error {
 		return err
 	}
 	s.pool = pool
-	// The pool connects only when it is used, so it costs nothing in workloads that do not use it.
+	// The pool relaxed connects only when it is used, so it costs nothing in workloads that wait
+	// for the disk.
 	if s.relaxed, err = pgxpool.New(ctx, uri+"&synchronous_commit=off"); err != nil {
 		return err
 	}
@@ -317,7 +320,7 @@ func (s *postgresSide) expect(ctx context.Context, want int, query string, args 
 }
 
 // pgExpect reads the rows of a prepared statement, and fails if their number is not want. It does
-// not decode them, as the other sides do not decode documents.
+// not decode the rows, because the other sides do not decode documents.
 func pgExpect(ctx context.Context, pool *pgxpool.Pool, want int, query string, args ...any) error {
 	n, err := pgCount(ctx, pool, query, args...)
 	if err == nil && n != want {

@@ -18,13 +18,14 @@ import (
 // tick is the unit of the times in /proc. USER_HZ is 100 on every platform that Go supports.
 const tick = 10 * time.Millisecond
 
-// endWithParent makes the kernel end the child if this program dies without closing it.
+// endWithParent makes the kernel send SIGTERM to the child if this program dies without closing the
+// child.
 func endWithParent(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	// In a process group of its own the child does not get an interrupt from the terminal. This
-	// program closes it in an orderly way.
+	// The child is in its own process group, so it does not get an interrupt from the terminal.
+	// This program stops it instead, in an orderly way.
 	cmd.SysProcAttr.Setpgid = true
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 }
@@ -34,7 +35,8 @@ func asUser(cmd *exec.Cmd, uid, gid uint32) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
 }
 
-// cpuTime returns the processor time of processes and of their children, dead or alive.
+// cpuTime returns the processor time of processes and of their children, including children that
+// have ended. It reports false if there is no process, or one has ended.
 func cpuTime(pids []int) (time.Duration, bool) {
 	if len(pids) == 0 {
 		return 0, false
@@ -54,11 +56,12 @@ func cpuTime(pids []int) (time.Duration, bool) {
 		}
 		ticks += sumTicks(fields, 4)
 	}
-	// Not every kernel lists the children of a process, so this looks at all processes. One glob
-	// suffices for all pids. It must be cheap, because settle also watches this program's own time.
+	// Not every kernel lists the children of a process, so this looks at all processes, with one
+	// glob for all pids. cpuTime must be cheap, because settle also measures the time of this
+	// program.
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
-		// A child that has ended since is counted with its parent in the next call.
+		// A child that has ended since the glob is counted with its parent in the next call.
 		fields := statFields(path)
 		if fields == nil {
 			continue
@@ -103,7 +106,7 @@ func statFields(path string) []string {
 	return fields
 }
 
-// sumTicks sums the first n of utime, stime, cutime and cstime.
+// sumTicks adds up the first n of these fields: utime, stime, cutime and cstime.
 func sumTicks(fields []string, n int) int64 {
 	var sum int64
 	for _, f := range fields[11 : 11+n] {
@@ -140,7 +143,7 @@ func privateBytes(pids []int) int64 {
 	return sum
 }
 
-// withChildren returns the processes that exist, and their children.
+// withChildren returns the given processes that exist, and their children.
 func withChildren(pids []int) []int {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	var all []int
@@ -161,8 +164,8 @@ func withChildren(pids []int) []int {
 	return all
 }
 
-// resetPeak resets the kernel's peak of the resident memory of processes and their children. If the
-// kernel cannot do this, the peak since their start counts.
+// resetPeak resets the peak of the resident memory of processes and their children. If the kernel
+// cannot do this, peakBytes returns the peak since the start of the processes.
 func resetPeak(pids []int) {
 	for _, pid := range withChildren(pids) {
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
@@ -170,7 +173,7 @@ func resetPeak(pids []int) {
 }
 
 // peakBytes returns the peak resident memory of processes and their children since resetPeak. It
-// counts shared memory once, with the size of the largest part that one process touched.
+// counts the memory that the processes share once: the largest part that one of them used.
 func peakBytes(pids []int) int64 {
 	var own, shared int64
 	all := withChildren(pids)
@@ -200,7 +203,7 @@ func statusBytes(pid int, field string) int64 {
 	return kb << 10
 }
 
-// openFiles returns the limit of files that this program may have open.
+// openFiles returns how many files this program may have open, or 0 if that is unknown.
 func openFiles() int {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// readyLine is the JSON that a server prints when it accepts connections.
+// readyLine is the JSON line that a server prints when it accepts connections.
 type readyLine struct {
 	URI string `json:"uri"`
 }
 
-// process is a server that this program started.
+// process is a server process that this program started.
 type process struct {
 	cmd  *exec.Cmd
 	stop os.Signal
@@ -71,7 +71,7 @@ func startReady(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// startProcess starts a command. The kernel ends it when this program ends.
+// startProcess starts a command. On Linux, the kernel sends it SIGTERM when this program ends.
 func startProcess(cmd *exec.Cmd, stop os.Signal) (*process, error) {
 	endWithParent(cmd)
 	if err := cmd.Start(); err != nil {
@@ -84,7 +84,8 @@ func startProcess(cmd *exec.Cmd, stop os.Signal) (*process, error) {
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// close asks the process to end and waits for it. After stopTimeout it kills the process.
+// close sends the process its signal to stop, and waits until it has ended. After stopTimeout it
+// kills the process.
 func (p *process) close() error {
 	if err := p.cmd.Process.Signal(p.stop); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		_ = p.cmd.Process.Kill()
@@ -105,15 +106,16 @@ type workplace struct {
 	binary string
 }
 
-// newWorkplace creates a directory on the disk to measure, and builds Sheaf in it. The caller must
-// close it.
+// newWorkplace creates a directory on the disk to measure, and builds Sheaf there if cfg names no
+// server program. The caller must close the workplace.
 func newWorkplace(ctx context.Context, cfg *config) (*workplace, error) {
 	dir, err := os.MkdirTemp(cfg.temp, "sheaf-bench-")
 	if err != nil {
 		return nil, err
 	}
 	w := &workplace{dir: dir}
-	// PostgreSQL runs as another user and must be able to enter its directory below this one.
+	// PostgreSQL runs as another user. It must be able to enter its own directory, which is inside
+	// of this directory.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -128,7 +130,7 @@ func newWorkplace(ctx context.Context, cfg *config) (*workplace, error) {
 
 func (w *workplace) close() error { return os.RemoveAll(w.dir) }
 
-// buildSheaf builds the server like a release, and returns its path.
+// buildSheaf builds the server program with the flags of a release, and returns its path.
 func buildSheaf(ctx context.Context, dir string) (string, error) {
 	root, err := moduleRoot(ctx)
 	if err != nil {

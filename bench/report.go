@@ -27,10 +27,10 @@ type results struct {
 	page page
 }
 
-// page names the places to which the results of a run are written.
+// page names the files and the places in a page to which the results of a run are written.
 type page struct {
 	// file is the name of the written files without extension. picture is the name of the chart in
-	// the page's directory. If it is empty, the chart has the name of the page.
+	// the page's directory. If picture is empty, the chart is named after the page.
 	file, picture string
 	// begin and end are the comments in the page between which the tables are written.
 	begin, end string
@@ -208,8 +208,8 @@ func (r *results) claimTable(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// workloadTable writes a table with a column per side. A cell has the rate and, for servers, the
-// processor time in µs.
+// workloadTable writes a table with a row for each workload and a column for each side. A cell has
+// the rate and, for servers, the processor time of an operation in µs.
 func (r *results) workloadTable(w io.Writer) {
 	sides := r.sides()
 	fmt.Fprint(w, "| workload | writes | c |")
@@ -255,7 +255,7 @@ func known(v float64) string {
 	return number(v)
 }
 
-// explain writes a line about each workload.
+// explain writes a line that describes each workload.
 func (r *results) explain(w io.Writer) {
 	for _, row := range r.Workloads {
 		fmt.Fprintf(w, "- %s: %s.\n", row.Name, row.Op)
@@ -300,7 +300,7 @@ func quantity(v float64, unit string) string {
 	}
 }
 
-// number formats a number: 1234567 as 1,234,567, and a small one with a decimal.
+// number formats a number: 1234567 as 1,234,567, and a number below 100 with a decimal.
 func number(v float64) string {
 	if v < 100 {
 		return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")

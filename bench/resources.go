@@ -17,7 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// The names of the resources in the results.
+// These are the names of the resources in the results.
 const (
 	resIdle       = "idle_rss_mb"
 	resConns      = "connections"
@@ -31,13 +31,13 @@ const (
 
 const (
 	megabyte = 1 << 20
-	// startRounds is the number of starts that are measured. Their median counts.
+	// startRounds is how often the start of a server is measured. The result is the median.
 	startRounds = 7
 	// idleTime is the time for which a server is idle before its memory is read.
 	idleTime = 2 * time.Second
-	// fullDocuments is the number of documents of 1 KB that make 1 GB.
+	// fullDocuments is the number of documents of 1 KB in 1 GB.
 	fullDocuments = 1 << 20
-	// loaders is the number of clients that insert these documents.
+	// loaders is the number of clients that insert the documents of 1 GB.
 	loaders = 4
 )
 
@@ -48,7 +48,7 @@ type resources struct {
 	temp   string
 	// connections is the number of idle connections to open.
 	connections int
-	// full enables the measurement of a start on a directory of 1 GB.
+	// full says whether a start on a directory of 1 GB is measured.
 	full     bool
 	progress io.Writer
 }

@@ -15,9 +15,10 @@ import (
 const (
 	// settleWindow is the time over which settle measures the processor time of the processes.
 	settleWindow = 100 * time.Millisecond
-	// settleShare is the share of one processor below which the processes count as quiet.
+	// settleShare is the part of one processor that the processes use at most when they count as
+	// quiet.
 	settleShare = 0.15
-	// warmShare is the measured time divided by the time to warm up.
+	// warmShare is the ratio of the measured time to the time for warming up.
 	warmShare = 10
 )
 
@@ -25,7 +26,7 @@ const (
 type sample struct {
 	rate float64
 	// cpu is the server's processor time per unit in µs, during the measurement. settled also
-	// includes the work after it, until the server is quiet.
+	// includes the work of the server after the measurement, until the server is quiet.
 	cpu, settled float64
 	hasCPU       bool
 	allocs       float64
@@ -34,7 +35,8 @@ type sample struct {
 	peak int64
 }
 
-// figure holds the results of a workload on a side: medians over the rounds.
+// figure holds the results of a workload on a side. Its numbers are medians over the rounds, except
+// for the peak of memory.
 type figure struct {
 	Rate float64 `json:"per_second"`
 	// Rates holds the rate of each round.
@@ -42,15 +44,16 @@ type figure struct {
 	// CPUMicros is the server's processor time per document or operation. It is nil if it is
 	// unknown.
 	CPUMicros *float64 `json:"server_cpu_us,omitempty"`
-	// SettledCPUMicros also includes the server's work after the measurement, until it is quiet.
+	// SettledCPUMicros is CPUMicros with the server's work after the measurement, until the server
+	// is quiet.
 	SettledCPUMicros *float64 `json:"server_cpu_us_settled,omitempty"`
 	// Allocs is the number of allocations of this process per operation. It is nil for sides in
 	// other processes.
 	Allocs *float64 `json:"allocs,omitempty"`
-	// Latencies holds the median over the rounds for each quantile.
+	// Latencies holds for each quantile the median over the rounds.
 	Latencies latencies `json:"latencies"`
-	// PeakMB is the peak of resident memory in the worst round. BudgetMB is the memory budget that
-	// the server was given.
+	// PeakMB is the peak of resident memory in the worst round, in megabytes. BudgetMB is the
+	// memory budget of the server.
 	PeakMB   float64 `json:"peak_mb,omitempty"`
 	BudgetMB float64 `json:"budget_mb,omitempty"`
 	Error    string  `json:"error,omitempty"`
@@ -62,7 +65,7 @@ type runner struct {
 	sides    []side
 	duration time.Duration
 	rounds   int
-	// patience is the longest time that settle waits.
+	// patience is the longest time for which settle waits.
 	patience time.Duration
 	progress io.Writer
 	ids      atomic.Int64
@@ -89,14 +92,14 @@ func (r *runner) load(ctx context.Context) error {
 	return nil
 }
 
-// run measures a workload on all sides that can run it.
+// run measures a workload on all sides that support the workload.
 func (r *runner) run(ctx context.Context, w workload) (map[string]*figure, error) {
 	takesPart := func(s side) bool { return s.do(w.Op) != nil && (!s.local() || w.Embedded) }
 	return r.inRounds(ctx, w.Name, takesPart, func(s side) (sample, error) { return r.measure(ctx, w, s, s.do(w.Op)) })
 }
 
-// inRounds calls measure for each side that takes part, in each round. After an error of a side it
-// skips that side. The name is only for messages.
+// inRounds calls measure in each round for each side that takes part. After an error of a side it
+// skips that side in later rounds. name is only for messages.
 func (r *runner) inRounds(ctx context.Context, name string, takesPart func(side) bool,
 	measure func(side) (sample, error),
 ) (map[string]*figure, error) {
@@ -244,7 +247,8 @@ func (r *runner) workers(n int, seed uint64) ([]*worker, error) {
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // drive lets all workers repeat an operation for the time d. Each worker runs it at least once.
-// drive returns the number of operations and the time taken. The latencies are in the workers.
+// drive returns the number of operations and the time that they took. Each worker holds its
+// latencies.
 func drive(ctx context.Context, workers []*worker, d time.Duration,
 	do func(context.Context, *worker) error,
 ) (int64, time.Duration, error) {
@@ -280,8 +284,8 @@ func drive(ctx context.Context, workers []*worker, d time.Duration,
 	return total.Load(), time.Since(begin), nil
 }
 
-// settle waits until this program and the servers are quiet. Otherwise one side's remaining work
-// would slow down the next measurement.
+// settle waits until this program and the servers are quiet, but not longer than r.patience.
+// Otherwise the work that one side still does would slow down the next measurement.
 func (r *runner) settle(ctx context.Context) {
 	var pids []int
 	for _, s := range r.sides {

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// operation describes the operation that the clients of a workload repeat.
+// operation names the operation that the clients of a workload repeat.
 type operation string
 
 const (
@@ -37,15 +37,15 @@ const (
 	topSize     = 100
 )
 
-// workload is an operation with the number of clients that repeat it at once.
+// workload is an operation, with the number of clients that repeat it in parallel.
 type workload struct {
 	Name    string    `json:"name"`
 	Op      operation `json:"operation"`
 	Clients int       `json:"clients"`
-	// Concern is the write concern. In a table row it is always set. Before, it may be empty if the
-	// operation implies it; see workload.concern.
+	// Concern says whether writes wait for the disk. In results it is always set. In the list of
+	// workloads it may be empty, and then the default of the operation holds.
 	Concern concern `json:"concern,omitempty"`
-	// Embedded lets the sides in this process take part, as far as they know the operation.
+	// Embedded lets the sides in this process take part, if they support the operation.
 	Embedded bool `json:"-"`
 }
 
@@ -72,7 +72,7 @@ var workloads = []workload{
 	{Name: "distinct", Op: opDistinct, Clients: 1},
 }
 
-// units returns how many documents or operations one operation counts for in the rate.
+// units returns how much one operation adds to the rate: the number of documents, or 1.
 func (w workload) units(d dataset) float64 {
 	switch w.Op {
 	case opInsertMany:
@@ -84,7 +84,7 @@ func (w workload) units(d dataset) float64 {
 	}
 }
 
-// unit returns the unit of the rate.
+// unit returns the unit of the rate: documents or operations.
 func (w workload) unit() string {
 	switch w.Op {
 	case opInsertMany, opScanCount:
@@ -94,7 +94,7 @@ func (w workload) unit() string {
 	}
 }
 
-// The names of the sides, in the order of the columns.
+// These are the names of the sides, in the order of the columns.
 const (
 	sideFloor       = "floor"
 	sideSheaf       = "sheaf"
@@ -141,13 +141,13 @@ type worker struct {
 	json []byte
 	key  []byte
 
-	// scanDoc, scanJSON and popular are for workload E.
+	// scanDoc, scanJSON and popular are used by workload E of YCSB.
 	scanDoc  bson.Raw
 	scanJSON []byte
 	popular  *zipf
-	// writes is the write concern of the patterns.
+	// writes says whether the writes of the patterns wait for the disk.
 	writes concern
-	// taken holds the latencies of the measurement.
+	// taken holds the latencies of the operations in the current measurement.
 	taken histogram
 }
 

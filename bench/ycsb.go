@@ -17,19 +17,19 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// Workload E of the Yahoo! Cloud Serving Benchmark: 95 % range scans of 1 to 100 documents that
-// begin at a key, and 5 % inserts. The popularity of the keys follows Zipf's law, so some keys are
-// requested far more often than others. Keys are hashes of the documents' numbers, so neighbouring
-// keys are unrelated.
+// These constants are for workload E of the Yahoo! Cloud Serving Benchmark (YCSB): 95 % range scans
+// of 1 to 100 documents that begin at a key, and 5 % inserts. The popularity of the keys follows
+// Zipf's law, so some keys are requested far more often than others. Keys are hashes of the
+// documents' numbers, so neighbouring keys are unrelated.
 const (
 	scanTable = "ycsb"
-	// scanMost is the largest number of documents of a scan. The floor server answers with scanMean
-	// documents.
+	// scanMost is the largest number of documents that a scan asks for. scanMean is the number of
+	// documents that the floor server returns.
 	scanMost      = 100
 	scanMean      = scanMost / 2
 	insertPercent = 5
 	scanFields    = 10
-	// keyDigits is the number of digits that every key is padded to.
+	// keyDigits is the number of digits of every key.
 	keyDigits = 20
 	zipfTheta = 0.99
 )
@@ -48,8 +48,8 @@ func scanKey(i int64) string {
 // scanFieldsOf returns the fields of document i after its _id. Their texts make the document as
 // large as the other documents.
 func scanFieldsOf(i int) bson.D {
-	// The document's frame takes 5 bytes, the _id 10 bytes and the key, and each field 7 bytes and
-	// its name.
+	// The document's frame takes 5 bytes. The _id takes 10 bytes and the length of the key. Each
+	// field takes 7 bytes and the length of its name.
 	const rest = documentSize - 5 - 10 - (len("user") + keyDigits) - scanFields*(7+len("field0"))
 	rng := rand.New(rand.NewPCG(uint64(i), 2))
 	doc := make(bson.D, 0, scanFields)
@@ -63,7 +63,7 @@ func scanFieldsOf(i int) bson.D {
 	return doc
 }
 
-// scanDocument returns document i with the given key.
+// scanDocument returns document i of workload E with the given key.
 func scanDocument(i int, key string) (bson.Raw, error) {
 	raw, err := bson.Marshal(append(bson.D{{"_id", key}}, scanFieldsOf(i)...))
 	if err == nil && len(raw) != documentSize {
@@ -72,7 +72,7 @@ func scanDocument(i int, key string) (bson.Raw, error) {
 	return raw, err
 }
 
-// scanJSON returns document i as JSON, without its key.
+// scanJSON returns document i of workload E as JSON, without its key.
 func scanJSON(i int) ([]byte, error) {
 	m := make(map[string]any, scanFields)
 	for _, e := range scanFieldsOf(i) {
@@ -81,8 +81,8 @@ func scanJSON(i int) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// zipf draws numbers below n, a few of them far more often than the others (Gray et al., Quickly
-// generating billion-record synthetic databases).
+// zipf draws numbers below n. Some of them are drawn far more often than the others (Gray et al.,
+// Quickly generating billion-record synthetic databases).
 type zipf struct{ n, zeta, alpha, eta float64 }
 
 func newZipf(n int) *zipf {
@@ -110,7 +110,7 @@ func (z *zipf) draw(rng *rand.Rand) int64 {
 	}
 }
 
-// nextScan returns the first key of a scan and the number of documents to ask for.
+// nextScan returns the first key of a scan and the largest number of documents to return.
 func (w *worker) nextScan() (from string, limit int) {
 	return scanKey(w.popular.draw(w.rng)), 1 + w.rng.IntN(scanMost)
 }
@@ -126,14 +126,14 @@ func scanned(n, limit int) error {
 	return nil
 }
 
-// loadScans fills the collection of the scans.
+// loadScans fills the collection of workload E.
 func (s *mongoSide) loadScans(ctx context.Context, d dataset) error {
 	return s.fillWith(ctx, s.client.Database(database).Collection(scanTable), d.size, func(i int) (bson.Raw, error) {
 		return scanDocument(i, scanKey(int64(i)))
 	})
 }
 
-// scans returns workload E with a write concern for its inserts.
+// scans returns the operation of workload E. of says whether its inserts wait for the disk.
 func (s *mongoSide) scans(of concern) func(context.Context, *worker) error {
 	c := s.client.Database(database).Collection(scanTable, options.Collection().SetWriteConcern(of.writeConcern()))
 	return func(ctx context.Context, w *worker) error {
@@ -152,8 +152,8 @@ func (s *mongoSide) scans(of concern) func(context.Context, *worker) error {
 	}
 }
 
-// scanKeyOffset is the position of the key in a document. Before it are the length of the document,
-// the type, the name and the length of the text.
+// scanKeyOffset is the position of the key in a BSON document of workload E. The length of the
+// document, the type and the name of the field, and the length of the key come before the key.
 const scanKeyOffset = idOffset + 4
 
 // countFound reads a cursor to its end and returns the number of documents.
@@ -171,7 +171,7 @@ func countFound(ctx context.Context, c *mongo.Collection, filter bson.D,
 	return n, errors.Join(cursor.Err(), cursor.Close(ctx))
 }
 
-// loadScans fills the table of the scans.
+// loadScans fills the table of workload E.
 func (s *postgresSide) loadScans(ctx context.Context, d dataset) error {
 	_, err := s.pool.CopyFrom(ctx, pgx.Identifier{scanTable}, []string{"id", "doc"},
 		pgx.CopyFromSlice(d.size, func(i int) ([]any, error) {
@@ -181,8 +181,8 @@ func (s *postgresSide) loadScans(ctx context.Context, d dataset) error {
 	return err
 }
 
-// scans returns workload E on the given pool, whose connections decide whether commits wait for the
-// disk.
+// scans returns the operation of workload E on the given pool, whose connections decide whether
+// commits wait for the disk.
 func (s *postgresSide) scans(pool *pgxpool.Pool) func(context.Context, *worker) error {
 	return func(ctx context.Context, w *worker) error {
 		if w.inserts() {
