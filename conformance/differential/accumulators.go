@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// accumulators returns the fields of a $group that are computed by accumulators.
+// accumulators returns fields of a $group, each with a random accumulator.
 func (g *generator) accumulators() bson.D {
 	d := bson.D{}
 	for i := range 1 + g.rnd.IntN(2) {
@@ -36,7 +36,8 @@ func (g *generator) accumulator() any {
 		func() any { return op("$count", bson.D{}) },
 		func() any {
 			input := g.leaf(anyKind)
-			if list, isList := input.(bson.A); isList { // an array would be the list of operands, see arrayOperators
+			// These accumulators would take an array as their list of operands: see arrayOperators.
+			if list, isList := input.(bson.A); isList {
 				input = op("$literal", list)
 			}
 			return op(pick(g, []string{"$firstN", "$lastN", "$minN", "$maxN"}), fields("n", g.few(), "input", input))
@@ -49,7 +50,7 @@ func (g *generator) accumulator() any {
 	})()
 }
 
-// few returns the argument n of accumulators that keep n documents.
+// few returns the argument n of an accumulator that keeps n documents, such as $firstN.
 func (g *generator) few() any {
 	if g.chance(12) {
 		return pick(g, []any{

@@ -7,9 +7,9 @@ import (
 )
 
 // hasEqualNumbers reports whether the results of a $bucketAuto differ only in the types of equal
-// numbers. If equal numbers of different types are in the input, the first one becomes the bound of
-// the bucket or its minimum. Which one is first is open, because documents with equal keys have no
-// order.
+// numbers. If equal numbers of different types are in the input, the first number becomes a bound
+// or the minimum of the bucket. MongoDB does not define which number is first, because documents
+// with equal keys have no order.
 func hasEqualNumbers(cmd bson.D, d *difference) bool {
 	if !mentionsKey(cmd, "$bucketAuto") {
 		return false
@@ -67,7 +67,7 @@ func sameExtremes(names []string) func(a, b any) bool {
 	}
 }
 
-// areBounds reports whether a value has the form of a bucket's _id: {min, max}.
+// areBounds reports whether a value has the form of the _id of a bucket: {min, max}.
 func areBounds(v any) bool {
 	doc, _ := v.(bson.D)
 	return len(doc) == 2 && doc[0].Key == "min" && doc[1].Key == "max"

@@ -14,8 +14,8 @@ const (
 	viewOnView = "w"
 )
 
-// pipelineQuestions lists the commands of a pipeline group other than aggregate, each with the
-// family that it belongs to.
+// pipelineQuestions lists the kinds of commands in a pipeline group, apart from aggregate. Each
+// belongs to a family.
 var pipelineQuestions = []struct {
 	family string
 	question
@@ -29,8 +29,8 @@ var pipelineQuestions = []struct {
 }
 
 // pipelineScenario returns a group of pipelines over typed documents. The documents are inserted in
-// the order of their _id. So stages without a sort get the same input order from servers that scan
-// in insertion order and from servers that scan by _id.
+// the order of their _id. So a server that scans in insertion order and a server that scans by _id
+// read the documents in the same order.
 func (g *generator) pipelineScenario() scenario {
 	insertInto := func(name string, n int) bson.D {
 		var docs []bson.D
@@ -96,8 +96,8 @@ func (g *generator) typedIndex() bson.D {
 	return createIndex(pick(g, []string{collection, collection, foreignCollection}), key, false)
 }
 
-// createView returns a command that creates a view. The view's pipeline keeps the order of
-// documents.
+// createView returns a command that creates a view. The pipeline of the view does not change the
+// order of the documents.
 func (g *generator) createView(name, on string) bson.D {
 	stages := bson.A{}
 	if g.chance(2) {
@@ -131,7 +131,8 @@ func (g *generator) source() any {
 	})
 }
 
-// collectionless returns an aggregate on no collection, whose pipeline contains its own documents.
+// collectionless returns an aggregate command on no collection. Its pipeline contains its own
+// documents.
 func (g *generator) collectionless() bson.D {
 	docs := bson.A{}
 	for i := range 1 + g.rnd.IntN(4) {
@@ -148,7 +149,7 @@ func (g *generator) collectionless() bson.D {
 	return aggregateOn(int32(1), append(bson.A{op("$documents", list)}, g.pipeline(1+g.rnd.IntN(2))...))
 }
 
-// withLet adds two variables to a command, which its expressions may use.
+// withLet adds two variables to a command. The expressions of the command may use them.
 func (g *generator) withLet(command func() bson.D) bson.D {
 	var c bson.D
 	g.within([]string{"x", "y"}, func() any { c = command(); return nil })
@@ -158,7 +159,7 @@ func (g *generator) withLet(command func() bson.D) bson.D {
 	})
 }
 
-// output returns a stage that writes the results to another collection.
+// output returns a stage, $out or $merge, that writes the results to another collection.
 func (g *generator) output() bson.D {
 	if g.chance(3) {
 		return op("$out", otherCollection)

@@ -26,8 +26,8 @@ var questions = []question{
 	{3, (*generator).insert},
 }
 
-// scenario returns the commands of one group: inserts, indexes, and then questions. The questions
-// are either pipelines or other commands.
+// scenario returns the commands of one group: inserts, indexes, and then either pipelines or other
+// commands.
 func (g *generator) scenario() scenario {
 	if g.families.pipelines() && (!g.families.has(familyCRUD) || g.chance(2)) {
 		return g.pipelineScenario()
@@ -103,9 +103,9 @@ func (g *generator) find() bson.D {
 	return c
 }
 
-// withoutPositions removes paths with an array position from a find's projection if the find sorts
-// by the same path. The 9.0 engine may project before it sorts, and the projection {"a.1": 1} turns
-// ["x", 1] into []. Versions up to 8.0 sort the stored documents.
+// withoutPositions removes paths with an array position, such as a.1, from a find's projection if
+// the find sorts by the same path. The 9.0 engine may project before it sorts, and the projection
+// {"a.1": 1} turns ["x", 1] into []. Versions up to 8.0 sort the stored documents.
 func withoutPositions(cmd, sort bson.D) bson.D {
 	at := slices.IndexFunc(cmd, func(e bson.E) bool { return e.Key == "projection" })
 	if at < 0 {
@@ -140,7 +140,7 @@ func updateCommand(stmt bson.D, filters bson.A) bson.D {
 }
 
 // updateOne returns an update of one document. It selects the document by _id, because otherwise
-// the query plan would decide which one is updated.
+// the query plan would decide which document is updated.
 func (g *generator) updateOne() bson.D {
 	u, filters := g.update(false)
 	q := bson.D{{"_id", g.anyID()}}
@@ -157,9 +157,9 @@ func (g *generator) updateOne() bson.D {
 	return updateCommand(stmt, filters)
 }
 
-// mayBeFalse reports whether MongoDB may detect that a query matches nothing. In that case it drops
-// the other clauses of the query before it builds an upserted document from them. Which queries it
-// detects changes from version to version.
+// mayBeFalse reports whether MongoDB may detect that a query matches nothing. MongoDB then ignores
+// the other clauses of the query when it builds an upserted document from them. Different versions
+// detect different queries.
 func mayBeFalse(v any) bool {
 	switch v := v.(type) {
 	case bson.D:
@@ -176,8 +176,8 @@ func mayBeFalse(v any) bool {
 	return false
 }
 
-// upsertFilter returns a filter that matches no document. Its equalities become fields of the
-// upserted document.
+// upsertFilter returns a filter that matches no document, for an upsert. Its equalities become
+// fields of the upserted document.
 func (g *generator) upsertFilter() bson.D {
 	f := bson.D{{"none", "here"}}
 	for range g.rnd.IntN(3) {
@@ -227,7 +227,7 @@ func (g *generator) remove() bson.D {
 func (g *generator) insert() bson.D {
 	doc := g.document()
 	if g.chance(4) {
-		doc[0].Value = g.anyID() // likely a duplicate
+		doc[0].Value = g.anyID() // the _id is likely a duplicate
 	}
 	return insertCommand(doc)
 }

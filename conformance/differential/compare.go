@@ -11,7 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// kept lists the fields of a successful reply that are compared.
+// kept lists the fields of a successful reply that are compared. The other fields are ignored.
 var kept = []string{
 	"n", "nModified", "upserted", "value", "values", "lastErrorObject", "numIndexesBefore", "numIndexesAfter",
 	"nIndexesWas", "writeErrors", "nInserted", "nMatched", "nUpserted", "nDeleted", "nErrors",
@@ -41,9 +41,10 @@ func isOutput(stage any) bool {
 	return hasField(doc, "$out") || hasField(doc, "$merge")
 }
 
-// isOrdered reports whether the order of a command's rows is fixed. Every generated sort ends with
-// _id. For a pipeline this is a total order only if all rows of server A have different _id values,
-// none of which is an array: a sort compares an array by one of its elements.
+// isOrdered reports whether MongoDB defines the order of a command's rows. Every generated sort
+// ends with _id. In a pipeline, such a sort is a total order only if all rows of server A have
+// different _id values and no _id is an array, because a sort compares an array by one of its
+// elements.
 func isOrdered(cmd bson.D, d *difference) bool {
 	sort, _ := lookup(cmd, "sort").(bson.D)
 	if cmd[0].Key != "aggregate" && cmd[0].Value == collection {
@@ -79,7 +80,7 @@ func isOK(reply bson.D) bool {
 	return false
 }
 
-// normalise reduces a raw reply to the fields that are compared.
+// normalise returns the fields of a raw reply that are compared.
 func normalise(raw bson.D) bson.D {
 	if !isOK(raw) {
 		return bson.D{{"ok", int32(0)}, {"code", olderCode(lookup(raw, "code"))}}
@@ -111,8 +112,8 @@ func normalise(raw bson.D) bson.D {
 	return out
 }
 
-// mark replaces the values that a server generates: ObjectIds, unless the generator made them, and
-// times within an hour of the present.
+// mark replaces the values that a server generates by marks: ObjectIds that the generator did not
+// make, and times within an hour of now.
 func mark(v any) any {
 	switch v := v.(type) {
 	case bson.D:
@@ -143,7 +144,7 @@ func mark(v any) any {
 	return v
 }
 
-// unique removes repeated values. Values that mark has replaced may have become equal.
+// unique removes repeated values. Different values can become equal when mark replaces them.
 func unique(list bson.A) bson.A {
 	out := bson.A{}
 	for _, v := range list {
@@ -196,8 +197,8 @@ func equalReply(a, b bson.D, ordered bool) bool {
 		case x.Key == "rows" && !ordered:
 			return equalMultiset(x.Value, y.Value, equalValue)
 		case x.Key == "values":
-			// distinct returns the first of equal values of different types. Which one is first is
-			// open.
+			// The command distinct returns the first of equal values of different types. MongoDB
+			// does not define which value is first.
 			return equalMultiset(x.Value, y.Value, sameValue)
 		}
 		return equalValue(x.Value, y.Value)
@@ -222,8 +223,8 @@ func equalMultiset(a, b any, equal func(a, b any) bool) bool {
 	return true
 }
 
-// equalValue compares BSON types and values. The order of fields matters, and doubles may differ by
-// a small tolerance.
+// equalValue reports whether two values have the same BSON type and are equal. The order of fields
+// matters, and doubles may differ by a small tolerance.
 func equalValue(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
@@ -238,7 +239,7 @@ func equalValue(a, b any) bool {
 		return ok && equalDouble(x, y)
 	case primitive.Decimal128:
 		y, ok := b.(primitive.Decimal128)
-		return ok && x.String() == y.String() // the exponent counts too, and NaN equals NaN
+		return ok && x.String() == y.String() // exponents must be equal too, and NaN equals NaN
 	case primitive.CodeWithScope:
 		y, ok := b.(primitive.CodeWithScope)
 		return ok && x.Code == y.Code && equalValue(x.Scope, y.Scope)
@@ -256,7 +257,8 @@ func equalDouble(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-12*math.Max(math.Abs(a), math.Abs(b)) && !math.IsInf(a, 0) && !math.IsInf(b, 0)
 }
 
-// sameValue compares like MongoDB: numbers of different types can be equal.
+// sameValue reports whether two values are equal in MongoDB's order, in which numbers of different
+// types can be equal.
 func sameValue(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
@@ -280,7 +282,8 @@ func sameValue(a, b any) bool {
 	return equalValue(a, b)
 }
 
-// textOf returns the text of a string or a symbol. MongoDB compares these two types as one.
+// textOf returns the text of a string or a symbol. MongoDB compares strings and symbols as one
+// type.
 func textOf(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// kind is the type of value that an expression should return, so that operators mostly get suitable
-// arguments. Now and then an expression returns another type.
+// kind is the type of value that a generated expression should have. So operators mostly get
+// suitable arguments. Now and then an expression has another type.
 type kind byte
 
 const (
@@ -23,9 +23,9 @@ const (
 	boolKind    kind = 'b'
 )
 
-// operator is one expression operator. Its signature has a kind for each argument. After it, *
-// repeats the argument up to three times, and ? makes it optional. An operator without a signature
-// has its own generator.
+// operator is one expression operator. Its signature has a letter for the kind of each argument.
+// The sign * repeats the preceding argument up to three times, and ? makes it optional. An operator
+// without a signature has its own generator.
 type operator struct {
 	family    string
 	name      string
@@ -34,7 +34,7 @@ type operator struct {
 	make      func(g *generator, depth int) any
 }
 
-// plainOperators lists operators by family. After each name come the kind of the result and the
+// plainOperators lists operators by family. Each name is followed by the kind of the result and the
 // signature.
 var plainOperators = map[string]string{
 	"arithmetic": "$abs n n, $add n n*, $add d dn, $ceil n n, $divide n nn, $exp n n, $floor n n, $ln n n, $log n nn, $log10 n n, $mod n nn, $multiply n n*, " +
@@ -112,7 +112,7 @@ func (g *generator) call(o operator, depth int) any {
 		}
 	}
 	if g.chance(60) {
-		args = append(args, g.leaf(anyKind)) // one argument too many
+		args = append(args, g.leaf(anyKind)) // the call has one argument too many
 	}
 	if len(args) == 1 && g.chance(2) {
 		return op(o.name, args[0])
@@ -128,7 +128,7 @@ var typedFields = map[kind][]string{
 	anyKind: {"n", "i", "s", "l", "k", "o", "d", "b", "a", "c", "none", "o.n", "t.n", "o.p.n"},
 }
 
-// leaf returns a field path, a variable or a literal.
+// leaf returns an expression without operators: a field path, a variable or a literal.
 func (g *generator) leaf(k kind) any {
 	switch {
 	case !g.chance(3):
@@ -145,7 +145,7 @@ func (g *generator) leaf(k kind) any {
 	return g.constant(k)
 }
 
-// constant returns a constant that cannot be taken for an expression.
+// constant returns a constant that MongoDB cannot take for an expression.
 func (g *generator) constant(k kind) any {
 	switch k {
 	case numberKind:
@@ -188,7 +188,7 @@ func (g *generator) number() any {
 	return pick(g, plainNumbers)
 }
 
-// date returns a time between the years 1 and 9999, mostly of this century.
+// date returns a time between the years 1 and 9999. Most times are in this century.
 func (g *generator) date() primitive.DateTime {
 	switch g.rnd.IntN(6) {
 	case 0:
@@ -208,7 +208,8 @@ func (g *generator) day() primitive.DateTime {
 	return primitive.DateTime(int64(15_000+g.rnd.IntN(4000)) * 86_400_000)
 }
 
-// fieldValue returns a value for a field of a kind. Now and then it returns nil or another type.
+// fieldValue returns a value for a field of kind k. Now and then it returns nil or a value of
+// another type.
 func (g *generator) fieldValue(k kind) any {
 	switch {
 	case g.chance(14):
@@ -223,7 +224,7 @@ func (g *generator) fieldValue(k kind) any {
 	return g.constant(k)
 }
 
-// typedDocument returns a document whose fields mostly have the types that their names stand for.
+// typedDocument returns a document whose fields mostly have the types that typedFields lists.
 func (g *generator) typedDocument(id int32) bson.D {
 	d := bson.D{{"_id", id}}
 	for _, f := range []struct {

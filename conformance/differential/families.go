@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	// These families contain neither plain expressions nor plain stages. familyCRUD has the
-	// commands without a pipeline. familyOutput has $out and $merge. familyView has views, joined
-	// collections, variables, and expressions in find. familyWrite has updates by a pipeline.
+	// These are the families that have neither expressions nor stages of their own. familyCRUD has
+	// the commands without a pipeline. familyOutput has $out and $merge. familyView has views,
+	// joined collections, variables, and expressions in find. familyWrite has updates by a
+	// pipeline.
 	familyCRUD   = "crud"
 	familyOutput = "output"
 	familyView   = "view"
@@ -48,5 +49,5 @@ func familyNames() []string {
 
 func (f families) has(name string) bool { return len(f) == 0 || slices.Contains(f, name) }
 
-// pipelines reports whether the run has a family other than familyCRUD.
+// pipelines reports whether the run has pipelines: another family than familyCRUD.
 func (f families) pipelines() bool { return len(f) != 1 || f[0] != familyCRUD }

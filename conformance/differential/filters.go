@@ -57,8 +57,8 @@ func (g *generator) filter(depth int) bson.D {
 	return f
 }
 
-// addClause appends a clause, unless the document already has that field. MongoDB does not define
-// the meaning of a repeated field.
+// addClause appends a clause, unless the document already has a field with the same name. MongoDB
+// does not define the meaning of a repeated field.
 func (g *generator) addClause(f bson.D, depth int) bson.D {
 	c := g.clause(depth)
 	if hasField(f, c.Key) {
@@ -89,7 +89,7 @@ func (g *generator) clause(depth int) bson.E {
 
 // guarded returns a predicate on a path. If it compares a dotted path with null, it excludes
 // documents in which an array before the dot contains no documents. The 9.0 engine finds {a: []}
-// and {a: [1]} by {"a.x": null}. Up to 8.0, such an array has no a.x.
+// and {a: [1]} by {"a.x": null}. In MongoDB up to 8.0, {"a.x": null} does not find such an array.
 func guarded(path string, predicate any) bson.E {
 	own := bson.E{path, predicate}
 	if !strings.Contains(path, ".") ||
@@ -100,8 +100,8 @@ func guarded(path string, predicate any) bson.E {
 	return bson.E{"$and", append(bson.A{bson.D{own}}, withDocuments(path)...)}
 }
 
-// withDocuments returns predicates for the arrays before the dots of a path. Such an array must not
-// be empty, and all its elements must be documents.
+// withDocuments returns predicates for the arrays that a dotted path leads through. They demand
+// that such an array is not empty, and that all of its elements are documents.
 func withDocuments(path string) bson.A {
 	var all bson.A
 	for i, c := range path {
@@ -138,11 +138,11 @@ func (g *generator) operatorPredicate(depth int) any {
 	return op("$exists", true)
 }
 
-// literal returns a value for an implicit equality. A document in it cannot be taken for an
-// operator, because no field name begins with a dollar sign.
+// literal returns a value for the predicate {path: value}. A document in it cannot be taken for an
+// operator, because its field names do not begin with a dollar sign.
 func (g *generator) literal() any { return g.value(2) }
 
-// operand returns an operand of a comparison.
+// operand returns an operand of a comparison operator, such as $gt.
 func (g *generator) operand() any { return g.value(2) }
 
 func (g *generator) operands() bson.A {
@@ -211,8 +211,8 @@ func (g *generator) elemMatch(depth int) any {
 		return op("$elemMatch", bson.D{{pick(g, fieldNames), g.predicate(depth - 1)}})
 	}
 	for {
-		// For a $match after another stage the 9.0 engine serializes {$elemMatch: {$all: [1]}}
-		// without the path, and then cannot parse it.
+		// In a $match after another stage, the 9.0 engine serializes {$elemMatch: {$all: [1]}}
+		// without the path. Then it cannot parse the result.
 		if p := g.operatorPredicate(depth - 1); !mentionsKey(p, "$all") {
 			return op("$elemMatch", p)
 		}
@@ -252,7 +252,7 @@ func (g *generator) brokenPredicate() any {
 	})
 }
 
-// comparison returns an aggregation expression for $expr.
+// comparison returns an aggregation expression that compares two values, for $expr.
 func (g *generator) comparison() any {
 	side := func() any {
 		if g.chance(2) {

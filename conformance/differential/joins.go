@@ -6,7 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// from returns the collection or view that a join reads.
+// from returns the name of the collection or view that a join reads.
 func (g *generator) from() string {
 	if !g.families.has(familyView) {
 		return collection
@@ -14,8 +14,9 @@ func (g *generator) from() string {
 	return pick(g, []string{collection, collection, foreignCollection, foreignCollection, viewName, "nowhere"})
 }
 
-// found sorts the array of found documents that a stage creates if its order is open. An index
-// returns them in the order of its keys.
+// found returns the stage. If the order of the documents that the stage finds is open, found
+// appends a stage that sorts the array as. An index would return the documents in the order of its
+// keys.
 func (g *generator) found(stage bson.D, as string, open bool) bson.A {
 	if !open {
 		return bson.A{stage}
@@ -39,7 +40,8 @@ func (g *generator) lookupStage() bson.A {
 	switch g.rnd.IntN(5) {
 	case 0, 1:
 		spec = append(spec, equality...)
-		if path, _ := equality[1].Value.(string); strings.Contains(path, ".") { // arrays without documents, see guarded
+		// Arrays without documents are excluded: see guarded.
+		if path, _ := equality[1].Value.(string); strings.Contains(path, ".") {
 			spec = append(spec, bson.E{"pipeline", bson.A{op("$match", op("$and", withDocuments(path)))}})
 		}
 	case 2, 3:
@@ -64,7 +66,7 @@ func (g *generator) lookupStage() bson.A {
 	return stages
 }
 
-// unwoundAs returns the argument of an $unwind of the documents that a $lookup found.
+// unwoundAs returns the argument of an $unwind over the documents that a $lookup found.
 func (g *generator) unwoundAs(path string) any {
 	g.repeated = true
 	if g.chance(2) {
@@ -74,7 +76,7 @@ func (g *generator) unwoundAs(path string) any {
 		g.maybe(2, func() any { return "x" }))
 }
 
-// joinedPipeline returns the pipeline of a $lookup, which uses the variables x and y.
+// joinedPipeline returns the pipeline of a $lookup. It uses the variables x and y.
 func (g *generator) joinedPipeline() bson.A {
 	if g.chance(3) {
 		return g.subPipeline()
@@ -92,11 +94,11 @@ func (g *generator) joinedPipeline() bson.A {
 }
 
 // graphLookup returns a $graphLookup and a stage that sorts the found documents, because MongoDB
-// keeps them in a hash table.
+// keeps these documents in a hash table.
 func (g *generator) graphLookup() bson.A {
 	to := pick(g, []string{"_id", "g", "s", "l", "o.n"})
 	restriction := g.maybe(4, func() any { return bson.D{{"g", op("$gt", int32(0))}} })
-	if to == "o.n" { // arrays without documents, see guarded
+	if to == "o.n" { // arrays without documents are excluded: see guarded
 		restriction = op("$and", withDocuments(to))
 	}
 	return g.found(op("$graphLookup",
@@ -115,7 +117,7 @@ func (g *generator) unionWith() any {
 	return fields("coll", g.from(), "pipeline", g.subPipeline())
 }
 
-// windowBounds lists pairs of bounds of windows that count documents.
+// windowBounds lists pairs of bounds for windows that are given as positions of documents.
 var windowBounds = []any{
 	bson.A{"unbounded", "current"},
 	bson.A{"unbounded", "unbounded"},
@@ -126,8 +128,9 @@ var windowBounds = []any{
 	bson.A{int32(1), int32(-1)},
 }
 
-// rangeBounds lists pairs of bounds of windows over a range of values. "current" is not among them,
-// because it stands for the document. The order of documents with equal keys is open.
+// rangeBounds lists pairs of bounds for windows that are given as a range of values. "current" is
+// not among the bounds: it stands for the current document, and MongoDB does not define the order
+// of documents with equal keys.
 var rangeBounds = []any{
 	bson.A{"unbounded", "unbounded"},
 	bson.A{int32(-1), int32(1)},
@@ -147,7 +150,8 @@ func (g *generator) window() any {
 		}
 	}
 	function := func() bson.D {
-		if ranged && !g.chance(4) { // other functions depend on the order of documents with equal keys
+		// The results of other functions depend on the order of documents with equal keys.
+		if ranged && !g.chance(4) {
 			name := pick(g, []string{"$sum", "$avg", "$stdDevPop", "$count"})
 			argument := any(bson.D{})
 			if name != "$count" {
@@ -171,7 +175,7 @@ func (g *generator) window() any {
 		"output", fields("v", function(), "w", g.maybe(3, func() any { return function() })))
 }
 
-// isRankLike reports whether a window function must not have a window.
+// isRankLike reports whether MongoDB refuses a window for a window function.
 func isRankLike(name string) bool {
 	switch name {
 	case "$rank", "$denseRank", "$documentNumber", "$shift", "$expMovingAvg", "$linearFill", "$locf":
@@ -211,8 +215,8 @@ func (g *generator) densify() any {
 	}
 	field, bounds := "q", pick(g, []any{"full", "partition", bson.A{int32(0), int32(20)}})
 	if g.chance(3) {
-		// The values of n are so far apart that without these bounds the engine would take
-		// minutes to fill the gaps.
+		// Without these bounds, the engine would take minutes to fill the gaps, because the values
+		// of n are far apart.
 		field, bounds = "n", bson.A{int32(0), int32(20)}
 	}
 	return fields("field", field, "partitionByFields", g.maybe(2, func() any { return bson.A{"g"} }),

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// errDiffer reports that the servers differ. The differences have been printed before.
+// errDiffer is the result of the program if the servers differ. The differences have been printed
+// already.
 var errDiffer = errors.New("the servers differ")
 
 func main() {

@@ -11,11 +11,11 @@ import (
 // conversionFailure is the error code of a failed or unsupported conversion.
 const conversionFailure = 241
 
-// probeBudget limits the number of variants of a command that a prober sends.
+// probeBudget is the number of variants of a command that a prober sends at most.
 const probeBudget = 1500
 
-// questionOfView returns a find on another collection than the usual one as a pipeline. That
-// collection may be a view, whose stages are then put before the pipeline.
+// questionOfView returns a find as a pipeline, if it reads another collection than the usual one.
+// That collection may be a view, whose stages are then put in front of the pipeline.
 func questionOfView(cmd bson.D) (bson.D, bool) {
 	if cmd[0].Key != "find" || cmd[0].Value == collection {
 		return nil, false
@@ -55,7 +55,7 @@ func (p *pair) hasBothMistakes(ctx context.Context, c *asked) bool {
 	if !ok || a == b || a == 0 || b == 0 {
 		return false
 	}
-	if a == conversionFailure || b == conversionFailure { // the 9.0 engine converts more values
+	if a == conversionFailure || b == conversionFailure { // the 9.0 engine converts more values than 8.0
 		words, _ := rewriteCalls(question, refuseConversion)
 		question = words.(bson.D)
 	}
@@ -66,7 +66,7 @@ func (p *pair) hasBothMistakes(ctx context.Context, c *asked) bool {
 // mistakeOf returns the error code of a reply, or the code of its first write error.
 func mistakeOf(reply bson.D) int32 { return max(errorCode(reply), writeErrorCode(reply)) }
 
-// sorting lists the stages that make a $sort before them superfluous.
+// sorting lists the stages after which a preceding $sort has no effect.
 var sorting = []string{"$sort", "$count", "$setWindowFields", "$densify", "$bucketAuto", "$fill"}
 
 // isSorted reports whether the last of the stages, apart from $skip and $limit, is a $sort.
@@ -84,8 +84,8 @@ func isSorted(stages bson.A) bool {
 }
 
 // undropped returns variants of a pipeline that drop fewer documents. Each variant lacks one stage
-// that drops documents, or one of the predicates that must all hold. Pipelines inside stages vary
-// too.
+// that drops documents, or one of the predicates that must all hold. Pipelines inside stages are
+// varied too.
 func undropped(stages bson.A) []bson.A {
 	var out []bson.A
 	for i, stage := range stages {
@@ -101,7 +101,8 @@ func undropped(stages bson.A) []bson.A {
 	return out
 }
 
-// undroppedWithin returns variants of a stage in which a pipeline inside it drops fewer documents.
+// undroppedWithin returns variants of a stage that contains a pipeline. In each variant, that
+// pipeline drops fewer documents.
 func undroppedWithin(stage any) []any {
 	doc, _ := stage.(bson.D)
 	name := stageName(stage)
@@ -163,8 +164,8 @@ func stageName(stage any) string {
 	return doc[0].Key
 }
 
-// expanded replaces a view by its collection, and puts the view's pipeline before the command's
-// own.
+// expanded replaces a view by its collection, and puts the view's pipeline in front of the
+// command's own pipeline.
 func (p *pair) expanded(ctx context.Context, question bson.D) bson.D {
 	for range maxViews {
 		reply, err := send(ctx, p.a,
@@ -187,7 +188,7 @@ func (p *pair) expanded(ctx context.Context, question bson.D) bson.D {
 	return question
 }
 
-// maxViews limits the depth of views on views that are expanded.
+// maxViews is how many times expanded replaces a view that is defined on another view.
 const maxViews = 5
 
 // ids returns the _id values of the collection on server A.
@@ -200,8 +201,8 @@ func (p *pair) ids(ctx context.Context) bson.A {
 	return list
 }
 
-// asAggregate returns an aggregate that evaluates the same expressions as a command. It fails for
-// commands that write without a pipeline.
+// asAggregate returns an aggregate command that evaluates the same expressions as another command.
+// It returns false for commands that write without a pipeline.
 func asAggregate(cmd bson.D) (bson.D, bool) {
 	stages := bson.A{}
 	switch cmd[0].Key {
@@ -264,7 +265,8 @@ type prober struct {
 	seenA, seenB bool
 }
 
-// both reports whether both errors were found. A variant with new errors is varied once more.
+// both reports whether variants of the command fail with each of the two errors. A variant with
+// other errors is varied once more.
 func (p *prober) both(cmd bson.D) bool {
 	var changed []bson.D
 	for _, v := range p.variants(cmd) {
@@ -299,7 +301,8 @@ func (p *prober) both(cmd bson.D) bool {
 	return false
 }
 
-// note records an error that both servers return. It reports whether both errors have been found.
+// note records the error if both servers return the same one. It reports whether both of the wanted
+// errors have been found.
 func (p *prober) note(d *difference) bool {
 	a, b := errorCode(d.A), errorCode(d.B)
 	if a == b {
@@ -309,10 +312,10 @@ func (p *prober) note(d *difference) bool {
 	return p.seenA && p.seenB
 }
 
-// variants returns smaller pipelines that add no error of their own. Each has only the first
-// stages, or lacks a stage, or reads one document, or has one expression replaced by null, an empty
-// array or 1. Every operator accepts one of these three values and then still evaluates its other
-// operands.
+// variants returns smaller pipelines that add no error of their own. Each variant has only the
+// first stages, or lacks a stage, or reads one document, or has one expression replaced by null, an
+// empty array or 1. Every operator accepts one of these three values and then still evaluates its
+// other operands.
 func (p *prober) variants(cmd bson.D) []bson.D {
 	stages, _ := lookup(cmd, "pipeline").(bson.A)
 	with := func(list bson.A) bson.D {
@@ -340,7 +343,7 @@ func (p *prober) variants(cmd bson.D) []bson.D {
 	return out
 }
 
-// isOneID reports whether a stage selects a single document by _id.
+// isOneID reports whether a stage is a $match that selects a single document by _id.
 func isOneID(stage any) bool {
 	doc, _ := stage.(bson.D)
 	match, _ := lookup(doc, "$match").(bson.D)

@@ -10,7 +10,8 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// fields returns a document made of names and values. It leaves out names whose value is nil.
+// fields returns a document made of pairs of names and values. It leaves out the pairs whose value
+// is nil.
 func fields(pairs ...any) bson.D {
 	d := bson.D{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -21,7 +22,7 @@ func fields(pairs ...any) bson.D {
 	return d
 }
 
-// maybe returns a value in one of n calls, and otherwise nil.
+// maybe returns a value in one of n calls on average, and otherwise nil.
 func (g *generator) maybe(n int, value func() any) any {
 	if g.chance(n) {
 		return value()
@@ -73,8 +74,8 @@ func arrayOperators() []operator {
 	}
 	for _, name := range []string{"$firstN", "$lastN", "$minN", "$maxN"} {
 		list = append(list, operator{name: name, result: arrayKind, make: func(g *generator, d int) any {
-			// The 9.0 engine drops a variable that is constant. It turns {n: 1, input: []} into a
-			// $first of [], which it rejects.
+			// The 9.0 engine drops a variable whose value is constant. Then it turns {n: 1, input:
+			// []} into a $first of [], which it rejects.
 			n, input := g.expression(integerKind, 0), g.expression(arrayKind, d-1)
 			if name, isText := n.(string); isText && strings.HasPrefix(name, "$$") {
 				n = g.constant(integerKind)

@@ -8,7 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// unordering lists the stages whose results have no defined order, or only up to ties.
+// unordering lists the stages after which MongoDB does not define the order of the documents, or of
+// documents with equal keys.
 var unordering = []string{"$group", "$sortByCount", "$sort", "$densify", "$setWindowFields", "$fill", "$bucketAuto"}
 
 // fixedOrder holds stages that sort their input by the whole document.
@@ -21,7 +22,7 @@ var fixedOrder = bson.A{
 
 func sortedArray(v any) bson.D { return op("$sortArray", fields("input", v, "sortBy", int32(1))) }
 
-// settled returns the stages with fixedOrder after every stage that leaves the order open.
+// settled adds fixedOrder after every stage that leaves the order open.
 func settled(stages bson.A) bson.A {
 	var out bson.A
 	for i, stage := range stages {
@@ -65,9 +66,10 @@ func settledOutput(cmd bson.D) (bson.D, bool) {
 	return words, show(words) != show(cmd)
 }
 
-// settledWithin fixes the order in the pipelines inside a stage. If their results become an array,
-// it also fixes the order of the array. It adds _id to the sort of windows. With this sort both
-// servers reject a window over a range, but a rejection does not count as an equal answer.
+// settledWithin fixes the order in the pipelines inside a stage. If the results of such a pipeline
+// become an array, it also fixes the order of the array. It adds _id to the sort of windows. Both
+// servers then reject a window over a range of values, but a rejection does not count as an equal
+// answer.
 func settledWithin(stage any) any {
 	doc, _ := stage.(bson.D)
 	name := stageName(stage)
@@ -118,7 +120,7 @@ func arraysOf(stage any) bson.D {
 }
 
 // hasTiedNumbers reports whether the replies differ only in the types of the numbers that a
-// $densify created, and its input has equal numbers of different types.
+// $densify created, because its input has equal numbers of different types.
 func (p *pair) hasTiedNumbers(ctx context.Context, c *asked) bool {
 	question, ok := reading(c.cmd)
 	if !ok || isWrite(c.cmd) {
@@ -148,7 +150,7 @@ func (p *pair) hasTiedNumbers(ctx context.Context, c *asked) bool {
 }
 
 // sameMade is like equalValue, but accepts equal numbers of different types in documents without
-// _id, which $densify created.
+// _id. Such documents were created by $densify.
 func sameMade(a, b any) bool {
 	x, xok := a.(bson.D)
 	if xok && !hasField(x, "_id") {
@@ -157,8 +159,8 @@ func sameMade(a, b any) bool {
 	return equalValue(a, b)
 }
 
-// isSparse reports whether the answers to a comparison with MinKey or MaxKey agree if sparse
-// indexes are not created.
+// isSparse reports whether a command compares with MinKey or MaxKey, and the servers agree if
+// sparse indexes are not created.
 func (p *pair) isSparse(ctx context.Context, c *asked) bool {
 	sparse := func(c bson.D) bool {
 		return c[0].Key == "createIndexes" &&
@@ -169,8 +171,8 @@ func (p *pair) isSparse(ctx context.Context, c *asked) bool {
 	return compares && isOK(c.A) && isOK(c.B) && c.cmd[0].Key != "createIndexes" && p.agreeWithout(ctx, c.cmd, sparse)
 }
 
-// isByPosition reports whether the answers to a distinct of an array position agree if indexes on
-// this path are not created.
+// isByPosition reports whether a command is a distinct of an array position, such as a.1, and the
+// servers agree if indexes on this path are not created.
 func (p *pair) isByPosition(ctx context.Context, c *asked) bool {
 	key, _ := lookup(c.cmd, "key").(string)
 	return c.cmd[0].Key == "distinct" && isOK(c.A) && isOK(c.B) && arrayPosition.MatchString(key) &&
@@ -187,8 +189,8 @@ func indexes(path string) func(c bson.D) bool {
 	}
 }
 
-// agreeWithout reports whether both servers answer a command alike if the matching commands before
-// it are left out. It replays the other ones.
+// agreeWithout reports whether both servers answer a command alike if some of the preceding
+// commands are left out. left selects the commands to leave out. The others are replayed.
 func (p *pair) agreeWithout(ctx context.Context, cmd bson.D, left func(c bson.D) bool) bool {
 	if !slices.ContainsFunc(p.past, left) {
 		return false

@@ -17,13 +17,13 @@ const (
 	commandTimeout = 30 * time.Second
 )
 
-// pair holds the two servers that are compared. Each uses its own database.
+// pair holds the two servers that are compared, each with its own database.
 type pair struct {
 	a, b  *mongo.Database
 	scanB bool
 
 	past    []bson.D      // the commands that both servers got since the databases were dropped
-	refused map[int32]int // the number of errors of server A by code
+	refused map[int32]int // how many errors of server A had each code
 }
 
 // difference holds the normalised replies of both servers to a command.
@@ -31,7 +31,8 @@ type difference struct {
 	A, B   bson.D
 	After  bool // the replies agree, but the collections differ after the command
 	Failed bool // both replies report errors
-	// Message is server B's error message, or else server A's. It is printed but not compared.
+	// Message is the error message of server B, or of server A if server B has none. It is printed
+	// but not compared.
 	Message string
 }
 
@@ -45,7 +46,7 @@ func dialPair(ctx context.Context, s settings) (*pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server B: %w", err)
 	}
-	// The databases have different names, because A and B may be the same server.
+	// The databases have different names, because the program can compare a server with itself.
 	return &pair{
 		a: a.Database("differential_a"), b: b.Database("differential_b"), scanB: s.scanB,
 		refused: map[int32]int{},
@@ -85,7 +86,7 @@ func (p *pair) reset(ctx context.Context) error {
 	return errors.Join(errA, errB)
 }
 
-// play runs a scenario and returns its first difference that no settlement explains.
+// play runs a scenario and returns its first difference that no settlement explains, or nil.
 func (p *pair) play(ctx context.Context, s scenario) (*difference, error) {
 	if err := p.reset(ctx); err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func (p *pair) play(ctx context.Context, s scenario) (*difference, error) {
 			return d, nil
 		}
 		if isWrite(cmd) {
-			return nil, nil // from here on the two collections may differ
+			return nil, nil // the two collections may differ after an explained difference
 		}
 	}
 	return nil, nil
@@ -132,7 +133,7 @@ func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 	}
 	failed := hasErrors(d.A)
 	if failed && target == otherCollection {
-		return nil, p.forget(ctx, target) // its content depends on the size of the batches that a server writes
+		return nil, p.forget(ctx, target) // the content depends on how many documents a server writes in a batch
 	}
 	d, err = p.compare(ctx, bson.D{{"find", target}})
 	if err != nil || d.equal(false) {
@@ -142,7 +143,8 @@ func (p *pair) step(ctx context.Context, cmd bson.D) (*difference, error) {
 	return d, nil
 }
 
-// rewind restores the state of both servers before the last command. It can be called repeatedly.
+// rewind restores the state that both servers had before the last command. It can be called
+// repeatedly.
 func (p *pair) rewind(ctx context.Context) error {
 	past := p.past
 	if err := p.reset(ctx); err != nil {
@@ -179,7 +181,7 @@ func (d *difference) missing() string {
 	return d.Message
 }
 
-// compare sends a command to both servers at once.
+// compare sends a command to both servers in parallel, and returns their replies.
 func (p *pair) compare(ctx context.Context, cmd bson.D) (*difference, error) {
 	var d difference
 	var messageB string
@@ -218,8 +220,8 @@ func writeErrorMessage(reply bson.D) string {
 	return message
 }
 
-// ask sends one command, reads its cursor to the end and normalises the reply. The returned text is
-// the message of an error.
+// ask sends one command, reads its cursor to the end and normalises the reply. The returned string
+// is the message of an error.
 func (p *pair) ask(ctx context.Context, db *mongo.Database, cmd bson.D) (bson.D, string, error) {
 	reply, err := send(ctx, db, cmd)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// withoutPart returns a find without its skip and limit. It returns nil for other commands, and for
-// a find with a sort. Without a sort MongoDB scans in the order of insertion and Sheaf in the order
-// of _id, so they skip different documents.
+// withoutPart returns a find without its skip and limit. It returns nil for other commands, for a
+// find with a sort, and for a find without skip and limit. Without a sort, MongoDB scans in the
+// order of insertion and Sheaf in the order of _id, so they skip different documents.
 func withoutPart(cmd bson.D) bson.D {
 	if cmd[0].Key != "find" || hasField(cmd, "sort") || !hasField(cmd, "skip") && !hasField(cmd, "limit") {
 		return nil
@@ -19,9 +19,9 @@ func withoutPart(cmd bson.D) bson.D {
 	})
 }
 
-// comparePart compares the answers to a command with skip or limit and to the same command without
-// them. The whole answers must be equal multisets. Each part must be contained in its server's
-// whole answer, and both parts must have the same size.
+// comparePart compares the answers to whole, which is a command without its skip and limit, and the
+// parts that the command returned with them. The whole answers must be equal multisets. Each part
+// must be contained in the whole answer of its server, and both parts must have the same size.
 func (p *pair) comparePart(ctx context.Context, whole bson.D, part *difference) (*difference, error) {
 	d, err := p.compare(ctx, whole)
 	if err != nil || !d.equal(false) {

@@ -51,15 +51,16 @@ func stageTable() []stageMaker {
 // byID returns a stage that sorts documents by _id.
 func (g *generator) byID() bson.A { return bson.A{op("$sort", bson.D{{"_id", int32(1)}})} }
 
-// unordered returns a stage whose results have no order, followed by a sort by _id.
+// unordered returns a stage whose results have no defined order, and a stage that sorts them by
+// _id.
 func (g *generator) unordered(stage bson.D) bson.A {
 	// The _id of a group may be an array, and arrays have no total order in a sort.
 	g.repeated = stage[0].Key == "$group" || stage[0].Key == "$sortByCount"
 	return append(bson.A{stage}, g.byID()...)
 }
 
-// sorting returns a stage that sorts by _id. If _id values may repeat, this is not a total order,
-// and it returns another stage.
+// sorting returns a stage whose argument contains a sort by _id. If several documents can have the
+// same _id, this is not a total order, and it returns another stage.
 func (g *generator) sorting(name string, f func(g *generator) any) bson.A {
 	if g.repeated {
 		return bson.A{op("$addFields", g.computed())}
@@ -67,8 +68,8 @@ func (g *generator) sorting(name string, f func(g *generator) any) bson.A {
 	return bson.A{op(name, f(g))}
 }
 
-// cut returns a sort and a $limit or $skip. If _id values may repeat, the sort is not a total
-// order, and it returns a $match.
+// cut returns a sort by _id, and a $limit or $skip. If several documents can have the same _id, the
+// sort is not a total order, and it returns a $match.
 func (g *generator) cut() bson.A {
 	if g.repeated {
 		return bson.A{op("$match", g.typedFilter())}
@@ -101,8 +102,8 @@ func (g *generator) aggregate() bson.D {
 	return aggregateOn(g.source(), g.ordered(g.pipeline(1+g.rnd.IntN(3))))
 }
 
-// ordered adds a sort, so that the order of the results is fixed. Otherwise an index would
-// determine it.
+// ordered adds a sort if the collections have indexes. Otherwise the choice of an index would
+// determine the order of the results.
 func (g *generator) ordered(stages bson.A) bson.A {
 	if !g.indexed {
 		if g.chance(2) {
@@ -122,8 +123,8 @@ func (g *generator) ordered(stages bson.A) bson.A {
 	return append(leading, stages...)
 }
 
-// oneExpression evaluates an expression, mostly on a single document. With several documents,
-// different ones could fail with different errors.
+// oneExpression evaluates an expression, mostly on a single document. With several documents, the
+// servers could report the errors of different documents.
 func (g *generator) oneExpression() bson.A {
 	stages := bson.A{}
 	if !g.chance(4) {
@@ -133,7 +134,7 @@ func (g *generator) oneExpression() bson.A {
 	return append(stages, op("$project", bson.D{{"v", g.call(o, 1+g.rnd.IntN(2))}}))
 }
 
-// pipeline returns n stages, or more if some belong together.
+// pipeline returns n random stages, or more because some stages belong together.
 func (g *generator) pipeline(n int) bson.A {
 	stages := bson.A{}
 	total := 0
@@ -155,15 +156,15 @@ func (g *generator) pipeline(n int) bson.A {
 	return stages
 }
 
-// subPipeline returns the stages of a pipeline that joins or unions run on a collection. The order
-// of its results is fixed.
+// subPipeline returns the stages of a pipeline that $lookup or $unionWith runs on a collection. The
+// order of its results is fixed.
 func (g *generator) subPipeline() bson.A {
 	defer func(outer bool) { g.repeated = outer }(g.repeated)
 	g.repeated = false
 	return g.nested(g.indexed)
 }
 
-// nested returns the stages of a pipeline inside a stage.
+// nested returns the stages of a pipeline inside a stage, such as $facet.
 func (g *generator) nested(indexed bool) bson.A {
 	stages := bson.A{}
 	if !g.chance(4) {
@@ -229,7 +230,8 @@ func (g *generator) projectStage() any {
 	return p
 }
 
-// projectPaths lists the paths that stages keep or compute. Some of them conflict.
+// projectPaths lists the paths that stages keep or compute. Some of the paths conflict with each
+// other.
 var projectPaths = []string{"n", "s", "t.n", "t.x", "l", "l.x", "o", "o.n", "v", "a", "a.x", "a.b.c", "c.a", "t", "d"}
 
 // computed returns fields for an $addFields.

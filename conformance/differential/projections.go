@@ -42,7 +42,7 @@ func (g *generator) projection() bson.D {
 				pick(g, []any{"$a", "$b.x", "text", op("$literal", int32(5)), bson.D{{"x", "$a"}}}),
 			})
 		case g.chance(25):
-			p = append(p, bson.E{path, flag(!include)}) // mixes inclusion and exclusion, which is mostly invalid
+			p = append(p, bson.E{path, flag(!include)}) // a mix of inclusion and exclusion is mostly invalid
 		default:
 			p = append(p, bson.E{path, flag(include)})
 		}

@@ -13,18 +13,19 @@ import (
 )
 
 // rephrasing is a settlement by an equivalent command. MongoDB 8.0 answers both commands alike, and
-// the 9.0 engine answers the new one like 8.0. Or the new command leaves less open. A rephrasing
-// does not hide other differences: the answers to the new command would still show them.
+// the 9.0 engine answers the new command like 8.0. Or fewer answers to the new command are right. A
+// rephrasing does not hide other differences: the answers to the new command still show them.
 type rephrasing struct {
 	Name, Reason string
-	// Call returns the replacement for a call of an operator, or nil if the call stays.
+	// Call returns the replacement for a call of an operator, or nil to keep the call.
 	Call func(name string, arg any) any
 	// Stages returns the replacement for the stages of a pipeline.
 	Stages func(stages bson.A) bson.A
-	// Both sends the rephrased command to both servers. Otherwise only server A gets it, and server
-	// B gets the original.
+	// Both says that both servers get the rephrased command. Otherwise only server A gets it, and
+	// server B gets the original.
 	Both bool
-	// Near compares the original answers. If it is set, they must be nearly equal in its sense.
+	// Near, if not nil, compares the original answers, which must be nearly equal. It defines what
+	// nearly means.
 	Near func(a, b any) bool
 }
 
@@ -92,7 +93,7 @@ var rephrasingTable = []rephrasing{
 	},
 }
 
-// rephrasings returns a settlement for each rephrasing, and one for all together.
+// rephrasings returns a settlement for each rephrasing, and one that applies all of them.
 func rephrasings() []settlement {
 	var out []settlement
 	for _, r := range rephrasingTable {
@@ -152,7 +153,7 @@ func (p *pair) rephrasedByAll(ctx context.Context, c *asked) bool {
 	return count > 1 && p.agree(ctx, allA, allB, true, true)
 }
 
-// words returns the rephrased command, and whether it differs from the original.
+// words returns the rephrased command, and reports whether it differs from the original.
 func (r *rephrasing) words(question bson.D) (bson.D, bool) {
 	if r.Call != nil {
 		words, changed := rewriteCalls(question, r.Call)
@@ -167,7 +168,8 @@ func (r *rephrasing) words(question bson.D) (bson.D, bool) {
 	return words, show(words) != show(question)
 }
 
-// reading returns a command that only reads the documents that cmd reads or would write.
+// reading returns a command that only reads: it evaluates the same query and expressions as cmd,
+// but does not write.
 func reading(cmd bson.D) (bson.D, bool) {
 	switch cmd[0].Key {
 	case "find", "count", "distinct":
@@ -181,9 +183,9 @@ func reading(cmd bson.D) (bson.D, bool) {
 	return question, ok
 }
 
-// agree sends command a to server A and b to server B, and compares the answers. With answered,
-// both must succeed: otherwise both could fail because of the rephrasing. With roughly, the last
-// digits of decimals may differ.
+// agree sends command a to server A and command b to server B, and reports whether the answers
+// agree. With answered, both commands must succeed, because both could fail as a result of the
+// rephrasing. With roughly, the last digits of decimals may differ.
 func (p *pair) agree(ctx context.Context, a, b bson.D, answered, roughly bool) bool {
 	var d difference
 	var err error
@@ -199,8 +201,8 @@ func (p *pair) agree(ctx context.Context, a, b bson.D, answered, roughly bool) b
 	return d.equal(isOrdered(a, &d)) || roughly && equalReplyBy(d.A, d.B, nearlyEqual(0))
 }
 
-// equalReplyBy compares two replies with the given comparison of values, and rows without regard to
-// order.
+// equalReplyBy compares two replies with the given comparison of values. The order of rows does not
+// matter.
 func equalReplyBy(a, b bson.D, equal func(a, b any) bool) bool {
 	return slices.EqualFunc(a, b, func(x, y bson.E) bool {
 		if x.Key == "rows" || x.Key == "values" {
@@ -211,7 +213,7 @@ func equalReplyBy(a, b bson.D, equal func(a, b any) bool) bool {
 }
 
 // rewriteCalls replaces calls of operators in a value, inner calls first. It reports whether it
-// replaced any.
+// replaced a call.
 func rewriteCalls(v any, call func(name string, arg any) any) (any, bool) {
 	switch v := v.(type) {
 	case bson.D:
@@ -242,7 +244,7 @@ func rewriteCalls(v any, call func(name string, arg any) any) (any, bool) {
 
 // typeIn returns an expression that tests whether a value has one of the types.
 func typeIn(v any, types ...any) bson.D {
-	if list, isList := v.(bson.A); isList { // an array would be the operator's list of operands
+	if list, isList := v.(bson.A); isList { // the operator would take an array as its list of operands
 		v = bson.A{list}
 	}
 	return op("$in", bson.A{op("$type", v), bson.A(types)})
@@ -273,7 +275,8 @@ func spellDoubles(name string, arg any) any {
 	return op(name, out)
 }
 
-// rebuilding adds a stage between all stages that builds the documents anew from their fields.
+// rebuilding adds a stage between each two stages. The added stage builds the documents anew from
+// their fields.
 func rebuilding(stages bson.A) bson.A {
 	var out bson.A
 	for i, stage := range stages {
@@ -310,14 +313,14 @@ func smallAsinh(name string, arg any) any {
 }
 
 func roundDoubles(name string, arg any) any {
-	if !slices.Contains(transcendental, name) || strings.HasPrefix(name, "$stdDev") { // an accumulator
+	if !slices.Contains(transcendental, name) || strings.HasPrefix(name, "$stdDev") { // these are accumulators
 		return nil
 	}
 	rounded := cond(typeIn("$$result", "double"), op("$toDouble", op("$toDecimal", "$$result")), "$$result")
 	return op("$let", fields("vars", bson.D{{"result", op(name, arg)}}, "in", rounded))
 }
 
-// roundThrice is like roundDoubles, but rounds three times the result.
+// roundThrice is like roundDoubles, but rounds the result times three.
 func roundThrice(name string, arg any) any {
 	if !slices.Contains(transcendental, name) || strings.HasPrefix(name, "$stdDev") {
 		return nil
@@ -327,8 +330,8 @@ func roundThrice(name string, arg any) any {
 	return op("$let", fields("vars", bson.D{{"result", op(name, arg)}}, "in", rounded))
 }
 
-// nearDoubles is like equalValue, but lets decimals, and numbers in strings, differ by the last
-// bits of a double.
+// nearDoubles is like equalValue, but decimals, and numbers in strings, may differ in the last bits
+// of a double.
 func nearDoubles(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
@@ -404,7 +407,7 @@ func betweenCharacters(name string, arg any) any {
 	return cond(isEmpty, op("$concat", bson.A{replacement, op("$reduce", each)}), op(name, arg))
 }
 
-// finiteCovariances excludes pairs with an infinity or NaN from covariances.
+// finiteCovariances removes pairs that contain an infinity or NaN from the input of covariances.
 func finiteCovariances(stages bson.A) bson.A {
 	out := slices.Clone(stages)
 	for i, stage := range stages {
@@ -444,7 +447,7 @@ func finitePairs(output bson.D) bson.D {
 	return out
 }
 
-// nearHalf is like equalValue, but lets numbers differ by up to one half.
+// nearHalf is like equalValue, but numbers may differ by up to one half.
 func nearHalf(a, b any) bool {
 	switch x := a.(type) {
 	case bson.D:
@@ -475,8 +478,8 @@ func finiteRat(v any) *big.Rat {
 	return nil
 }
 
-// joinedFirst keeps a $match after a join whose result is a nested field. It puts a $limit between
-// them.
+// joinedFirst puts a $limit between a join whose result is a nested field and a following $match.
+// The engine then cannot move the $match in front of the join.
 func joinedFirst(stages bson.A) bson.A {
 	var out bson.A
 	nested := false

@@ -12,7 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// scenario is a list of commands that begins without a collection.
+// scenario is a list of commands that are run on an empty database.
 type scenario struct {
 	Steps []bson.D
 }
@@ -24,7 +24,7 @@ type runner struct {
 	out   io.Writer
 	done  int
 	diffs int
-	// missing counts the features that a server does not support, by the error message.
+	// missing counts the features that a server does not support. The key is the error message.
 	missing map[string]int
 	settled map[string]int
 	kinds   map[string]int
@@ -100,7 +100,7 @@ func (r *runner) runGroup(ctx context.Context, number int) error {
 					show(cmd), show(d.A), show(d.B))
 			}
 			if isWrite(cmd) {
-				return nil // from here on the two collections may differ
+				return nil // the two collections may differ after an explained difference
 			}
 			continue
 		}

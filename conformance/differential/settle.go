@@ -8,8 +8,8 @@ import (
 )
 
 // settlement decides whether two different answers are both right. Each settlement knows one point
-// that the manual leaves open, or in which MongoDB 9.0 differs from 8.0. Most of them send both
-// servers an equivalent command without the open point.
+// that the manual leaves open, or in which MongoDB 9.0 differs from 8.0. Most settlements send both
+// servers an equivalent command without that point.
 type settlement struct {
 	Name   string
 	Reason string
@@ -19,7 +19,7 @@ type settlement struct {
 // asked is a command with the two different answers.
 type asked struct {
 	cmd   bson.D
-	whole bson.D // the pipelines of views are put before the command's own
+	whole bson.D // the command with the pipelines of views in front of its own pipeline
 	*difference
 }
 
@@ -98,7 +98,7 @@ var settlements = slices.Concat([]settlement{
 	},
 })
 
-// settle returns the first settlement that shows that both answers are right, or nil.
+// settle returns the first settlement which shows that both answers are right, or nil.
 func (p *pair) settle(ctx context.Context, cmd bson.D, d *difference) *settlement {
 	c := &asked{cmd: cmd, whole: cmd, difference: d}
 	if question, ok := questionOfView(cmd); ok {
@@ -114,7 +114,7 @@ func (p *pair) settle(ctx context.Context, cmd bson.D, d *difference) *settlemen
 	return nil
 }
 
-// scansAlike reports whether server A answers a distinct like server B if it must scan the
+// scansAlike reports whether server A answers a distinct like server B if server A must scan the
 // collection.
 func (p *pair) scansAlike(ctx context.Context, c *asked) bool {
 	if c.cmd[0].Key != "distinct" || hasField(c.cmd, "hint") || !isOK(c.A) || !isOK(c.B) {
@@ -126,9 +126,9 @@ func (p *pair) scansAlike(ctx context.Context, c *asked) bool {
 }
 
 // agreesWithoutIndexes reports whether the servers agree if server A does not create the index that
-// refuses a document.
+// makes server A refuse a document.
 func (p *pair) agreesWithoutIndexes(ctx context.Context, c *asked) bool {
-	if !p.scanB || !isRefusal(c.A) || p.rewind(ctx) != nil { // rewind creates no indexes with -scan-b
+	if !p.scanB || !isRefusal(c.A) || p.rewind(ctx) != nil { // with -scan-b, rewind creates no indexes
 		return false
 	}
 	d, err := p.compare(ctx, c.cmd)

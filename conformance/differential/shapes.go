@@ -11,7 +11,7 @@ import (
 
 var arrayPosition = regexp.MustCompile(`\.[0-9]+(\.|$)`)
 
-// isRefusal reports whether a reply has an error about a document that cannot be indexed.
+// isRefusal reports whether a reply has an error because a document cannot be indexed.
 func isRefusal(reply bson.D) bool {
 	code := max(errorCode(reply), writeErrorCode(reply))
 	return code == 171 || code == 16746
@@ -28,7 +28,7 @@ func isMulti(cmd bson.D) bool {
 	return false
 }
 
-// isUpsert reports whether a command may insert a document made from its query.
+// isUpsert reports whether a command may insert a document that is made from its query.
 func isUpsert(cmd bson.D) bool {
 	updates, _ := lookup(cmd, "updates").(bson.A)
 	for _, u := range updates {
@@ -110,8 +110,8 @@ func writeErrorCode(reply bson.D) int32 {
 	return errorCode(first)
 }
 
-// mentions reports whether f returns true for some field in v, at any depth. The path that f gets
-// is the nearest field name outside that is not an operator.
+// mentions reports whether f returns true for some field in v, at any depth. f gets the path of a
+// field: the name of the nearest surrounding field that is not an operator.
 func mentions(v any, path string, f func(path, key string, value any) bool) bool {
 	switch v := v.(type) {
 	case bson.D:

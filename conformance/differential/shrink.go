@@ -9,14 +9,13 @@ import (
 	"go.mongodb.org/mongo-driver/bson"
 )
 
-// shrinkBudget limits how often a shrinker replays a scenario, and shrinkTime for how long.
+// shrinkBudget is how often a shrinker replays a scenario at most, and shrinkTime is how long.
 const (
 	shrinkBudget = 3000
 	shrinkTime   = 20 * time.Second
 )
 
-// shrinker makes a scenario smaller as long as its last command shows a difference of the same
-// kind.
+// shrinker makes a scenario smaller while its last command shows a difference of the same kind.
 type shrinker struct {
 	ctx  context.Context
 	pair *pair
@@ -24,8 +23,8 @@ type shrinker struct {
 	diff *difference
 	left int
 	end  time.Time
-	// standing is true if the last command only reads and the servers still hold the data for it.
-	// Then only this command is sent again, and the scenario is not replayed.
+	// standing is true if the last command only reads and the servers still hold the data for that
+	// command. Then the shrinker sends only that command again, and does not replay the scenario.
 	standing bool
 }
 
@@ -78,14 +77,15 @@ func (r *shrinker) play(steps []bson.D) (*difference, error) {
 	return d, nil
 }
 
-// sameKind reports whether two differences have the same outcome and the same error codes.
+// sameKind reports whether two differences have the same error codes, and both are or are not in
+// the collections after the command.
 func sameKind(a, b *difference) bool {
 	return a.After == b.After &&
 		errorCode(a.A) == errorCode(b.A) && errorCode(a.B) == errorCode(b.B) &&
 		writeErrorCode(a.A) == writeErrorCode(b.A) && writeErrorCode(a.B) == writeErrorCode(b.B)
 }
 
-// dropSteps removes commands: first long runs of them, then single ones.
+// dropSteps removes commands: first long runs of commands, then single commands.
 func (r *shrinker) dropSteps() bool {
 	changed := false
 	for size := len(r.best.Steps) / 2; size > 0; size /= 2 {
@@ -143,15 +143,15 @@ func hasStatements(cmd bson.D) bool {
 	return true
 }
 
-// endsWithID reports whether a sort ends with _id and so is a total order. Another sort could show
-// a different difference.
+// endsWithID reports whether a sort ends with _id, so that it is a total order. Any other sort
+// could show another difference.
 func endsWithID(sort any) bool {
 	keys, _ := sort.(bson.D)
 	return len(keys) > 0 && keys[len(keys)-1].Key == "_id"
 }
 
-// sameIDs reports whether an insert still has the same _id for each of its documents. They
-// determine the order of the documents.
+// sameIDs reports whether a smaller insert still has the same _id in each of its documents. The _id
+// values determine the order of the documents.
 func sameIDs(cmd, smaller bson.D) bool {
 	before, _ := lookup(cmd, "documents").(bson.A)
 	after, _ := lookup(smaller, "documents").(bson.A)
@@ -201,7 +201,7 @@ func simplerFields(d bson.D, from int) []any {
 	}
 	for i := from; i < len(d); i++ {
 		if len(d) == 1 && from == 0 {
-			out = append(out, inside(d[i].Value)...) // removes one level
+			out = append(out, inside(d[i].Value)...) // the operands of an operator take its place
 		}
 		for _, s := range simpler(d[i].Value) {
 			c := slices.Clone(d)

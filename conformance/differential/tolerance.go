@@ -10,9 +10,9 @@ import (
 )
 
 // hasLastDigits reports whether the replies differ only in the last digits of the results of
-// transcendental functions. The manual does not promise a number of digits. In a covariance, such
-// an error of up to 2^-52 near 1 is multiplied by a deviation, which is up to about 30 for the
-// values generated here. If the covariance is about 0, the product is visible.
+// transcendental functions. The manual does not promise a number of digits. A covariance multiplies
+// such an error (up to 2^-52 near 1) by a deviation, which is up to about 30 for the generated
+// values. If the covariance is about 0, the product is visible.
 func hasLastDigits(cmd bson.D, d *difference) bool {
 	if !slices.ContainsFunc(transcendental, func(name string) bool { return mentionsKey(cmd, name) }) {
 		return false
@@ -22,7 +22,7 @@ func hasLastDigits(cmd bson.D, d *difference) bool {
 		nearly = nearlyEqual(-14)
 	}
 	a, b := d.A, d.B
-	if mentionsKey(cmd, "$addToSet") { // the order of $addToSet is open
+	if mentionsKey(cmd, "$addToSet") { // MongoDB does not define the order of the elements
 		a, b = sortArrays(a).(bson.D), sortArrays(b).(bson.D)
 	}
 	return equalReplyBy(a, b, nearly)
@@ -36,7 +36,7 @@ var transcendental = []string{
 }
 
 // nearlyEqual returns a function like equalValue that lets decimals differ by 1e-30 of the first
-// one. If exponent is negative, all numbers may also differ by 10^exponent.
+// decimal. If exponent is negative, all numbers may also differ by 10^exponent.
 func nearlyEqual(exponent int64) func(a, b any) bool {
 	absolute := new(big.Rat)
 	if exponent < 0 {

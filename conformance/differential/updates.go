@@ -80,7 +80,8 @@ func (g *generator) push() any {
 	return p
 }
 
-// target returns a path to update. Some paths lead into arrays, some contain $[] or $[e].
+// target returns a path to update. Some paths lead into arrays. Some contain $[] or $[e], and
+// target then adds a filter for e to filters.
 func (g *generator) target(filters *bson.A) string {
 	p := pick(g, []string{"a", "b", "c", "d"})
 	for g.chance(3) {
@@ -106,7 +107,7 @@ func (g *generator) arrayFilter() bson.D {
 	return bson.D{guarded("e."+pick(g, fieldNames), g.predicate(1))}
 }
 
-// operators returns an update document with operators, and its array filters.
+// operators returns an update document that consists of operators, and its array filters.
 func (g *generator) operators() (bson.D, bson.A) {
 	u := bson.D{}
 	var filters bson.A
@@ -116,8 +117,8 @@ func (g *generator) operators() (bson.D, bson.A) {
 			continue
 		}
 		target := func() string {
-			// $currentDate gets fields that no sort uses. The times would show in which order a
-			// multi-update has updated its documents.
+			// $currentDate gets fields that no sort uses. Otherwise the times would show in which
+			// order a multi-update has updated its documents.
 			if m.name == "$currentDate" {
 				return pick(g, []string{"at", "at", "at.a", "at.b"})
 			}
@@ -162,7 +163,7 @@ func (g *generator) positional() (bson.D, bson.D) {
 	f := bson.D{{"_id", g.anyID()}}
 	scalar := func() any {
 		v := g.scalar()
-		for isNullish(v) && path == "a.b" { // null after a dot, see guarded
+		for isNullish(v) && path == "a.b" { // null after a dot is avoided: see guarded
 			v = g.scalar()
 		}
 		return v

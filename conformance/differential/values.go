@@ -9,8 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
-// generator generates random documents and commands. Two generators with the same source generate
-// the same ones.
+// generator generates random documents and commands. Two generators with the same random source
+// generate the same documents and commands.
 type generator struct {
 	rnd        *rand.Rand
 	scanB      bool
@@ -20,8 +20,8 @@ type generator struct {
 	calls      []operator
 	stages     []stageMaker
 	scope      []string // the variables that an expression may use
-	indexed    bool     // the collections have indexes, which determine the order of the documents found
-	repeated   bool     // at this point of the pipeline several documents may have the same _id
+	indexed    bool     // whether the collections have indexes, which determine the order of the documents found
+	repeated   bool     // whether several documents may have the same _id at this point of the pipeline
 }
 
 func newGenerator(rnd *rand.Rand, scanB bool, f families) *generator {
@@ -44,8 +44,8 @@ func (g *generator) chance(n int) bool { return g.rnd.IntN(n) == 0 }
 
 func pick[T any](g *generator, list []T) T { return list[g.rnd.IntN(len(list))] }
 
-// idPrefix is the beginning of all generated ObjectIds. It distinguishes them from ObjectIds of a
-// server.
+// idPrefix is the beginning of all generated ObjectIds. It distinguishes them from ObjectIds that a
+// server generates.
 var idPrefix = [8]byte{0x5f, 0xd1, 0xff, 0xff, 0xd1, 0xff, 0xff, 0x00}
 
 func generatorID(n byte) primitive.ObjectID {
@@ -65,13 +65,14 @@ func decimal(text string) primitive.Decimal128 {
 	return d
 }
 
-// plainNumbers are generated often, so that equal numbers of different types occur.
+// plainNumbers are small numbers that are generated often, so that equal numbers of different types
+// occur.
 var plainNumbers = []any{
 	int32(0), int32(1), int32(2), int32(3), int32(5), int32(-1), int64(1), int64(2), int64(5), 1.0, 2.0, 1.5, -1.0, 0.0,
 	decimal("1"), decimal("2"), decimal("1.5"),
 }
 
-// edgeNumbers are the limits of the number types, and values where the types overlap.
+// edgeNumbers are the limits of the number types, and values at which the types overlap.
 var edgeNumbers = []any{
 	math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 0.1, -2.5, 1e300, 5e-324, math.MaxFloat64,
 	float64(1 << 53), float64(1<<53) + 2, int64(1<<53 + 1), int64(math.MaxInt64), int64(math.MinInt64),
@@ -115,7 +116,7 @@ var commonScalars = []any{
 
 var fieldNames = []string{"a", "b", "c", "x", "y", "0", "1"}
 
-// scalar returns a value that is neither array nor document.
+// scalar returns a value that is neither an array nor a document.
 func (g *generator) scalar() any {
 	switch n := g.rnd.IntN(100); {
 	case n < 45:
@@ -144,7 +145,7 @@ func (g *generator) value(depth int) any {
 
 func (g *generator) array(depth int) bson.A {
 	a := bson.A{}
-	objects := g.chance(3) // $elemMatch and dotted paths need arrays of documents
+	objects := g.chance(3) // whether the array has only documents, which $elemMatch and dotted paths need
 	for range g.rnd.IntN(5) {
 		if objects && depth > 0 {
 			a = append(a, g.subdocument(depth-1))
@@ -173,7 +174,7 @@ func (g *generator) names(n int) []string {
 	return names
 }
 
-// document returns a document to insert. Its _id is new.
+// document returns a document to insert. It has a new _id.
 func (g *generator) document() bson.D {
 	id := g.freshID()
 	g.ids = append(g.ids, id)
@@ -203,7 +204,7 @@ func (g *generator) freshID() any {
 	return int32(n)
 }
 
-// anyID returns the _id of an existing document or, seldom, one that does not exist.
+// anyID returns the _id of an existing document. In few calls, no document has that _id.
 func (g *generator) anyID() any {
 	if len(g.ids) == 0 || g.chance(10) {
 		return int32(1000 + g.rnd.IntN(10))

@@ -25,10 +25,10 @@ func olderCode(code any) any {
 }
 
 // engineFault is the code of an internal error of the 9.0 alpha engine. It occurs for a comparison
-// with a symbol on an indexed field. No other server can be expected to return it.
+// with a symbol on an indexed field. Other servers never return it.
 const engineFault = 4457011
 
-// newConversions lists the types that only the 9.0 engine converts, by the name of the target type.
+// newConversions maps a target type to the types that only the 9.0 engine converts to it.
 var newConversions = map[any][]any{
 	"string": {
 		"object", "array", "regex", "javascript", "javascriptWithScope", "symbol", "timestamp",
@@ -43,7 +43,7 @@ func refuseConversion(name string, arg any) any {
 			arg = list[0]
 		}
 		if isNew, known := isNewConstant(arg); known && isNew {
-			return op("$toInt", "no number") // a constant is computed, and so rejected, before any document is read
+			return op("$toInt", "no number") // a constant is evaluated, and so rejected, before any document is read
 		} else if known {
 			return nil
 		}
@@ -68,7 +68,7 @@ func refuseConversion(name string, arg any) any {
 	return cond(typeIn(lookup(spec, "input"), newConversions[text]...), otherwise, op(name, arg))
 }
 
-// isNewConstant reports whether a value is an array or a document, neither of which 8.0 converts to
+// isNewConstant reports whether a value is an array or a document. MongoDB 8.0 converts neither to
 // a string. known reports whether the value is certainly a constant.
 func isNewConstant(v any) (isNew, known bool) {
 	switch v := v.(type) {

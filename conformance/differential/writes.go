@@ -8,8 +8,8 @@ import (
 )
 
 // writesOneByOne explains different outcomes of an update of several documents that fails on both
-// servers. It repeats the update for each document separately. It reports whether the servers then
-// agree, and the different collections and errors are made of these outcomes.
+// servers. It repeats the update on each document separately. It reports whether the servers then
+// agree, and the original collections and errors consist of the outcomes of the single updates.
 func (p *pair) writesOneByOne(ctx context.Context, c *asked) bool {
 	if !isMulti(c.cmd) || !c.Failed && (!hasErrors(c.A) || !hasErrors(c.B)) {
 		return false
@@ -59,8 +59,8 @@ func (p *pair) updateEach(ctx context.Context, cmd bson.D, documents bson.D) ([]
 	return codes, true
 }
 
-// isMixture reports whether each document of a collection is equal to one from before or after the
-// update.
+// isMixture reports whether each document of a collection is equal to the document before the
+// update or to the document after the update.
 func isMixture(left, before, after bson.D) bool {
 	rows, _ := lookup(left, "rows").(bson.A)
 	was, _ := lookup(before, "rows").(bson.A)
@@ -115,8 +115,8 @@ func (p *pair) refuseAlone(ctx context.Context, cmd, document bson.D) (*differen
 	return d, nil
 }
 
-// upsertsAlike reports whether the replies or collections differ in a single document, and there
-// only in the order of the fields. This is the upserted document.
+// upsertsAlike reports whether the replies or collections differ in a single document, the upserted
+// one, and only in the order of its fields.
 func upsertsAlike(_ *pair, _ context.Context, c *asked) bool {
 	if !isUpsert(c.cmd) || len(c.A) != len(c.B) {
 		return false
@@ -151,8 +151,8 @@ func upsertsAlike(_ *pair, _ context.Context, c *asked) bool {
 	return made == 1
 }
 
-// mergesAlike reports whether the collections after a $merge are equal, if server B's documents
-// that differ are sorted by field name.
+// mergesAlike reports whether the collections after a $merge are equal, apart from the order of the
+// fields in some documents of server B, which is the order of the field names.
 func mergesAlike(_ *pair, _ context.Context, c *asked) bool {
 	return c.After && mentionsKey(c.cmd, "$merge") &&
 		equalMultiset(lookup(c.A, "rows"), lookup(c.B, "rows"), func(a, b any) bool {

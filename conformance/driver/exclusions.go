@@ -2,10 +2,10 @@ package driver
 
 import "path"
 
-// exclusion excludes tests. File and Test are patterns for path.Match. An empty Test excludes all
+// exclusion excludes tests. File and Test are patterns for path.Match. An empty Test stands for all
 // tests of a file.
 type exclusion struct {
-	File   string // area/file.json
+	File   string // the path of the form area/file.json
 	Test   string
 	Reason string
 }
@@ -19,7 +19,7 @@ var exclusions = []exclusion{
 	{"server-selection/logging/replica-set.json", "", threeMembers},
 }
 
-// excluded returns the reason why a test is excluded, or "".
+// excluded returns the reason why a test is excluded, or an empty string if it is not.
 func excluded(file, test string) string {
 	for _, e := range exclusions {
 		if matches(e.File, file) && (e.Test == "" || matches(e.Test, test)) {

@@ -18,14 +18,16 @@ const (
 	driverVersion = "v2.10.0"
 )
 
-// records is a Go file that answers DNS lookups in the tests of the package integration.
+// records is a Go file that is added to the tests of the package integration. It answers their DNS
+// lookups.
 //
 //go:embed testdata/records_test.go
 var records []byte
 
 const recordsFile = "internal/integration/sheaf_records_test.go"
 
-// change edits a file of the driver's copy. The changes remove dependencies on the machine.
+// change is an edit of a file in the copy of the driver. The changes make the tests independent of
+// the machine.
 type change struct{ file, old, new string }
 
 func changes() []change {
@@ -35,7 +37,7 @@ func changes() []change {
 			"internal/handshake/operation/hello.go", `const dockerEnvPath = "/.dockerenv"`,
 			`const dockerEnvPath = "/no/container"`,
 		},
-		// The test builds a long string, which takes seconds, and more on a busy machine.
+		// The test builds a long string. This takes seconds, and longer on a busy machine.
 		{
 			"internal/integration/clam_prose_test.go", "const deadline = 10 * time.Second",
 			"const deadline = 5 * time.Minute",
@@ -43,7 +45,7 @@ func changes() []change {
 	}
 }
 
-// copyDriver copies the driver to a folder, with DNS records and the changes.
+// copyDriver copies the driver to a folder, adds the DNS records, and makes the changes.
 func copyDriver(dir string) error {
 	from, err := download(driverVersion)
 	if err != nil {

@@ -7,7 +7,8 @@ type exclusion struct {
 	reason string
 }
 
-// The reasons for exclusions. A number is the issue that will make the test pass.
+// These are the reasons for exclusions. A number is the issue in the tracker that will make the
+// test pass.
 const (
 	threeMembers = "needs a replica set of three members (issue 11)"
 	noSecondary  = "selects a secondary, which a set of one member does not have (issue 11)"
@@ -32,14 +33,14 @@ func exclusions() []exclusion {
 	}
 }
 
-// slow lists the tests that the quick run leaves out.
+// slow lists the tests that a quick run leaves out.
 func slow() []exclusion {
 	return []exclusion{{"TestClientStress", "loads the server for a minute"}}
 }
 
 // waiting lists tests of waitingPackage that wait for the driver's heartbeat many times. By
-// default, a heartbeat comes every 10 s. These tests run separately with a shorter heartbeat
-// interval, because other tests count the heartbeat's messages.
+// default, the heartbeat comes every 10 s. The listed tests run separately with a shorter interval,
+// because other tests count the messages of the heartbeat.
 func waiting() []string {
 	return []string{
 		"TestErrorPropagationAfterEncounteringMultipleErrors", "TestRetryableReadsProse",

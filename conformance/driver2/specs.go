@@ -14,9 +14,10 @@ const specsVersion = "v2.2.0"
 
 // folder maps a folder of specification tests to its place in the driver's old module.
 type folder struct {
-	spec string // the folder in mongodb/specifications, relative to source
-	old  string // the folder relative to testdata; empty if the old module does not have it
-	// anyFormat accepts test files of every format. Otherwise only the unified format is accepted.
+	spec string // the folder in the repository mongodb/specifications, relative to its folder source
+	old  string // the folder in the driver's old module, relative to testdata; empty if it is not there
+	// anyFormat says that test files of every format are used. Otherwise only the unified format is
+	// used.
 	anyFormat bool
 }
 
@@ -62,7 +63,7 @@ func folders() []folder {
 }
 
 // layOut puts the specification files where the tests of the driver in dir look for them. It
-// returns the specification folders without files.
+// returns the specification folders that remain without files.
 func layOut(dir string) (missing []string, err error) {
 	root := filepath.Join(dir, "testdata", "specifications", "source")
 	if given := os.Getenv("SHEAF_SPECIFICATIONS"); given != "" {
@@ -106,8 +107,8 @@ func linkTree(from, root string) error {
 	})
 }
 
-// link links the test files of one folder of the driver's old module into root. It returns their
-// number.
+// link links the test files of one folder of the driver's old module into root. It returns the
+// number of files.
 func link(f folder, testdata, root string) (n int, err error) {
 	if err := os.MkdirAll(filepath.Join(root, f.spec), 0o755); err != nil {
 		return 0, err
@@ -150,13 +151,13 @@ func put(root, name, file string, content []byte) error {
 	return os.WriteFile(to, amended, 0o600)
 }
 
-// amendment changes the requests that a test file expects. The driver has changed since the file
-// was written. Only the driver determines these requests, so the server is still tested.
+// amendment changes the requests that a test file expects, because the driver has changed since the
+// file was written. The server has no influence on these requests, so it is still tested.
 type amendment struct {
-	file string // the file, relative to source
+	file string // the file, relative to the folder source
 	old  *regexp.Regexp
 	new  string
-	// before is true if only the files of specsVersion need the change, and newer ones do not.
+	// before says that only the files of specsVersion need the change. Newer files do not need it.
 	before bool
 }
 
@@ -175,7 +176,7 @@ func amendments() []amendment {
 	}
 }
 
-// amend returns the content of a test file as the driver's version expects it.
+// amend returns the content of a test file with the requests that this version of the driver sends.
 func amend(name string, content []byte) []byte {
 	given := os.Getenv("SHEAF_SPECIFICATIONS") != ""
 	for _, a := range amendments() {

@@ -4,7 +4,7 @@ package npm
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed" // package.json
+	_ "embed" // for package.json
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,8 +31,9 @@ func Packages(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each version of package.json has its own folder. It is renamed into place when it is
-	// complete, because tests of several packages may install at the same time.
+	// Each version of package.json has its own folder. npm installs into another folder, which is
+	// renamed when it is complete, because the tests of several packages may install at the same
+	// time.
 	dir := filepath.Join(cache, "sheaf-conformance", fmt.Sprintf("%x", sha256.Sum256(list))[:16])
 	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
 		return dir
