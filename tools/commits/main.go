@@ -16,7 +16,8 @@ import (
 	"strings"
 )
 
-// lastUnchecked is the newest commit that is exempt. By default, all commits after it are checked.
+// lastUnchecked is the newest commit that is exempt. By default, all commits that follow it are
+// checked.
 const lastUnchecked = "ca26860c20739f78425b996e33c87871087e31bf"
 
 func main() {
@@ -35,13 +36,14 @@ func main() {
 	}
 }
 
-// errNoHistory reports that the history does not contain the commit to begin after.
+// errNoHistory is the error if the history does not contain the commit after which the check
+// begins.
 var errNoHistory = errors.New("no messages are checked")
 
-// history is the git repository in the folder dir.
+// history is the git repository in a folder.
 type history struct{ dir string }
 
-// check returns one line per fault in the messages of the commits after the given one.
+// check returns a line for each fault in the messages of the commits that follow the given commit.
 func (h history) check(after string) (wrong []string, err error) {
 	if _, err := h.git("rev-parse", "--git-dir"); err != nil {
 		return nil, fmt.Errorf("%w: this is no git repository", errNoHistory)
@@ -56,7 +58,7 @@ func (h history) check(after string) (wrong []string, err error) {
 	for commit := range strings.SplitSeq(log, "\x00") {
 		hash, message, ok := strings.Cut(commit, "\n")
 		if !ok {
-			continue // the text after the last separator, which is empty
+			continue // nothing follows the last separator
 		}
 		for _, what := range faults(message) {
 			wrong = append(wrong, hash+" "+what)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxLine is the longest allowed line, in characters. A subject of this length still fits into a
-// line of git log and of an e-mail.
+// maxLine is the length of the longest allowed line, in characters. A subject of this length fits
+// into a line of git log and of an e-mail.
 const maxLine = 72
 
 // subjectForm matches "package: what" and "package, package: what".
@@ -42,8 +42,8 @@ func faults(message string) (out []string) {
 	return out
 }
 
-// canWrap reports whether a line of a body can be divided. A single word, such as a URL, cannot be
-// divided. Indented lines are code and stay as they are.
+// canWrap reports whether a line of a body can be divided into two. A single word, such as a URL,
+// cannot. Indented lines are code and must not be divided.
 func canWrap(line string) bool {
 	return !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t") && strings.Contains(line, " ")
 }

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// The limits of a package under internal/, and of any type.
+// These limits hold for a package under internal/ (maxLines), for a file (maxFile), and for a type
+// outside of patterns/ (maxMethods).
 const (
 	maxLines    = 9000
 	maxFile     = 511
@@ -13,14 +14,14 @@ const (
 	facadesRoot = "patterns/"
 )
 
-// knotLimits bound the files of a package's largest knot, by the package's name or, with a slash at
-// the end, by its folder.
+// knotLimits maps a package to the number of files that its largest knot may have. A key with a
+// slash at the end stands for all packages in that folder.
 var knotLimits = map[string]int{
 	"command": 15, "command/": 15, "plan": 15, "plan/": 15, "table": 15, "write": 15,
 	"pipeline": 30, "expr": 30, "filter": 30, "update": 30,
 }
 
-// exceeded lists what is beyond a limit.
+// exceeded returns a line for each limit that a package exceeds.
 func exceeded(figures []figure) (out []string) {
 	for _, f := range figures {
 		if n := knotLimit(f.pkg); n > 0 && len(f.knot) > n {

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/tools/internal/golist"
 )
 
-// pkg is a package with its types; tests are not a part of it.
+// pkg is a type-checked package, without its tests.
 type pkg struct {
 	path, module string
 	fset         *token.FileSet
@@ -19,7 +19,7 @@ type pkg struct {
 	info         *types.Info
 }
 
-// name is the path without the module and internal/.
+// name returns the import path without the module and without internal/.
 func (p *pkg) name() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.path, p.module+"/"), "internal/")
 }

@@ -15,14 +15,14 @@ type figure struct {
 	pkg, path    string
 	files, lines int
 	knot         []string
-	uses         []string // of the knot's files of each other
+	uses         []string // the uses that connect the files of the knot, one line for each pair of files
 	longest      int
 	longestFile  string
 	methods      int
 	methodsOf    string
 }
 
-// graph has the files that each file uses, with the names by which it does.
+// graph maps a file to the files that it uses, and each of these to the names that it uses from it.
 type graph map[string]map[string][]string
 
 func measure(p *pkg) figure {
@@ -60,7 +60,7 @@ func measure(p *pkg) figure {
 
 func base(p *pkg, file *ast.File) string { return filepath.Base(p.fset.File(file.FileStart).Name()) }
 
-// receiver returns the name of a method's type.
+// receiver returns the name of the type to which a method belongs.
 func receiver(t ast.Expr) string {
 	switch x := t.(type) {
 	case *ast.StarExpr:
@@ -76,8 +76,8 @@ func receiver(t ast.Expr) string {
 	}
 }
 
-// graph finds the uses of identifiers, methods and fields that another file of the package
-// declares.
+// graph finds the uses of identifiers, methods and fields that are declared in another file of the
+// package.
 func (p *pkg) graph() graph {
 	g := graph{}
 	for _, file := range p.files {
@@ -101,8 +101,8 @@ func (p *pkg) graph() graph {
 	return g
 }
 
-// origin returns the declaration of a function, method or field. The object may be an instance of a
-// generic one.
+// origin returns the generic declaration if the function, method or field is an instance of one,
+// and otherwise the object itself.
 func origin(o types.Object) types.Object {
 	switch x := o.(type) {
 	case *types.Func:
@@ -114,8 +114,9 @@ func origin(o types.Object) types.Object {
 	}
 }
 
-// largest returns the largest set of files of which each reaches every other one, sorted. It is
-// Tarjan's algorithm for strongly connected components (SIAM Journal on Computing 1(2), 1972).
+// largest returns the largest set of files in which each file uses every other file, directly or
+// through others. The set is sorted. This is Tarjan's algorithm for strongly connected components
+// (SIAM Journal on Computing 1(2), 1972).
 func largest(g graph) []string {
 	var (
 		best, stack []string

@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// least is the smallest share that showShares prints by itself, in MB. Smaller ones are summed up.
+// least is the smallest share in MB that showShares prints on a line of its own. It adds up smaller
+// shares.
 const least = 0.2
 
 // share holds the total size of the symbols of one dependency, in bytes.
@@ -23,9 +24,9 @@ type share struct {
 	code, data float64
 }
 
-// showShares builds the program with symbols and prints the share of each dependency in size, the
-// size of the stripped program. Half of a program has no symbols: types, and the tables for stacks
-// and panics. That half is divided in proportion to the code.
+// showShares builds the program with symbols, and prints the share of each dependency in size,
+// which is the size of the program without symbols. Half of a program belongs to no symbol: types,
+// and the tables for stacks and panics. That half is divided in proportion to the code.
 func showShares(ctx context.Context, path, to string, size float64) error {
 	if _, err := build(ctx, path, to, ""); err != nil {
 		return err
@@ -56,9 +57,8 @@ func showShares(ctx context.Context, path, to string, size float64) error {
 	return nil
 }
 
-// ownersOf maps each package that the program contains to the name that its symbols are counted
-// under. The name is the package's module or "standard library". Packages of this module are
-// counted by folder.
+// ownersOf maps each package of the program to the name under which its symbols are counted: the
+// package's module, or "standard library". Packages of this module are counted by folder.
 func ownersOf(ctx context.Context, path string) (map[string]string, error) {
 	const format = "{{.ImportPath}} {{with .Module}}{{if .Main}}main{{else}}{{.Path}}{{end}}{{end}}"
 	out, err := exec.CommandContext(ctx, "go", "list", "-deps", "-f", format, path).Output()
@@ -79,9 +79,10 @@ func ownersOf(ctx context.Context, path string) (map[string]string, error) {
 	return owners, nil
 }
 
-// folder returns the name for a package of this module: "sheaf internal/plan", "sheaf patterns".
+// folder returns the name under which a package of this module is counted: "sheaf internal/plan",
+// "sheaf patterns".
 func folder(pkg string) string {
-	parts := strings.Split(pkg, "/")[3:] // after github.com/sheafdb/sheaf
+	parts := strings.Split(pkg, "/")[3:] // the parts that follow github.com/sheafdb/sheaf
 	if len(parts) > 1 && parts[0] != "internal" {
 		parts = parts[:1]
 	}
@@ -95,7 +96,7 @@ var (
 	unstored = regexp.MustCompile(`(?m)^ *([0-9a-f]+) +\d+ \S runtime\.bss$`)
 )
 
-// sharesOf sums the sizes of the program's symbols by owner.
+// sharesOf adds up the sizes of the program's symbols by owner.
 func sharesOf(ctx context.Context, path string, owners map[string]string) ([]share, error) {
 	out, err := exec.CommandContext(ctx, "go", "tool", "nm", "-size", path).Output()
 	if err != nil {
@@ -103,14 +104,14 @@ func sharesOf(ctx context.Context, path string, owners map[string]string) ([]sha
 	}
 	end := uint64(math.MaxUint64)
 	if m := unstored.FindSubmatch(out); m != nil {
-		end, _ = strconv.ParseUint(string(m[1]), 16, 64) // the expression matches hexadecimal digits only
+		end, _ = strconv.ParseUint(string(m[1]), 16, 64) // the expression matches only hexadecimal digits
 	}
 	shares := map[string]*share{}
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<20) // names of generic functions are long
 	for lines.Scan() {
 		m := symbol.FindStringSubmatch(lines.Text())
-		if m == nil || m[4] == "go:func.*" { // tables that describe functions
+		if m == nil || m[4] == "go:func.*" { // go:func.* holds tables that describe functions
 			continue
 		}
 		address, _ := strconv.ParseUint(m[1], 16, 64)

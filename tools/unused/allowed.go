@@ -2,7 +2,7 @@ package main
 
 // allowed maps each accepted finding to the reason why it stays. A key is PKG.NAME or
 // PKG.TYPE.METHOD, without internal/. Everything that an accepted declaration uses counts as used.
-// Remove a line when its declaration gets a user.
+// Remove a line when its declaration is used.
 var allowed = map[string]string{
 	"clock.Fixed":              "tests of many packages need a clock that stands still",
 	"command.GenericFields":    "tests check the arguments of every command, these included",

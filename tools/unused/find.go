@@ -19,8 +19,9 @@ type finding struct {
 	place, pkg, name, why string
 }
 
-// find returns the unused declarations in the order of their positions, and the exceptions that
-// have a user or do not exist. Everything that an exception uses counts as used.
+// find returns the unused declarations in the order of their positions. It also returns the entries
+// of allowed that are used or do not exist. Everything that an allowed declaration uses counts as
+// used.
 func (p *program) find(allowed map[string]string) (found []finding, stale []string, err error) {
 	tests, others, err := p.readNames()
 	if err != nil {
@@ -121,7 +122,7 @@ type search struct {
 	visible       map[types.Object]bool
 }
 
-// named reports whether one of the files that were only parsed may use obj. It compares names.
+// named reports whether obj may be used by a file that was only parsed. It compares only names.
 func (s *search) named(obj types.Object, in *names) bool {
 	k := s.own[obj.Pkg().Path()]
 	if in.plain[k.Dir][obj.Name()] || in.of[k.ImportPath][obj.Name()] {
@@ -131,7 +132,8 @@ func (s *search) named(obj types.Object, in *names) bool {
 	return ok && f.Signature().Recv() != nil && in.selected[f.Name()]
 }
 
-// addOthers adds roots: the declarations that files for other systems or nested modules may use.
+// addOthers adds roots: declarations that may be used by files for other systems or by nested
+// modules.
 func (s *search) addOthers() {
 	for _, obj := range s.decls {
 		k := s.own[obj.Pkg().Path()]
@@ -170,7 +172,8 @@ func (s *search) receiverUnused(f *types.Func) bool {
 	return of != nil && !s.in[of]
 }
 
-// judgeForTests judges a declaration of a package that only tests import. Any user is enough.
+// judgeForTests judges a declaration of a package that only tests import. It counts as used if
+// anything uses it.
 func (s *search) judgeForTests(obj types.Object) string {
 	f, ok := obj.(*types.Func)
 	if ok && f.Signature().Recv() != nil || s.numbered(obj) {
@@ -196,9 +199,9 @@ func (s *search) usedByTestPackage(obj types.Object) bool {
 	return false
 }
 
-// couldBeUnexported reports whether only its own package uses an exported declaration of an
-// internal package. It returns false for a method that implements an interface, because its name is
-// fixed.
+// couldBeUnexported reports whether an exported declaration of an internal package is used only in
+// its own package. It returns false for a method that implements an interface, because the
+// interface fixes its name.
 func (s *search) couldBeUnexported(obj types.Object, k *pkg) bool {
 	if !obj.Exported() || !k.internal() || s.visible[obj] || s.tests.of[k.ImportPath][obj.Name()] {
 		return false

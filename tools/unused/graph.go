@@ -9,8 +9,8 @@ import (
 // group holds the constants of one const declaration.
 type group struct {
 	members []types.Object
-	// numbered reports whether the declaration uses iota. Removing one constant would renumber the
-	// others.
+	// numbered says that the declaration uses iota. Without one of its constants, the others would
+	// get other numbers.
 	numbered bool
 }
 
@@ -19,13 +19,15 @@ func (g *group) visible(in map[types.Object]bool) bool {
 	return slices.ContainsFunc(g.members, func(m types.Object) bool { return in[m] })
 }
 
-// graph holds the package-level declarations of a program and its methods. It knows which
-// declarations each one uses.
+// graph holds the package-level declarations and the methods of a program, and which declarations
+// each of them uses.
 type graph struct {
 	uses map[types.Object][]types.Object
-	// users maps a declaration to the packages whose code names it, its own package included.
+	// users maps a declaration to the packages whose code names it. They can include its own
+	// package.
 	users map[types.Object]map[*types.Package]bool
-	// roots count as used without a user: main, init, variables named _ and the public API.
+	// roots are declarations that count as used although nothing uses them: main, init, variables
+	// named _ and the public API.
 	roots []types.Object
 	// groups maps a constant to the const declaration that contains it.
 	groups map[types.Object]*group
@@ -112,7 +114,7 @@ func (g *graph) declare(k *pkg, obj types.Object) {
 	}
 }
 
-// body records the declarations that n names as used by objs, which n declares.
+// body records that objs use the declarations that n names. n is the code that declares objs.
 func (g *graph) body(k *pkg, objs []types.Object, n ast.Node) {
 	var inspect func(n ast.Node) bool
 	inspect = func(n ast.Node) bool {
@@ -136,8 +138,8 @@ func (g *graph) body(k *pkg, objs []types.Object, n ast.Node) {
 	ast.Inspect(n, inspect)
 }
 
-// table inspects a map literal except its constant keys. A table of names does not use the
-// constants that it names.
+// table inspects a map literal except its constant keys. A map does not count as a user of the
+// constants that are its keys.
 func (g *graph) table(k *pkg, n *ast.CompositeLit, inspect func(ast.Node) bool) {
 	if n.Type != nil {
 		ast.Inspect(n.Type, inspect)

@@ -12,7 +12,7 @@ import (
 )
 
 // pkg is a type-checked package of the module. Its tests and its files for other systems are not
-// part of it: readNames parses them.
+// included: readNames parses them.
 type pkg struct {
 	golist.Package
 	types *types.Package
@@ -27,9 +27,9 @@ func (p *pkg) internal() bool { return strings.Contains(p.ImportPath+"/", "/inte
 // is the same object in its own package and in every package that uses it.
 type program struct {
 	fset *token.FileSet
-	root string // the module's folder
+	root string // the folder of the module
 	own  map[string]*pkg
-	// order lists the packages of own. A package comes after the packages that it imports.
+	// order lists the packages in own. A package comes after the packages that it imports.
 	order []*pkg
 	from  types.Importer
 }
@@ -82,7 +82,7 @@ func (p *program) check(l golist.Package) error {
 }
 
 // shipped returns the public packages, the programs, and all packages that they import. Only tests
-// import the rest.
+// import the other packages of the module.
 func (p *program) shipped() map[string]bool {
 	in := map[string]bool{}
 	var add func(path string)

@@ -16,9 +16,11 @@ import (
 type names struct {
 	// plain maps a folder to the identifiers in its files.
 	plain map[string]map[string]bool
-	// of maps an import path to the identifiers selected from that package, such as B in a.B.
+	// of maps an import path to the identifiers that code selects from that package, such as B in
+	// a.B.
 	of map[string]map[string]bool
-	// selected holds the identifiers selected from anything else: methods and fields.
+	// selected holds the identifiers that code selects from anything else than a package: methods
+	// and fields.
 	selected map[string]bool
 }
 

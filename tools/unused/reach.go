@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// library lists methods that the standard library calls through unexported interfaces.
+// library lists methods that the standard library calls through interfaces that it does not export.
 var library = []string{"Error", "String", "Unwrap", "Is", "As", "Timeout", "Temporary"}
 
 // reach returns the declarations that the roots use, directly or indirectly. A method is used if
@@ -36,8 +36,8 @@ type reached struct {
 	in    map[types.Object]bool
 	queue []types.Object
 	ours  map[*types.Package]bool
-	// implements maps a method to the interface methods that it implements. asked is the reverse
-	// map.
+	// implements maps a method to the interface methods that it implements. asked maps an interface
+	// method to the methods that implement it.
 	implements map[*types.Func][]*types.Func
 	asked      map[types.Object][]*types.Func
 }
@@ -50,7 +50,7 @@ func (r *reached) add(obj types.Object) {
 	r.queue = append(r.queue, obj)
 }
 
-// implied adds the declarations that become used together with obj. For a type, these are the
+// implied adds the declarations that count as used because obj is used. For a type, these are the
 // methods that interfaces call. For an interface method, these are its implementations.
 func (r *reached) implied(obj types.Object) {
 	switch obj := obj.(type) {
@@ -117,7 +117,7 @@ func (r *reached) pair(m, i *types.Func) {
 }
 
 // match pairs the methods of a type, including promoted ones, with the methods of the interfaces
-// that the type implements. For a generic type it compares only names.
+// that the type implements. For a generic type, match compares only the names of methods.
 func (r *reached) match(of *types.TypeName, byName map[string][]*types.Interface) {
 	named, ok := of.Type().(*types.Named)
 	if !ok || types.IsInterface(named) {
@@ -155,8 +155,8 @@ func (r *reached) matchInterface(i *types.Interface, all []*types.Interface) {
 	}
 }
 
-// alike reports whether s may be an instance of the generic signature. It compares only the numbers
-// of parameters and results.
+// alike reports whether a signature may be an instance of a generic signature. It compares only the
+// numbers of parameters and results.
 func alike(s, generic *types.Signature) bool {
 	return s.Params().Len() == generic.Params().Len() && s.Results().Len() == generic.Results().Len() &&
 		s.Variadic() == generic.Variadic()

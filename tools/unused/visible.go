@@ -33,7 +33,8 @@ func (v *viewer) object(obj types.Object) {
 	v.show(obj.Type())
 }
 
-// show marks t and the types that a user of t can see: elements, exported fields, parameters.
+// show marks t and the types that a user of t can see: the types of its elements, exported fields
+// and parameters.
 func (v *viewer) show(t types.Type) {
 	if t == nil || v.types[t] {
 		return

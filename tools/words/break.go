@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// maxRounds bounds how often a line is divided.
+// maxRounds is how many times a line is divided at most.
 const maxRounds = 12
 
 // breakCode divides the lines of code over maxCode in a file. It divides after a comma, an operator
 // or the dot of a chain of calls: first outside of brackets, and then as far to the right as
-// possible. A comment at the end of such a line moves above it. Lines that may be wide stay, and so
-// do lines without a place to divide.
+// possible. A comment at the end of such a line moves above it. breakCode leaves lines that may be
+// wide, and lines that cannot be divided.
 func breakCode(path string, src []byte) ([]byte, error) {
 	if generated.Match(src) {
 		return src, nil
@@ -48,7 +48,7 @@ func breakOnce(path string, src []byte) ([]byte, error) {
 	return format.Source([]byte(strings.Join(lines, "\n")))
 }
 
-// wideLines returns the lines of code that are too wide.
+// wideLines returns the numbers of the lines of code that are too wide.
 func wideLines(path string, src []byte) (map[int]bool, error) {
 	found, err := goFile(path, src, false)
 	wide := map[int]bool{}
@@ -63,7 +63,7 @@ func wideLines(path string, src []byte) (map[int]bool, error) {
 // place is a position at which a line can be divided. A smaller depth is better.
 type place struct {
 	at, depth int
-	comment   bool // a comment begins here
+	comment   bool // whether a comment begins here
 }
 
 func divideLine(line string, places []place) string {
@@ -83,11 +83,11 @@ func divideLine(line string, places []place) string {
 	return line[:at] + "\n" + indent + "\t" + strings.TrimLeft(line[at:], " ")
 }
 
-// minRest is the width that should move to the next line, in columns.
+// minRest is the width of the part of a line that should move to the next line, in columns.
 const minRest = 30
 
-// bestPlace returns the last place of the smallest depth that leaves at least rest columns for the
-// next line. It returns 0 if there is no such place.
+// bestPlace returns the last of the places with the smallest depth. A place must leave at least
+// rest columns for the next line. It returns 0 if there is no such place.
 func bestPlace(line string, places []place, rest int) int {
 	best := place{depth: 1 << 30}
 	least := columns(line) - columns(strings.TrimLeft(line, "\t")) + maxCode/5
@@ -100,15 +100,15 @@ func bestPlace(line string, places []place, rest int) int {
 	return best.at
 }
 
-// breaker finds the places to divide in a file.
+// breaker finds the places at which the lines of a file can be divided.
 type breaker struct {
 	literals map[token.Pos]bool // the opening braces of composite literals
 	grouped  map[token.Pos]bool // parameters and fields that share the type of the preceding name
 	places   map[int][]place
-	line     int       // the line of the preceding token
-	first    int       // the depth of brackets at the start of the line
-	inCase   int       // the depth of brackets of the open list of a case, plus one, or 0
-	list     bool      // commas outside of brackets separate the items of a list
+	line     int       // the line number of the preceding token
+	first    int       // the number of open brackets at the start of the line
+	inCase   int       // one more than the number of brackets that are open at a case whose list is not complete, or 0
+	list     bool      // whether commas outside of brackets separate the items of a list
 	open     []bool    // for each open bracket, whether its commas separate the items of a list
 	last     [2]string // the two preceding tokens
 }
@@ -181,13 +181,13 @@ func (b *breaker) token(at token.Position, pos token.Pos, tok token.Token, text 
 	b.last = [2]string{b.last[1], tok.String()}
 }
 
-// inList reports whether the innermost open bracket has the items of a list.
+// inList reports whether the innermost open bracket contains the items of a list.
 func (b *breaker) inList() bool { return len(b.open) > 0 && b.open[len(b.open)-1] }
 
 // ranks is the number of ranks. Ranks order the places within the same brackets.
 const ranks = 5
 
-// rank returns how bad a division before the token would be, or -1 if it is impossible.
+// rank returns how bad it would be to divide the line before the token, or -1 if it is impossible.
 func (b *breaker) rank(tok token.Token) int {
 	inBrackets := len(b.open) > b.first
 	switch last := b.last[1]; {

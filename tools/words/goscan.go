@@ -15,13 +15,13 @@ const (
 	maxCode    = 120
 	// tabColumns is the width of a tab at the start of a line.
 	tabColumns = 4
-	// longLiteral is the width from which a string literal may make its line too wide.
+	// longLiteral is the width in columns from which a string literal may make its line too wide.
 	longLiteral = 60
 )
 
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
-// goFile returns the findings in a Go file. If texts is set, it also looks for patterns in string
+// goFile returns the findings in a Go file. If texts is true, it also looks for patterns in string
 // literals.
 func goFile(path string, src []byte, texts bool) ([]finding, error) {
 	if generated.Match(src) {
@@ -55,15 +55,15 @@ type scanned struct {
 	lines []string
 	fset  *token.FileSet
 	found []finding
-	// excused lines may have any width.
+	// excused has the numbers of the lines that may have any width.
 	excused map[int]bool
-	// narrow lines hold text of a comment and nothing else.
+	// narrow has the numbers of the lines that hold only a comment.
 	narrow map[int]bool
 }
 
 func (f *scanned) line(pos token.Pos) int { return f.fset.Position(pos).Line }
 
-// comment looks for patterns in the paragraphs of a comment, and notes its lines.
+// comment looks for patterns in the paragraphs of a comment, and records how wide its lines may be.
 func (f *scanned) comment(group *ast.CommentGroup) {
 	first := f.line(group.Pos())
 	lines := commentLines(group)
@@ -80,7 +80,7 @@ func (f *scanned) comment(group *ast.CommentGroup) {
 	}
 }
 
-// noteComment notes how wide a line of a comment may be.
+// noteComment records how wide a line of a comment may be.
 func (f *scanned) noteComment(n int, kind lineKind, text string, within bool) {
 	switch {
 	case kind == lineOutput || kind == lineDirective || strings.Contains(text, "://"):
@@ -90,7 +90,7 @@ func (f *scanned) noteComment(n int, kind lineKind, text string, within bool) {
 	}
 }
 
-// read looks for patterns in a paragraph of a comment, or an item of a list.
+// read looks for patterns in a paragraph or in an item of a list.
 func (f *scanned) read(lines []string, first int) {
 	var block paragraph
 	for i, text := range lines {
@@ -102,13 +102,14 @@ func (f *scanned) read(lines []string, first int) {
 	f.check(&block)
 }
 
-// startsComment reports whether a line has no code before its comment.
+// startsComment reports whether a line holds only a comment, without code before it.
 func startsComment(line string, within bool) bool {
 	line = strings.TrimSpace(line)
 	return within || strings.HasPrefix(line, "//") || strings.HasPrefix(line, "/*")
 }
 
-// literal looks for patterns in a message, and excuses the lines of long literals.
+// literal looks for patterns in a string literal. It allows any width for the lines of a long
+// literal.
 func (f *scanned) literal(lit *ast.BasicLit, texts bool) {
 	first, last := f.line(lit.Pos()), f.line(lit.End())
 	if first != last || utf8.RuneCountInString(lit.Value) >= longLiteral {

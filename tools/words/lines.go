@@ -11,12 +11,12 @@ type lineKind int
 
 const (
 	lineText      lineKind = iota
-	lineBlank              // between paragraphs
-	lineDirective          // for a tool: //go:build, //nolint
-	lineItem               // the first line of a list's item
-	lineCode               // indented: code, a table, the second line of an item
+	lineBlank              // separates paragraphs
+	lineDirective          // an instruction for a tool: //go:build, //nolint
+	lineItem               // the first line of an item of a list
+	lineCode               // an indented line: code, a table, or the second line of an item
 	lineHeading
-	lineOutput // the expected output of an example follows
+	lineOutput // a line that begins the expected output of an example
 )
 
 var (
@@ -60,7 +60,7 @@ func kindOf(text string) lineKind {
 	return lineText
 }
 
-// marker is the marker of an item, with the space around it.
+// marker matches the sign or number at the start of an item of a list, with the space around it.
 var marker = regexp.MustCompile(`^\s*(?:[-*+•]|\d+[.)])\s+`)
 
 // blockEnd returns the end of the paragraph, the item of a list, or the expected output that begins
@@ -75,7 +75,8 @@ func blockEnd(lines []string, start int) int {
 	return end
 }
 
-// continues reports whether a line belongs to the block before it. The text of an item is indented.
+// continues reports whether a line belongs to the same paragraph or item as the line before it. The
+// text of an item is indented.
 func continues(kind lineKind, indent, line string) bool {
 	if kind == lineItem {
 		return kindOf(line) == lineCode && strings.HasPrefix(line, indent) && line[len(indent)] != ' '
@@ -83,10 +84,10 @@ func continues(kind lineKind, indent, line string) bool {
 	return kind == lineOutput || kind == lineText && kindOf(line) == lineText
 }
 
-// paragraph is a text of one or more lines.
+// paragraph is the text of one or more lines.
 type paragraph struct {
 	text  string
-	first []int // for each line, where it begins in text
+	first []int // for each line, its offset in text
 	lines []int // for each line, its number in the file
 }
 

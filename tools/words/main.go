@@ -40,7 +40,7 @@ import (
 	"strings"
 )
 
-// finding is one thing to rewrite.
+// finding is a place that should be rewritten.
 type finding struct {
 	path         string
 	line         int
@@ -52,7 +52,7 @@ const (
 	wideComment  = "wide-comment"
 	wideDocument = "wide-document"
 	wideCode     = "wide-code"
-	// maxShown bounds the text of a finding that is printed, in bytes.
+	// maxShown is the number of bytes of a finding that are printed at most.
 	maxShown = 160
 )
 
@@ -99,7 +99,7 @@ func run(count, wrap bool, paths []string) error {
 	return nil
 }
 
-// tracked lists the files that git knows under the paths, or all of them.
+// tracked lists the files with the given paths that git tracks, or all files if there are no paths.
 func tracked(paths []string) ([]string, error) {
 	out, err := exec.Command("git", append([]string{"ls-files", "-z", "--"}, paths...)...).Output()
 	if err != nil {
@@ -115,7 +115,7 @@ func scan(files []string) (found []finding, err error) {
 		}
 		src, err := os.ReadFile(path)
 		if os.IsNotExist(err) {
-			continue // deleted, but still in git's index
+			continue // the file is deleted, but still in git's index
 		} else if err != nil {
 			return nil, err
 		}
@@ -135,8 +135,8 @@ func scan(files []string) (found []finding, err error) {
 	return found, nil
 }
 
-// ownTexts reports whether the string literals of a file are checked. Other files may imitate
-// messages of MongoDB.
+// ownTexts reports whether the string literals of a file are checked. Literals in other files may
+// imitate messages of MongoDB.
 func ownTexts(path string) bool {
 	if strings.HasSuffix(path, "_test.go") {
 		return false

@@ -10,8 +10,7 @@ var (
 	linkTarget = regexp.MustCompile(`\]\([^)]*\)`)
 )
 
-// markdownFile finds the patterns of a document, outside code, headings and comments of the
-// document.
+// markdownFile finds the patterns in a document. It ignores code, headings and HTML comments.
 func markdownFile(path string, src []byte) (found []finding) {
 	var block paragraph
 	end := func() {
@@ -64,7 +63,7 @@ func wideText(path string, src []byte) (found []finding) {
 	return found
 }
 
-// prose returns a line with names in place of code, so that no pattern is found in it.
+// prose returns a line with placeholders for code and links, so that no pattern is found in them.
 func prose(line string) string {
 	line = linkTarget.ReplaceAllString(line, "]")
 	line = code.ReplaceAllStringFunc(line, func(s string) string { return strings.Repeat("x", len(s)) })

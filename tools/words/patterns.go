@@ -9,12 +9,12 @@ import (
 type pattern struct {
 	name   string
 	bad    *regexp.Regexp
-	except *regexp.Regexp // excludes an occurrence that it matches; may be nil
+	except *regexp.Regexp // matches occurrences that do not count as findings; may be nil
 	better string
 }
 
 // patterns lists the constructions in the order of the rules for plain words. Each pattern is
-// narrow, so that nearly every finding is worth rewriting. Many bad sentences match no pattern.
+// narrow: nearly every place that it finds is worth rewriting. Many bad sentences match no pattern.
 var patterns = []pattern{
 	{
 		name:   "what-subject",
@@ -80,11 +80,12 @@ const (
 	manyCommas   = "many-commas"
 	longSentence = "long-sentence"
 
-	// maxCommas bounds the commas of a sentence outside of lists.
+	// maxCommas is the greatest number of commas of a sentence, without the commas of lists.
 	maxCommas = 3
-	// maxWords bounds the words of a sentence.
+	// maxWords is the greatest number of words of a sentence.
 	maxWords = 45
-	// itemWords is the longest item of a list, in words. Longer parts between commas are clauses.
+	// itemWords is the greatest number of words of a list's item. Longer parts between commas are
+	// clauses.
 	itemWords = 4
 )
 
@@ -95,11 +96,11 @@ type hit struct {
 	text         string
 }
 
-// match finds the patterns in a paragraph.
+// match finds the patterns in the text of a paragraph.
 func match(text string) (hits []hit) {
 	for _, p := range patterns {
 		for _, at := range p.bad.FindAllStringIndex(text, -1) {
-			// The end of the sentence before is not part of an occurrence.
+			// The end of the preceding sentence is not part of an occurrence.
 			found := text[at[0]:at[1]]
 			at[0] += len(found) - len(strings.TrimLeft(found, ".!?:; "))
 			if p.except != nil && p.except.MatchString(excerpt(text, at)) {
@@ -111,7 +112,7 @@ func match(text string) (hits []hit) {
 	return append(hits, matchSentences(text)...)
 }
 
-// excerpt returns an occurrence and the next word.
+// excerpt returns an occurrence and the word that follows it.
 func excerpt(text string, at []int) string {
 	rest := text[at[1]:]
 	if len(rest) < 2 {
@@ -123,7 +124,7 @@ func excerpt(text string, at []int) string {
 	return text[at[0]:at[1]] + rest
 }
 
-// around returns an occurrence with a few words on either side.
+// around returns an occurrence with a few words before and after it.
 func around(text string, at []int) string {
 	const beside = 40
 	first, last := max(at[0]-beside, 0), min(at[1]+beside, len(text))
@@ -141,8 +142,8 @@ var (
 	inside      = regexp.MustCompile(`\([^()]*\)|"[^"]*"|\x60[^\x60]*\x60`)
 )
 
-// matchSentences finds sentences with too many words or commas. Parentheses and quotations do not
-// count.
+// matchSentences finds sentences with too many words or commas. Text in parentheses or quotation
+// marks is not counted.
 func matchSentences(text string) (hits []hit) {
 	blank := inside.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("x", len(s)) })
 	start := 0

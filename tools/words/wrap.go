@@ -53,8 +53,8 @@ func wrapGo(path string, src []byte) ([]byte, error) {
 }
 
 // wrapComments rewraps the comments of a file: each paragraph, and each item of a list, that has a
-// line over maxComment. Everything else stays: code blocks, tables, directives, headings, the
-// expected output of examples, comments in /* */, and comments after code.
+// line over maxComment. It does not change anything else: code blocks, tables, directives,
+// headings, the expected output of examples, comments in /* */, and comments after code.
 func wrapComments(path string, src []byte) ([]byte, error) {
 	if generated.Match(src) {
 		return src, nil
@@ -66,7 +66,7 @@ func wrapComments(path string, src []byte) ([]byte, error) {
 	}
 	lines := strings.Split(string(src), "\n")
 	var out []string
-	next := 0 // the first line that is not in out
+	next := 0 // the first line of the file that is not in out yet
 	for _, group := range file.Comments {
 		first := fset.Position(group.Pos()).Line - 1
 		if !strings.HasPrefix(strings.TrimSpace(lines[first]), "//") || first < next {
@@ -132,7 +132,7 @@ func tooWide(lines []string, width int) bool {
 	return wide
 }
 
-// fill divides words into lines. No line begins with a word that would look like the marker of an
+// fill distributes words over lines. No line begins with a word that looks like the marker of an
 // item.
 func fill(words []string, width int) (lines []string) {
 	line := ""

@@ -8,11 +8,11 @@ import (
 // page divides a document into blocks: paragraphs, items of lists, and other lines.
 type page struct {
 	lines []string
-	until string // the start of the line that ends a part that is not text, or empty
+	until string // the prefix of the line that ends a part that is not text; empty outside of such a part
 }
 
-// next returns the end of the block that begins at a line, and whether it is text that can be
-// wrapped.
+// next returns the end of the block that begins at a line, and whether the block is text that can
+// be wrapped.
 func (p *page) next(start int) (end int, text bool) {
 	line := p.lines[start]
 	if p.skips(strings.TrimSpace(line)) {
@@ -52,14 +52,14 @@ func isProse(line string) bool { return !notProse.MatchString(line) }
 
 var sentence = regexp.MustCompile(`[.!?] +[A-Z*]`)
 
-// isWide reports whether a line of a document is too wide. A line that is one sentence, or one
-// word, may be as wide as it is.
+// isWide reports whether a line of a document is too wide. A line that is one sentence or one word
+// may have any width.
 func isWide(line string) bool {
 	return columns(line) > maxComment && sentence.MatchString(line)
 }
 
-// wrapMarkdown returns a document with each paragraph and item that has a line over maxComment
-// wrapped anew, unless each of its lines is a sentence. Tables, code and headings stay.
+// wrapMarkdown wraps each paragraph and item of a document that has a line over maxComment, unless
+// each of its lines is a sentence. Tables, code and headings do not change.
 func wrapMarkdown(src []byte) []byte {
 	p := page{lines: strings.Split(string(src), "\n")}
 	var out []string
@@ -75,8 +75,8 @@ func wrapMarkdown(src []byte) []byte {
 	return []byte(strings.Join(out, "\n"))
 }
 
-// anyWide reports whether a block has a line that is too wide, and no line that ends with a line
-// break of Markdown.
+// anyWide reports whether a block has a line that is too wide, and no line that ends with a hard
+// line break of Markdown.
 func anyWide(block []string) bool {
 	wide := false
 	for _, line := range block {

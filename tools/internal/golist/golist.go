@@ -23,15 +23,16 @@ type Package struct {
 	GoFiles, IgnoredGoFiles       []string
 	TestGoFiles, XTestGoFiles     []string
 	Imports                       []string
-	DepOnly                       bool // only others' imports ask for it
+	DepOnly                       bool // whether the package is listed only because another one imports it
 	Module                        *struct{ Path string }
 }
 
-// fields are the fields of Package, as go list is asked for them.
+// fields lists the fields of Package in the form that the flag -json of go list takes.
 const fields = "ImportPath,Dir,Export,Name,GoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles,Imports,DepOnly,Module"
 
-// List returns the packages that match a pattern, each after those that it imports, and an importer
-// of compiled packages for all that they import. It runs go list in the current folder.
+// List returns the packages that match a pattern. A package comes after the packages that it
+// imports. List also returns an importer, which reads the compiled form of all imported packages.
+// It runs go list in the current folder.
 func List(fset *token.FileSet, pattern string) ([]Package, types.Importer, error) {
 	cmd := exec.Command("go", "list", "-deps", "-export", "-json="+fields, pattern)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -57,7 +58,7 @@ func List(fset *token.FileSet, pattern string) ([]Package, types.Importer, error
 	}
 }
 
-// Parse reads the package's files for this system, without tests.
+// Parse parses the package's files for this system. It leaves out tests.
 func (p *Package) Parse(fset *token.FileSet) ([]*ast.File, error) {
 	var files []*ast.File
 	for _, name := range p.GoFiles {

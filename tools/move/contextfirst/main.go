@@ -27,16 +27,17 @@ func main() {
 	}
 }
 
-// pair is where two neighbours are that change places, in bytes.
+// pair is a pair of neighbouring parameters or arguments that are swapped: where each begins and
+// ends, in bytes.
 type pair struct{ a0, a1, b0, b1 int }
 
 type swapper struct {
 	root    string
 	folders []string
 	fset    *token.FileSet
-	wanted  map[string]bool // where the functions are declared
+	wanted  map[string]bool // the places at which the functions are declared
 	pairs   map[string]map[pair]bool
-	values  []string // uses that are not calls
+	values  []string // the uses of the functions that are not calls
 }
 
 func run(root string, folders []string) error {
@@ -86,7 +87,7 @@ func (s *swapper) add(file string, a, b ast.Node) {
 	s.pairs[file][pair{off(a.Pos()), off(a.End()), off(b.Pos()), off(b.End())}] = true
 }
 
-// declarations finds the functions.
+// declarations finds the functions whose second parameter is the context.
 func (s *swapper) declarations(p *packages.Package, f *ast.File, name string) {
 	rel, err := filepath.Rel(s.root, filepath.Dir(name))
 	if err != nil || !slices.Contains(s.folders, rel) || strings.HasSuffix(name, "_test.go") {
@@ -106,7 +107,7 @@ func (s *swapper) declarations(p *packages.Package, f *ast.File, name string) {
 	}
 }
 
-// uses finds the calls of the functions.
+// uses finds the calls of the functions that are changed.
 func (s *swapper) uses(p *packages.Package, f *ast.File, name string) {
 	called := map[*ast.Ident]bool{}
 	isWanted := func(id *ast.Ident) bool {
@@ -158,7 +159,7 @@ func (s *swapper) write() error {
 	return nil
 }
 
-// swapped returns a part of a file with its pairs swapped, also those within each other.
+// swapped returns a part of a file in which all pairs are swapped. A pair can contain other pairs.
 func swapped(src []byte, pairs []pair, from, to int) string {
 	var b strings.Builder
 	for _, p := range pairs {

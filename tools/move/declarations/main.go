@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// part is a declaration with its comment.
+// part is a declaration that is moved, with its comment.
 type part struct {
 	file       string
 	start, end int
@@ -40,7 +40,7 @@ type mover struct {
 	target  string
 	wanted  map[string]bool
 	pkg     string
-	imports map[string]bool // of the files that parts come from
+	imports map[string]bool // the imports of the files that the declarations come from
 	parts   []part
 }
 
@@ -69,7 +69,7 @@ func run(target string, names []string) error {
 	return m.add()
 }
 
-// find notes the wanted declarations of a file.
+// find records the wanted declarations of a file.
 func (m *mover) find(name string) error {
 	src, err := os.ReadFile(name)
 	if err != nil {
@@ -101,7 +101,7 @@ func (m *mover) find(name string) error {
 		if doc != nil {
 			start = fset.Position(doc.Pos()).Offset
 		}
-		for end < len(src) && src[end] != '\n' { // a comment behind the last line belongs to it
+		for end < len(src) && src[end] != '\n' { // a comment at the end of the last line belongs to the declaration
 			end++
 		}
 		m.parts = append(m.parts, part{name, start, end, string(src[start:end])})
@@ -121,7 +121,7 @@ func (m *mover) note(f *ast.File) {
 	}
 }
 
-// named returns what a declaration declares: a method is TYPE.METHOD.
+// named returns the names that d declares, and its comment. The name of a method is TYPE.METHOD.
 func named(d ast.Decl) (names []string, doc *ast.CommentGroup) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -158,7 +158,7 @@ func receiver(t ast.Expr) string {
 	return ""
 }
 
-// remove takes the parts out of their files; a file without declarations is deleted.
+// remove removes the parts from their files. It deletes a file in which no declaration is left.
 func (m *mover) remove() error {
 	byFile := map[string][]part{}
 	for _, p := range m.parts {
@@ -192,7 +192,7 @@ func (m *mover) remove() error {
 	return nil
 }
 
-// add appends the parts to the target, which may not exist yet.
+// add appends the parts to the target file. It creates the file if it does not exist.
 func (m *mover) add() error {
 	head, rest := "package "+m.pkg, ""
 	if old, err := os.ReadFile(m.target); err == nil {
@@ -219,8 +219,8 @@ func (m *mover) add() error {
 	return os.WriteFile(m.target, out, 0o644)
 }
 
-// importDecl lists the standard library, other modules and the project's packages apart. Unused
-// imports are removed later.
+// importDecl returns an import declaration with three groups: the standard library, other modules,
+// and this project. Unused imports are removed later.
 func (m *mover) importDecl() string {
 	var groups [3][]string
 	for _, line := range slices.Sorted(maps.Keys(m.imports)) {

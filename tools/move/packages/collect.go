@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// collect finds the declarations of the package and all of their uses.
+// collect finds the declarations of the package and all uses of these declarations.
 func (m *mover) collect() {
 	for _, s := range m.sorted() {
 		if filepath.Dir(s.rel) == m.dir {
@@ -137,10 +137,10 @@ func (m *mover) used(s *source) {
 	})
 }
 
-// inside reports whether a file belongs to the package that a declaration goes to.
+// inside reports whether a file is in the same package as a declaration after the move.
 func inside(s *source, d *decl) bool { return s.target == d.src.target && s.external == d.src.external }
 
-// report prints how often each new package uses another one. Each such use would be an import.
+// report prints how often each new package uses another one, because each such use needs an import.
 func (m *mover) report(filter string) {
 	type pair struct{ from, to string }
 	counts := map[pair]map[string][]string{}
@@ -149,7 +149,7 @@ func (m *mover) report(filter string) {
 			continue
 		}
 		if u.decl.field || u.decl.method && !u.decl.detached {
-			continue // the type is a use, too
+			continue // the use of the type counts already
 		}
 		p := pair{u.src.target, u.decl.src.target}
 		if counts[p] == nil {

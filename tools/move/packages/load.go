@@ -11,18 +11,19 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// place is where something is declared: it is the same in all variants of a package.
+// place is the position of a declaration. It is the same in all variants of a package, such as the
+// variant with tests.
 type place string
 
 // source is a file of the module.
 type source struct {
 	file     *ast.File
 	pkg      *packages.Package
-	rel      string // relative to the module
-	target   string // folder after the move
-	external bool   // a test of package x_test
+	rel      string // the path relative to the module
+	target   string // the folder of the file after the move
+	external bool   // whether the file is a test of package x_test
 	edits    []edit
-	imports  map[string]string // import path to name, to be added
+	imports  map[string]string // the imports to add: from import path to name
 }
 
 type mover struct {
@@ -42,13 +43,13 @@ type decl struct {
 	at       place
 	object   types.Object
 	src      *source
-	name     string // after the move
-	exported bool   // it must be
+	name     string // the name after the move
+	exported bool   // whether the name must be exported
 	of       *types.TypeName
 	method   bool
 	field    bool
-	embedded place // of the type whose name the field has
-	detached bool  // a method that becomes a function
+	embedded place // for an embedded field, the declaration of the type that gives the field its name
+	detached bool  // whether the method becomes a function
 }
 
 type use struct {
@@ -97,7 +98,7 @@ func (m *mover) add(pkg *packages.Package, file *ast.File) {
 		return
 	}
 	if old, ok := m.sources[rel]; ok && strings.Contains(old.pkg.ID, "[") {
-		return // the variant with tests knows more
+		return // the variant of the package with tests contains more
 	}
 	s := &source{file: file, pkg: pkg, rel: rel, target: filepath.Dir(rel), imports: map[string]string{}}
 	s.external = strings.HasSuffix(file.Name.Name, "_test")
@@ -122,8 +123,8 @@ func (m *mover) placeOf(o types.Object) place {
 	return place(fmt.Sprintf("%s:%d:%d", rel, pos.Line, pos.Column))
 }
 
-// origin returns the declaration of a function, method or field. The object may be an instance of a
-// generic one.
+// origin returns the generic declaration if the function, method or field is an instance of one,
+// and otherwise the object itself.
 func origin(o types.Object) types.Object {
 	switch x := o.(type) {
 	case *types.Func:

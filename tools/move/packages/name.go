@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// name decides what each declaration is called after the move.
+// name chooses the name of each declaration after the move.
 func (m *mover) name() error {
 	places := slices.Sorted(maps.Keys(m.decls))
 	m.shareInterfaces(places)
@@ -53,7 +53,8 @@ func (m *mover) wanted(d *decl) string {
 	return name
 }
 
-// export makes the exported form of a name: initialisms are in capitals as a whole.
+// export returns the exported form of a name. An initialism at its start becomes upper-case as a
+// whole.
 func export(name string) string {
 	for _, word := range []string{"uuid", "id", "db", "rw", "ttl", "api", "uri"} {
 		rest, ok := strings.CutPrefix(name, word)
@@ -65,10 +66,10 @@ func export(name string) string {
 	return string(unicode.ToUpper(r)) + name[n:]
 }
 
-// checkNames finds names that would stand twice in a package.
+// checkNames finds names that a package would declare twice after the move.
 func (m *mover) checkNames(places []place) {
 	seen := map[string]place{}
-	for _, s := range m.sources { // what stands already in a package that files move to
+	for _, s := range m.sources { // the names that a target package already declares
 		if s.rel[:len(s.rel)-len(s.rel[strings.LastIndex(s.rel, "/")+1:])] == m.dir+"/" || s.external {
 			continue
 		}
@@ -101,8 +102,8 @@ func (m *mover) checkNames(places []place) {
 	}
 }
 
-// checkInterfaces finds methods of interfaces whose name changes elsewhere, and the other way
-// round.
+// checkInterfaces finds methods of interfaces that would get another name than the methods of the
+// types that implement them.
 func (m *mover) checkInterfaces(places []place) {
 	inInterface := map[string][]place{}
 	for _, s := range m.sources {
@@ -136,9 +137,10 @@ func (m *mover) checkInterfaces(places []place) {
 	}
 }
 
-// shareInterfaces exports the methods that interfaces of several packages, or their types, have.
+// shareInterfaces exports methods that belong to interfaces of several packages, and the methods of
+// the types that implement them.
 func (m *mover) shareInterfaces(places []place) {
-	asked := map[string]bool{} // names of methods of interfaces
+	asked := map[string]bool{} // the names of the methods of interfaces
 	targets := map[string]map[string]bool{}
 	for _, at := range places {
 		d := m.decls[at]

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// plan says where the files of a package go.
+// plan says where the files of a package are moved.
 type plan struct {
-	dir     string            // the package, relative to the module
-	to      map[string]string // file name to folder
+	dir     string            // the folder of the package, relative to the module
+	to      map[string]string // from file name to folder
 	renames map[string]string
-	outside map[string]bool // tests that move to the package of the outside tests
+	outside map[string]bool // the tests that move to the package of the outside tests
 }
 
 func readPlan(file, dir string) (*plan, error) {
@@ -44,7 +44,7 @@ func readPlan(file, dir string) (*plan, error) {
 	return p, nil
 }
 
-// target returns the folder of a file of the package.
+// target returns the folder of a file of the package after the move.
 func (p *plan) target(name string) string {
 	if to, ok := p.to[name]; ok {
 		return to

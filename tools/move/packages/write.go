@@ -17,13 +17,13 @@ import (
 	"golang.org/x/tools/imports"
 )
 
-// edit replaces the bytes from start to end.
+// edit replaces the bytes from start to end by text.
 type edit struct {
 	start, end int
 	text       string
 }
 
-// write changes the files and moves them.
+// write edits the files and moves them to their folders.
 func (m *mover) write() error {
 	byFile := map[*source][]use{}
 	for _, u := range m.uses {
@@ -56,7 +56,7 @@ func (m *mover) write() error {
 type editor struct {
 	*mover
 	s    *source
-	of   map[*ast.Ident]*decl // the uses in the file
+	of   map[*ast.Ident]*decl // the declaration that each identifier of the file uses
 	done map[*ast.Ident]bool
 }
 
@@ -87,7 +87,7 @@ func (m *mover) edit(s *source, uses []use) {
 
 func (e *editor) offset(p token.Pos) int { return e.fset.Position(p).Offset }
 
-// replace replaces what stands between two positions.
+// replace adds an edit that replaces the text between two positions.
 func (e *editor) replace(from, to token.Pos, text string) {
 	e.s.edits = append(e.s.edits, edit{e.offset(from), e.offset(to), text})
 }
@@ -96,7 +96,7 @@ func (e *editor) fail(at token.Pos, format string, args ...any) {
 	e.failed = append(e.failed, fmt.Sprintf("%s: "+format, append([]any{e.fset.Position(at)}, args...)...))
 }
 
-// clause changes the name of the package.
+// clause changes the package's name in the package clause.
 func (e *editor) clause() {
 	base := filepath.Base(e.s.rel)
 	if filepath.Dir(e.s.rel) != e.dir || e.s.target == e.dir && !e.outside[base] {
@@ -109,7 +109,7 @@ func (e *editor) clause() {
 	e.replace(e.s.file.Name.Pos(), e.s.file.Name.End(), name)
 }
 
-// function makes a function of a method whose type is in another package.
+// function turns a method into a function, because its type is in another package.
 func (e *editor) function(n *ast.FuncDecl) {
 	d := e.decls[e.placeOf(e.s.pkg.TypesInfo.Defs[n.Name])]
 	if d == nil {
@@ -126,8 +126,8 @@ func (e *editor) function(n *ast.FuncDecl) {
 	if len(recv.Names) == 0 {
 		e.replace(recv.Type.Pos(), recv.Type.Pos(), "_ ")
 	}
-	// "func (s *T) name(" becomes "func name(s *T, ": the receiver stays where edits of it are,
-	// the name moves before it.
+	// "func (s *T) name(" becomes "func name(s *T, ". The receiver stays at its place, because
+	// there may be other edits of it. The name moves in front of it.
 	e.replace(n.Recv.Opening, n.Recv.Opening+1, d.name+"(")
 	e.replace(n.Recv.Closing, n.Type.Params.Opening+1, comma(n.Type.Params.NumFields()))
 	e.done[n.Name] = true
@@ -140,7 +140,7 @@ func comma(n int) string {
 	return ""
 }
 
-// call changes a call of a method that becomes a function.
+// call changes a call of a method that becomes a function into a call of the function.
 func (e *editor) call(n *ast.CallExpr) {
 	sel, ok := n.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -165,8 +165,8 @@ func (e *editor) call(n *ast.CallExpr) {
 	e.done[sel.Sel] = true
 }
 
-// embedding returns the path of the fields through which a method is promoted, and the type at its
-// end.
+// embedding returns the path of the fields through which a method is promoted, and the type of the
+// last one.
 func (e *editor) embedding(selection *types.Selection, t types.Type) (path string, end types.Type) {
 	index := selection.Index()
 	for _, i := range index[:len(index)-1] {
@@ -184,7 +184,7 @@ func (e *editor) embedding(selection *types.Selection, t types.Type) (path strin
 	return path, t
 }
 
-// selector changes a name behind a package's, and a method expression.
+// selector changes a name that follows the name of a package, and a method expression.
 func (e *editor) selector(n *ast.SelectorExpr) {
 	d := e.of[n.Sel]
 	if d == nil || e.done[n.Sel] {
@@ -231,7 +231,8 @@ func (e *editor) ident(n *ast.Ident) {
 	}
 }
 
-// qualified is how the file names a declaration of a package.
+// qualified returns the name of a declaration as the file writes it, with the package's name if
+// necessary.
 func (e *editor) qualified(d *decl, at ast.Node) string {
 	if inside(e.s, d) {
 		return d.name
@@ -249,15 +250,15 @@ func (e *editor) qualified(d *decl, at ast.Node) string {
 	return pkg + "." + e.nameIn(d)
 }
 
-// leaves reports whether what is declared under a name has another one after the move, or stands
-// in a package that the file does not belong to.
+// leaves reports whether the declaration of a name is renamed, or moves to a package to which the
+// file does not belong.
 func (e *editor) leaves(o types.Object, name string) bool {
 	d := e.decls[e.placeOf(o)]
 	return d != nil && (d.name != name || d.src.target != e.s.target)
 }
 
-// nameIn returns the name of a declaration in the file, without its package. An outside test sees
-// names that export_test.go has to export.
+// nameIn returns the name of a declaration in the file, without the package's name. For an outside
+// test, it also records the names that export_test.go must export.
 func (e *editor) nameIn(d *decl) string {
 	if inside(e.s, d) || ast.IsExported(d.name) {
 		return d.name
@@ -286,7 +287,7 @@ func (e *editor) spec(g *ast.GenDecl, spec ast.Spec) {
 	}
 }
 
-// comment renames what a doc comment begins with.
+// comment changes the name at the beginning of a doc comment.
 func (e *editor) comment(doc *ast.CommentGroup, d *decl) {
 	if doc == nil || d.name == d.object.Name() {
 		return
@@ -308,7 +309,7 @@ func (m *mover) save(s *source) error {
 		if a.start != b.start {
 			return a.start - b.start
 		}
-		// an insertion comes before a replacement at the same byte
+		// an insertion comes before a replacement that begins at the same byte
 		return min(a.end-a.start, 1) - min(b.end-b.start, 1)
 	})
 	var out strings.Builder
@@ -341,7 +342,7 @@ func (m *mover) save(s *source) error {
 	return os.WriteFile(target, result, 0o644)
 }
 
-// fix adds and removes imports.
+// fix adds missing imports to a file, and removes unused imports.
 func (m *mover) fix(s *source, text []byte) ([]byte, error) {
 	fset, file, err := parse(text)
 	if err != nil {
