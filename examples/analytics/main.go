@@ -1,6 +1,7 @@
-// Command analytics evaluates an access log. It stores the requests for a while, counts hits per
-// page and hour, counts requests per second, and sums up bytes per day. A part of the log is read
-// twice and counted once. It shows patterns/eventlog, hits, timeseries and rollup.
+// Command analytics evaluates an access log. It stores the requests for a limited time, counts hits
+// per page and hour, counts requests per second, and sums up bytes per day. The program reads a
+// part of the log twice, but counts it once. It demonstrates patterns/eventlog, hits, timeseries
+// and rollup.
 package main
 
 import (
@@ -44,8 +45,7 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return nil
 }
 
-// accessLog returns a log of 600 requests, one every twelve seconds, and a last line that is
-// invalid.
+// accessLog returns a log of 600 requests, one every twelve seconds. Its last line is invalid.
 func accessLog() string {
 	var lines strings.Builder
 	for i := range 600 {
@@ -82,7 +82,7 @@ func keep(ctx context.Context, out io.Writer, db *mongo.Database, events []*even
 }
 
 // count counts hits per page and hour for a chart. A real program would call the writer's Run,
-// which writes every second. This one calls Flush.
+// which writes every second. This program calls Flush.
 func count(ctx context.Context, out io.Writer, db *mongo.Database, events []*eventlog.Event) error {
 	counters, err := hits.New(db, hits.Config{})
 	if err != nil {
@@ -136,10 +136,10 @@ func measure(ctx context.Context, out io.Writer, db *mongo.Database, events []*e
 	return demo.Check(ctx, out, "timeseries", series)
 }
 
-// sumUp sums up the bytes per day and year. Some events arrive late or twice: the sums are still
-// right. A real program would call the rollup's Run.
+// sumUp sums up the bytes per day and year. The sums are right although some events arrive late or
+// twice. A real program would call the method Run of the rollup.
 func sumUp(ctx context.Context, out io.Writer, db *mongo.Database, events []*eventlog.Event) error {
-	// short, because a single process records and updates; other programs keep the default
+	// This is short because a single process records and updates. Other programs keep the default.
 	const settle = time.Millisecond
 	traffic, err := rollup.New(db, rollup.Config{Settle: settle})
 	if err != nil {

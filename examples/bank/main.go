@@ -1,5 +1,6 @@
-// Command bank moves money between accounts. It pays wages, sends one transfer twice and many at
-// once, posts a part of a hold, and takes a transfer back. It shows patterns/ledger.
+// Command bank moves money between accounts. It pays wages, sends one transfer twice and many
+// transfers concurrently, posts a part of a hold, and undoes a transfer. It demonstrates
+// patterns/ledger.
 package main
 
 import (
@@ -68,7 +69,7 @@ func show(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	return nil
 }
 
-// rent sends the same transfer twice. The ledger carries it out once.
+// rent sends the same transfer twice. The ledger executes it once.
 func rent(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	for range 2 {
 		t, err := bank.Transfer(ctx, "rent-5", euros("joe", "ann", 400_00))
@@ -80,7 +81,8 @@ func rent(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	return nil
 }
 
-// crowd sends twenty transfers of 50.00 at once. The balance of joe suffices for twelve.
+// crowd sends twenty transfers of 50.00 concurrently. The balance of joe suffices for twelve of
+// them.
 func crowd(ctx context.Context, out io.Writer, bank *ledger.Ledger) error {
 	errs := make([]error, 20)
 	var wg sync.WaitGroup

@@ -1,6 +1,6 @@
-// Command billboard chooses advertisements for users. Of those that match the user's keywords, it
-// shows the one that pays best. It respects the budget of each campaign, and how often a user may
-// see an advertisement. It shows patterns/ads.
+// Command billboard chooses advertisements for users. Of the advertisements that match the user's
+// keywords, it chooses the one that pays best. It respects the budget of each campaign, and how
+// often a user may see an advertisement. It demonstrates patterns/ads.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // Command blog publishes posts that two people edit, and takes comments on them. It reads the
 // latest posts of a section from one document, caches its front page until a post is added, and has
-// its labels in two languages. It shows patterns/cms, comments, slicecache and i18n.
+// its labels in two languages. It demonstrates patterns/cms, comments, slicecache and i18n.
 package main
 
 import (
@@ -75,7 +75,7 @@ func edit(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "cms", site)
 }
 
-// discuss posts comments, answers one and deletes it. The answer stays.
+// discuss posts comments, answers one of them and deletes that comment. The answer stays.
 func discuss(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	c, err := comments.New(db, comments.Config{})
 	if err != nil {
@@ -140,7 +140,7 @@ func show(ctx context.Context, out io.Writer, db *mongo.Database) error {
 			return err
 		}
 		var page string
-		for range 3 { // three readers, for whom the page is built once
+		for range 3 { // three readers, but the page is built once
 			if page, err = pages.Get(ctx, "front", render); err != nil {
 				return err
 			}

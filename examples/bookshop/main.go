@@ -1,6 +1,6 @@
-// Command bookshop sells books and films, which have different details. It searches them, counts
-// them by genre, and detects that a price has changed since a product was read. It also links
-// authors and books. It shows patterns/catalog and relation.
+// Command bookshop sells books and films, which have different details. It searches these products,
+// counts them by genre, and detects that a price has changed since a product was read. It also
+// links authors and books. It demonstrates patterns/catalog and relation.
 package main
 
 import (
@@ -47,8 +47,8 @@ func (b book) Validate() error {
 func (film) Type() string      { return "Film" }
 func (f film) Validate() error { return nil }
 
-// sell stores products, searches them, and lowers a price. Saving the product as it was read before
-// then fails.
+// sell stores products, searches them, and lowers a price. Then it fails to save the product that
+// it read before the price was lowered.
 func sell(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	shop, err := catalog.New(db,
 		catalog.Config{Types: []catalog.Type{

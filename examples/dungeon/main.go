@@ -1,6 +1,6 @@
 // Command dungeon is a game whose players also post messages. Two players reach for the same sword,
 // one sells it to the other, and they fight by turns. The best scores are ranked, and posts reach
-// the followers of their author. It shows patterns/game and social.
+// the followers of their author. It demonstrates patterns/game and social.
 package main
 
 import (
@@ -38,7 +38,8 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return talk(ctx, out, db)
 }
 
-// sword lets two players pick up the same sword. The first one gets it, and sells it to the other.
+// sword lets two players pick up the same sword. The first player gets it, and sells it to the
+// other.
 func sword(ctx context.Context, out io.Writer, g *game.Game) error {
 	err := errors.Join(
 		g.AddPlace(ctx, game.Place{ID: "cave", Items: []game.Item{{ID: "7", Type: "sword", Damage: 50}}}),
@@ -62,7 +63,8 @@ func sword(ctx context.Context, out io.Writer, g *game.Game) error {
 	return nil
 }
 
-// battle lets a player click twice. The second click has an old version and is refused.
+// battle lets a player click twice. The second click still has the version from before the first
+// one, so it is refused.
 func battle(ctx context.Context, out io.Writer, g *game.Game) error {
 	b, err := g.StartBattle(ctx, "1", game.Fighter{Player: "fred", HP: 10}, game.Fighter{Player: "ann", HP: 10})
 	if err != nil {
@@ -92,8 +94,8 @@ func rank(ctx context.Context, out io.Writer, g *game.Game) error {
 	return err
 }
 
-// talk shows the feeds of two followers of ann. Only fred, who is in her circle of friends, can
-// read both posts.
+// talk shows the feeds of two followers of ann. Only fred can read both of her posts, because he is
+// in her circle of friends.
 func talk(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	n, err := social.New(db, social.Config{})
 	if err != nil {

@@ -45,7 +45,7 @@ func (s *signing) Run(ctx context.Context, u *scenario.User) error {
 }
 
 // Check implements scenario.Scenario. The book must have an entry for each user that signed. It may
-// have one for each user that failed or was interrupted.
+// have an entry for each user that failed or was interrupted.
 func (s *signing) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violation, error) {
 	n, err := s.book.CountDocuments(ctx, bson.D{})
 	signed := t.Counts["signed"]

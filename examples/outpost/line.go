@@ -9,7 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// line is a network connection to a deployment, which cut interrupts and mend restores.
+// line is a network connection to a deployment. Its method cut interrupts the connection, and mend
+// restores it.
 type line struct {
 	dialer options.ContextDialer
 

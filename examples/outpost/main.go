@@ -1,6 +1,6 @@
 // Command outpost is a market stall whose connection to the head office is cut for a while. The
-// stall keeps its sales until the office is reachable again. In the meantime it shows the last
-// known price. It shows patterns/queue/moat and failover.
+// stall keeps its sales until the office is reachable again. Until then it shows the last known
+// price. The program demonstrates patterns/queue/moat and failover.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 
 func main() { demo.Main("outpost", run) }
 
-// patience is how long the stall waits for an answer of the office.
+// patience is how long the stall waits for an answer from the office.
 const patience = 100 * time.Millisecond
 
 // run uses db as the stall's database. The office is a store in memory behind a line.
@@ -50,7 +50,8 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) (err error) {
 	return s.work(ctx, line, office)
 }
 
-// stall sells pens. It stores sales that the office does not have yet, and remembers the price.
+// stall sells pens. It stores the sales that the office does not have yet, and remembers the last
+// price.
 type stall struct {
 	out    io.Writer
 	sales  *moat.Moat
@@ -69,7 +70,7 @@ func open(ctx context.Context, out io.Writer, db, office *mongo.Database) (*stal
 	return &stall{out: out, sales: sales, office: f}, sales.EnsureIndexes(ctx)
 }
 
-// work is a day at the stall. The line is cut and mended, and the price changes in between.
+// work is a day at the stall. During the day, the line is cut and mended, and the price changes.
 func (s *stall) work(ctx context.Context, line *line, office *mongo.Database) error {
 	replaying, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -106,8 +107,8 @@ func (s *stall) price(ctx context.Context) (failover.Cached[int64], error) {
 		})
 }
 
-// heard waits until the price comes from the office again. Until then, the failover asks the office
-// at intervals.
+// heard waits until the price comes from the office again. The failover asks the office at
+// intervals.
 func (s *stall) heard(ctx context.Context) error {
 	for {
 		price, err := s.price(ctx)

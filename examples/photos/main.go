@@ -1,6 +1,7 @@
 // Command photos is an album of several people. They sign up with an e-mail address or an account
-// elsewhere, search for photos by their attributes, read them page by page, and like them. One
-// process at a time makes the previews. It shows patterns/identity, metadata, paging and lock.
+// of another service. They search for photos by their attributes, read the photos page by page, and
+// like them. One process at a time makes the previews. The program demonstrates patterns/identity,
+// metadata, paging and lock.
 package main
 
 import (
@@ -34,8 +35,8 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return nil
 }
 
-// signUp registers two people with the same address, of whom the second is refused. It also merges
-// two accounts of one person.
+// signUp registers two people with the same address. The second one is refused. It also merges two
+// accounts of one person.
 func signUp(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	users, err := identity.New(db, identity.Config{})
 	if err != nil {
@@ -130,7 +131,8 @@ func turn(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	}
 }
 
-// previews makes previews under a lock. Another attempt to take the lock fails meanwhile.
+// previews makes previews under a lock. While it holds the lock, another attempt to take the lock
+// fails.
 func previews(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	locks, err := lock.New(db, lock.Config{})
 	if err != nil {
@@ -144,7 +146,7 @@ func previews(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	})
 }
 
-// like adds twenty likes concurrently without a lock. None is lost.
+// like adds twenty likes concurrently without a lock. No like is lost.
 func like(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	likes, err := lock.NewTallies(db, lock.TallyConfig{Collection: "likes"})
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command shop sells products. It rearranges a tree of categories, migrates products that an
 // earlier version stored, fills carts until the stock is sold out, and leaves jobs for each order
-// to another program. It shows patterns/category, schema, cart and queue.
+// to another program. It demonstrates patterns/category, schema, cart and queue.
 package main
 
 import (
@@ -134,8 +134,8 @@ func sell(ctx context.Context, out io.Writer, db *mongo.Database) error {
 		if err != nil {
 			return err
 		}
-		// The order's ID is part of the job's ID, so putting the job again does not add a second
-		// one.
+		// The job's ID contains the order's ID. So if the program puts the job twice, there is
+		// still only one job.
 		if _, err := jobs.Put(ctx, queue.Spec{ID: "confirm-" + order.ID, Payload: order.Total}); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func sell(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "queue", jobs)
 }
 
-// confirm stands for another program. It runs a worker until n jobs are done.
+// confirm plays the part of another program. It runs a worker until n jobs are done.
 func confirm(ctx context.Context, out io.Writer, jobs *queue.Queue, n int) error {
 	working, stop := context.WithCancel(ctx)
 	defer stop()

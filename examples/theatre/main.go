@@ -1,5 +1,5 @@
-// Command theatre sells seats. Three friends get adjacent seats, nine people want the front row at
-// once, and the friends return their seats. It shows patterns/seating.
+// Command theatre sells seats. Three friends get adjacent seats, nine people want seats in the
+// front row at the same time, and the friends return their seats. It demonstrates patterns/seating.
 package main
 
 import (
@@ -87,7 +87,7 @@ func friends(ctx context.Context, out io.Writer, house *seating.Seating) error {
 	return nil
 }
 
-// crowd lets nine people at once buy a seat in the front row. The row has six seats.
+// crowd lets nine people buy a seat in the front row at the same time. The row has six seats.
 func crowd(ctx context.Context, out io.Writer, house *seating.Seating) error {
 	errs := make([]error, 9)
 	var wg sync.WaitGroup

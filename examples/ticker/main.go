@@ -1,6 +1,6 @@
-// Command ticker publishes prices of shares. One subscriber hears all of them, another one only
-// high prices. The bookkeeping is stopped and started again, and misses no price. It shows
-// patterns/topic.
+// Command ticker publishes prices of shares. One subscriber receives all prices, another one only
+// high prices. The bookkeeping is stopped and started again, and misses no price. The program
+// demonstrates patterns/topic.
 package main
 
 import (
@@ -31,7 +31,7 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	if err := listen(ctx, out, topics); err != nil {
 		return err
 	}
-	for range 2 { // the second run continues after the first one
+	for range 2 { // the second run continues where the first one stopped
 		if err := bookkeeping(ctx, out, topics); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func run(ctx context.Context, out io.Writer, db *mongo.Database) error {
 	return demo.Check(ctx, out, "topic", topics)
 }
 
-// listen publishes prices to two subscribers. One of them hears only prices above 100.
+// listen publishes prices to two subscribers. One of them receives only prices above 100.
 func listen(ctx context.Context, out io.Writer, topics *topic.Topics) error {
 	all, err := topics.Subscribe(ctx, topic.Interest{Topics: []string{"shares.*"}})
 	if err != nil {

@@ -17,16 +17,16 @@ import (
 	"github.com/sheafdb/sheaf/patterns"
 )
 
-// uriVariable is the environment variable with the URI of a server to test the examples on. If it
-// is not set, they run on an embedded store.
+// uriVariable is the environment variable with the URI of a server on which the tests run the
+// examples. If it is not set, the tests use an embedded store.
 const uriVariable = "SHEAF_TEST_URI"
 
 // Program is the body of an example. It gets an empty database, and prints what it does to out. Its
 // output is the same in every run.
 type Program func(ctx context.Context, out io.Writer, db *mongo.Database) error
 
-// Main runs a program as a command: on the server that the flag -uri names, or else on an embedded
-// store in memory.
+// Main runs a program as a command. The program uses the server that the flag -uri names, or else
+// an embedded store in memory.
 func Main(name string, program Program) {
 	uri := flag.String("uri", "",
 		"run on this server, in the database example_"+name+", which is emptied first and kept")
@@ -61,7 +61,8 @@ func run(ctx context.Context, uri, name string, out io.Writer, program Program) 
 	return program(ctx, out, db)
 }
 
-// connect is the only part that differs between an embedded store and a server.
+// connect connects to a server, or to an embedded store if uri is empty. No other code depends on
+// which of them is used.
 func connect(uri string) (client *mongo.Client, end func() error, err error) {
 	if uri == "" {
 		store, err := sheaf.Open(sheaf.Memory, nil)
@@ -77,7 +78,7 @@ func connect(uri string) (client *mongo.Client, end func() error, err error) {
 	return client, func() error { return client.Disconnect(context.Background()) }, nil
 }
 
-// Checker is implemented by all patterns.
+// Checker is a pattern that can check its data. All patterns implement it.
 type Checker interface {
 	Check(ctx context.Context) ([]patterns.Violation, error)
 }
