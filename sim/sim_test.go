@@ -26,8 +26,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
-// visits is a custom scenario: users leave their names in a book. With lose, every second name is
-// lost.
+// visits is a custom scenario in which users write their names into a book. With the parameter
+// lose, every second name is lost.
 type visits struct {
 	book *mongo.Collection
 	lose bool
@@ -36,7 +36,7 @@ type visits struct {
 
 func (v *visits) Setup(context.Context) error { return nil }
 
-// bounded says that a user has found a memory limit set.
+// bounded says that a user has run while Go's memory limit was set.
 var bounded atomic.Bool
 
 func (v *visits) Run(ctx context.Context, u *scenario.User) error {
@@ -92,7 +92,7 @@ func definitions() []*scenario.Definition {
 	}
 }
 
-// host stays until the end.
+// host is a scenario of residents who stay until the end of the run.
 type host struct{ book *mongo.Collection }
 
 func (h *host) Setup(context.Context) error { return nil }
@@ -112,7 +112,7 @@ func (h *host) Check(_ context.Context, t scenario.Tally) ([]patterns.Violation,
 
 func (h *host) Teardown(context.Context) error { return nil }
 
-// run runs the command, and returns its output.
+// run runs the command sim with arguments, and returns its output.
 func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	cmd := sim.Command(definitions()...)
@@ -124,7 +124,7 @@ func run(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	return out.String(), errOut.String(), err
 }
 
-// short returns the arguments of a run with 20 users.
+// short returns the arguments of a run with 20 users that takes 40 ms.
 func short(args ...string) []string {
 	return append([]string{"run", "--memory", "--iterations", "2", "--resolution", "20ms"}, args...)
 }
@@ -143,7 +143,7 @@ func TestListAndShow(t *testing.T) {
 	}
 }
 
-// TestMistakes: the error for a mistake says what would be right.
+// TestMistakes: the error for a wrong command line says what would be right.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ args, want string }{
@@ -198,7 +198,7 @@ func TestRunAndReport(t *testing.T) {
 	}
 }
 
-// TestWrong: a scenario that loses half of its documents fails, however fast it is.
+// TestWrong: a run fails if the scenario loses half of its documents, whatever its figures are.
 func TestWrong(t *testing.T) {
 	t.Parallel()
 	out, _, err := run(t, short("guest-book", "-p", "guest-book.lose=true")...)
@@ -207,7 +207,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestFailedUsers: the exit code says that users failed.
+// TestFailedUsers: the command fails if users failed.
 func TestFailedUsers(t *testing.T) {
 	t.Parallel()
 	out, _, err := run(t, short("guest-book", "-p", "fail=true")...)
@@ -216,8 +216,8 @@ func TestFailedUsers(t *testing.T) {
 	}
 }
 
-// TestDefaultRun: the run chooses its load and prints how long it takes. It uses the whole load
-// only if a flag asks for it.
+// TestDefaultRun: without flags for a load, the run chooses its load, prints how long it will take,
+// and sets a memory limit.
 func TestDefaultRun(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -279,7 +279,7 @@ func TestPlanFile(t *testing.T) {
 	}
 }
 
-// TestFindLimit searches, with a bound that keeps it short.
+// TestFindLimit searches for the limit of a server, with a small bound so that the search is short.
 func TestFindLimit(t *testing.T) {
 	t.Parallel()
 	out, _, err := run(t, short("guest-book", "--find-limit", "--p99", "10s", "--max-users", "20", "--repeats", "1")...)
@@ -288,7 +288,7 @@ func TestFindLimit(t *testing.T) {
 	}
 }
 
-// TestEach runs scenarios one after the other.
+// TestEach runs several scenarios one after the other.
 func TestEach(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "results")
@@ -302,7 +302,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestVersus lets the designs of a problem compete.
+// TestVersus compares the designs of a contest.
 func TestVersus(t *testing.T) {
 	t.Parallel()
 	cmd := sim.Command(scenarios.All()...)

@@ -34,7 +34,8 @@ import (
 // token is the token of all agents of these tests.
 const token = "the token of the tests"
 
-// agentEnv makes the test binary an agent, for a test that kills it.
+// agentEnv is the environment variable that makes the test binary an agent, for a test that kills
+// an agent.
 const agentEnv = "SHEAF_TEST_AGENT"
 
 func TestMain(m *testing.M) {
@@ -48,8 +49,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process runs an agent until its standard input ends, that is, until the test ends. It prints its
-// address.
+// process runs an agent until its standard input ends, which happens when the test ends. It prints
+// the agent's address.
 func process() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -68,8 +69,8 @@ func process() error {
 	return agent.Serve(ctx, l, agent.Config{Token: token, Set: set})
 }
 
-// visits is a scenario whose users each insert a document after a rest. Every second user rests
-// twice as long; every tenth fails.
+// visits is a scenario. Each user rests and then inserts a document. Every second user rests twice
+// as long. Every tenth user fails.
 type visits struct {
 	docs *mongo.Collection
 	rest time.Duration
@@ -106,7 +107,8 @@ func (s *visits) Check(ctx context.Context, t scenario.Tally) ([]patterns.Violat
 
 func (s *visits) Teardown(context.Context) error { return nil }
 
-// watchers are residents who, when they leave, look for the last document of the visitors.
+// watchers is a scenario of residents. When a resident leaves, it looks for the document of the
+// last visitor.
 type watchers struct {
 	visits
 	until int64
@@ -159,14 +161,14 @@ func set(t *testing.T) scenario.Set {
 	return s
 }
 
-// serve serves a database, and returns its URI.
+// serve serves a database on loopback, and returns its URI.
 func serve(t *testing.T) string {
 	t.Helper()
 	return listen(t, sheaftest.Open(t, &sheaf.Options{}).Serve,
 		func(addr string) string { return "mongodb://" + addr + "/?directConnection=true" })
 }
 
-// listen serves on loopback until the test ends.
+// listen runs a server on loopback until the test ends, and returns what name makes of its address.
 func listen(t *testing.T, serve func(context.Context, net.Listener) error, name func(addr string) string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -194,7 +196,7 @@ func start(t *testing.T) string {
 	}, func(addr string) string { return addr })
 }
 
-// spawn starts an agent as a process.
+// spawn starts an agent in another process.
 func spawn(t *testing.T) (address string, p *os.Process) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -212,7 +214,7 @@ func spawn(t *testing.T) (address string, p *os.Process) {
 	}
 	t.Cleanup(func() {
 		_ = in.Close()
-		_ = cmd.Wait() // it may have been killed
+		_ = cmd.Wait() // an error is expected if the test has killed the process
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -228,7 +230,7 @@ func plan(uri, rest string, l load.Load) *engine.Plan {
 	}
 }
 
-// TestSameTotals: one process and two agents measure the same users of a plan.
+// TestSameTotals: two agents together measure the same users of a plan as one process.
 func TestSameTotals(t *testing.T) {
 	t.Parallel()
 	uri := serve(t)
@@ -301,8 +303,8 @@ func all(t *testing.T, uri, database string) (out []bson.D) {
 	return out
 }
 
-// TestKilled kills one of two agents during a run. The other continues, and the report says which
-// users are unknown.
+// TestKilled kills one of two agents during a run. The other agent continues, and the result says
+// which users are unknown.
 func TestKilled(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -321,7 +323,7 @@ func TestKilled(t *testing.T) {
 					t.Error(err)
 				}
 			case killed > 0 && p.Elapsed > at+2*time.Second && p.Parts[0].Started > killed:
-				cancel() // the other has continued
+				cancel() // the other agent has continued
 			}
 		},
 	}.Run(ctx, plan(uri, "200ms", load.Load{Iterations: 600, Users: 40}))
@@ -349,7 +351,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestEndedAgent ends an agent like Ctrl-C. Its measurements are complete.
+// TestEndedAgent ends an agent as Ctrl-C does. The result has all measurements of the agent.
 func TestEndedAgent(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -386,8 +388,8 @@ func TestEndedAgent(t *testing.T) {
 	}
 }
 
-// TestInterrupted stops the monitor. The measurements of all agents are complete, and the agents
-// accept the next job.
+// TestInterrupted stops the monitor during a run. The measurements of all agents are complete, and
+// the agents accept another job.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	uri := serve(t)
@@ -498,7 +500,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestBusy: an agent accepts one job at a time, and ends it when its monitor is gone.
+// TestBusy: an agent accepts one job at a time. It ends a job when the monitor's connection is
+// closed.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	uri, address := serve(t), start(t)
@@ -541,7 +544,7 @@ func TestBusy(t *testing.T) {
 		t.Error(a.Status)
 	}
 	die()
-	// until the agent has noticed it
+	// Wait until the agent has noticed that the monitor's connection is closed.
 	for post(t.Context(), "/v1/job/one/start", nil).StatusCode != http.StatusNotFound {
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// capacity does not run a load. It returns the result of a server that keeps up with a given number
-// of users per iteration.
+// capacity is a Driver that runs no load. It returns the result of a server that keeps up with at
+// most a given number of users per iteration.
 type capacity struct {
 	mu     sync.Mutex
 	users  int
 	drives int
-	shaky  int // this many drives at the exact limit fail first
+	shaky  int // how many of the drives with exactly the greatest load fail first
 }
 
 func (c *capacity) Drive(_ context.Context, _ *mongo.Client, job engine.Job,
@@ -32,7 +32,7 @@ func (c *capacity) Drive(_ context.Context, _ *mongo.Client, job engine.Job,
 	m := result.NewMeasured()
 	driven := engine.Driven{Parts: []*result.Measured{m}}
 	users := job.Parts[0].Load.Users
-	for _, part := range job.Parts[1:] { // residents, who end some time after the last user
+	for _, part := range job.Parts[1:] { // residents end some time after the last user
 		stays := result.NewMeasured()
 		stays.RuntimeSeconds = part.Load.Schedule().Seconds() + 1
 		driven.Parts = append(driven.Parts, stays)
@@ -64,7 +64,8 @@ func TestResidentsMayEndLater(t *testing.T) {
 	}
 }
 
-// TestFindLimit finds the limit of a server to a tenth.
+// TestFindLimit: the limit that FindLimit finds differs from the server's capacity by at most a
+// tenth.
 func TestFindLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -95,8 +96,8 @@ func TestFindLimit(t *testing.T) {
 	}
 }
 
-// TestSizeLeaves: a part of the load is reserved for work that users leave for later, which no
-// probe measures.
+// TestSizeLeaves: if users leave work for later, Size chooses a smaller load, because no probe
+// measures that work.
 func TestSizeLeaves(t *testing.T) {
 	t.Parallel()
 	leaving := set(t)
@@ -119,11 +120,11 @@ func TestSizeLeaves(t *testing.T) {
 	}
 }
 
-// TestSize: a few probes find a load with which the server keeps up, at most the scenario's own
-// load.
+// TestSize: a few probes find a load with which the server keeps up. The load is not greater than
+// the scenario's own load.
 func TestSize(t *testing.T) {
 	t.Parallel()
-	// A probe takes more than a second, so there is time for about five.
+	// A probe takes more than a second, so there is time for about five probes.
 	for name, c := range map[string]struct{ own, can, low, high, drives int }{
 		"all of it":        {1000, 5000, 1000, 1000, 5},
 		"nearly all of it": {1000, 900, 300, 900, 6},

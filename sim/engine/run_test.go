@@ -21,7 +21,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// inserts is a scenario whose users insert a document each.
+// inserts is a scenario in which each user inserts a document.
 type inserts struct {
 	coll *mongo.Collection
 	rest time.Duration
@@ -123,8 +123,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestInterrupted: an interrupted run has the measurements so far, and says that it is partial. Its
-// check knows the users who were cut.
+// TestInterrupted: the result of an interrupted run has the measurements so far, and says that it
+// is partial. Check is told how many users were cut.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -146,11 +146,12 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestOpenLoop: if the server stalls, all users who were due meanwhile have waited.
+// TestOpenLoop: if the server stalls, the latencies of all users who are due during the stall
+// include their waiting time.
 func TestOpenLoop(t *testing.T) {
 	t.Parallel()
 	p := plan(map[string]any{"rest": "100ms"})
-	p.MaxInFlight = 1 // one at a time, a tenth of a second each: 20 users in 200 ms wait for each other
+	p.MaxInFlight = 1 // one user at a time, a tenth of a second each: the 20 users of 200 ms wait for each other
 	p.Scenarios[0].Users = 5
 	r, err := engine.Runner{Set: set(t)}.Run(t.Context(), p)
 	if err != nil {
@@ -162,7 +163,8 @@ func TestOpenLoop(t *testing.T) {
 	}
 }
 
-// TestForeignDatabase: the simulator does not delete foreign data.
+// TestForeignDatabase: the simulator refuses a database with data that is not its own, and deletes
+// nothing.
 func TestForeignDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -192,7 +194,7 @@ func TestForeignDatabase(t *testing.T) {
 		}
 	})
 	p.Force, p.Keep = true, true
-	for range 2 { // the second time, the database is marked
+	for range 2 { // in the second run, the database is marked
 		if _, err := (engine.Runner{Set: set(t)}).Run(t.Context(), p); err != nil {
 			t.Error(err)
 		}
@@ -252,7 +254,7 @@ func TestBadPlans(t *testing.T) {
 }
 
 // TestServerLost ends the server during a run. The result has the measurements so far, and says why
-// there are no more.
+// the run ended.
 func TestServerLost(t *testing.T) {
 	t.Parallel()
 	db, err := sheaf.Open(sheaf.Memory, nil)
@@ -274,7 +276,7 @@ func TestServerLost(t *testing.T) {
 			once.Do(func() { _ = db.Close() })
 		}
 	}}.Run(t.Context(), p)
-	if r == nil || err == nil { // the database could not be removed
+	if r == nil || err == nil { // removing the database fails, so there are a result and an error
 		t.Fatalf("%v, %v", r, err)
 	}
 	s := r.Scenarios[0]

@@ -17,13 +17,14 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// connections is the size of the driver's pool, a plan's default.
+// connections is the size of the driver's pool. It is the default of a plan.
 const connections = 200
 
-// nothing is a user that costs only the generator's own time.
+// nothing is the work of a user that does nothing, so only the generator's own cost is measured.
 func nothing(context.Context, *scenario.User) error { return nil }
 
-// command returns a user that sends a command to the server that does nothing.
+// command returns the work of a user that sends a command to a server. The server only sends a
+// canned reply.
 func command(tb testing.TB) func(ctx context.Context, u *scenario.User) error {
 	tb.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(stub(tb)).SetMaxPoolSize(connections))
@@ -41,7 +42,7 @@ func command(tb testing.TB) func(ctx context.Context, u *scenario.User) error {
 	}
 }
 
-// drive drives a part and fails if its users do.
+// drive runs a part, and fails if one of its users fails.
 func drive(b *testing.B, inFlight int, l load.Load,
 	run func(ctx context.Context, u *scenario.User) error,
 ) *result.Measured {
@@ -54,8 +55,9 @@ func drive(b *testing.B, inFlight int, l load.Load,
 	return m
 }
 
-// BenchmarkStarts starts users who are all due at once. It measures how many the generator can
-// start and finish in a second, with as many active users as connections, and with a crowd.
+// BenchmarkStarts starts users who are all due at the same moment. It measures how many users per
+// second the generator can start and finish, with as many active users as connections, and with far
+// more.
 func BenchmarkStarts(b *testing.B) {
 	insert := command(b)
 	for _, c := range []struct {
@@ -107,7 +109,7 @@ func BenchmarkRate(b *testing.B) {
 }
 
 // BenchmarkMemory measures the memory of a result, and the size of its file. Each slot has 1,000
-// users whose latencies are 1.1 ms on average.
+// users, with a mean latency of 1.1 ms.
 func BenchmarkMemory(b *testing.B) {
 	for name, slots := range map[string]int{"25": 25, "3600": 3600} {
 		b.Run(name, func(b *testing.B) {

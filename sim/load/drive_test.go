@@ -22,22 +22,23 @@ func within(t *testing.T, test func(t *testing.T)) {
 	synctest.Test(t, test)
 }
 
-// bubble is a clock for such tests. The timers of the kernel, which the system's clock uses, do not
-// follow the simulated time.
+// bubble is the clock for tests with a simulated time. It does not use timers of the kernel,
+// because they do not follow the simulated time.
 type bubble struct{ patterns.SystemClock }
 
-// driveAll drives parts with that clock.
+// driveAll drives parts with the simulated clock.
 func driveAll(ctx context.Context, cfg load.Config, parts []load.Part) []*result.Measured {
 	cfg.Clock = bubble{}
 	return load.Drive(ctx, cfg, parts)
 }
 
-// rest returns a user who does nothing for d.
+// rest returns the work of a user who waits for d.
 func rest(d time.Duration) func(context.Context, *scenario.User) error {
 	return func(ctx context.Context, _ *scenario.User) error { return patterns.SystemClock{}.Sleep(ctx, d) }
 }
 
-// start says when a user started, counted from the beginning of the drive.
+// start describes the start of a user: the time since the beginning of the drive, the number of the
+// user, and its first random number.
 type start struct {
 	at     time.Duration
 	number int64
@@ -104,7 +105,7 @@ func TestShapes(t *testing.T) {
 	})
 }
 
-// TestSpreads starts users evenly, or all at once.
+// TestSpreads starts the users of an iteration evenly, or all at its beginning.
 func TestSpreads(t *testing.T) {
 	within(t, func(t *testing.T) {
 		for spread, gap := range map[string]time.Duration{load.Slice: 100 * time.Millisecond, load.Burst: 0} {
@@ -118,8 +119,8 @@ func TestSpreads(t *testing.T) {
 	})
 }
 
-// TestPoisson: the mean number of users is as configured, with the variance of independent users.
-// The same seed gives the same users and moments.
+// TestPoisson: the mean of the number of users is the configured number, and its variance is the
+// variance of a Poisson distribution. The same seed gives the same users and moments.
 func TestPoisson(t *testing.T) {
 	within(t, func(t *testing.T) {
 		l := load.Load{Iterations: 400, Users: 30, Shape: load.Poisson}
@@ -200,13 +201,13 @@ func TestWarmUp(t *testing.T) {
 	})
 }
 
-// TestLatency: a latency starts when the user was due, and counts in that slot. The end counts in
-// the slot where the user ends.
+// TestLatency: a latency begins when the user is due, and belongs to the slot of that moment. The
+// end of a user is counted in the slot in which it ends.
 func TestLatency(t *testing.T) {
 	within(t, func(t *testing.T) {
 		m := driveAll(t.Context(), load.Config{MaxInFlight: 1},
 			[]load.Part{{Load: load.Load{Iterations: 2, Users: 2}.WithDefaults(1), Run: rest(2 * time.Second)}})[0]
-		// Due at 0, 0.5, 1 and 1.5 s, they end at 2, 4, 6 and 8 s.
+		// The users are due at 0, 0.5, 1 and 1.5 s. They end at 2, 4, 6 and 8 s.
 		if m.Latency.Min() != 2*time.Second || m.Latency.Max() != 6500*time.Millisecond ||
 			m.Latency.Mean() != 4250*time.Millisecond || m.RuntimeSeconds != 8 {
 			t.Errorf("from %v to %v, %v, runtime %v", m.Latency.Min(), m.Latency.Max(),
@@ -219,7 +220,7 @@ func TestLatency(t *testing.T) {
 	})
 }
 
-// TestInFlight: the bound applies to each part separately.
+// TestInFlight: MaxInFlight bounds the active users of each part separately.
 func TestInFlight(t *testing.T) {
 	within(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -251,7 +252,8 @@ func TestInFlight(t *testing.T) {
 	})
 }
 
-// TestGrace: only the users of a part whose grace is over are cut.
+// TestGrace: users are cut when the grace of their own part is over. The users of other parts
+// continue.
 func TestGrace(t *testing.T) {
 	within(t, func(t *testing.T) {
 		short := load.Load{Iterations: 1, Users: 3}.WithDefaults(1)
@@ -268,7 +270,8 @@ func TestGrace(t *testing.T) {
 	})
 }
 
-// TestCanceled: after the end of ctx no user starts, active users are cut, and ended users count.
+// TestCanceled: when ctx ends, no more users start and active users are cut. Users who have ended
+// are counted as usual.
 func TestCanceled(t *testing.T) {
 	within(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
@@ -284,7 +287,7 @@ func TestCanceled(t *testing.T) {
 	})
 }
 
-// TestErrors counts failures by kind, and a panic as one.
+// TestErrors counts failures by kind. A panic is a failure, too.
 func TestErrors(t *testing.T) {
 	within(t, func(t *testing.T) {
 		m := driveAll(t.Context(), load.Config{},
@@ -308,7 +311,7 @@ func TestErrors(t *testing.T) {
 }
 
 // TestResidents: residents stay a little longer than the last visitor. Their measurements outside
-// the measured time do not count.
+// of the measured time are ignored.
 func TestResidents(t *testing.T) {
 	within(t, func(t *testing.T) {
 		listener := func(ctx context.Context, u *scenario.User) error {
@@ -329,7 +332,7 @@ func TestResidents(t *testing.T) {
 				{Load: load.Load{Iterations: 10, Users: 3}.WithDefaults(1), Resident: true, Run: listener},
 				{Load: visits, Run: rest(2100 * time.Millisecond)},
 			})
-		// The last visitor leaves at 11.1 s, the visitors of the other processes leave 5 s later.
+		// The last visitor leaves at 11.1 s. The visitors of the other processes leave 5 s later.
 		if r := m[0]; r.Started != 3 || r.Succeeded != 3 || r.Counts["messages"] != 3*16 ||
 			r.Steps["message"].Count() != 3*8 || r.RuntimeSeconds != 16.6 || r.Cut != 0 {
 			t.Errorf("%+v, %d steps", r, r.Steps["message"].Count())
@@ -345,8 +348,8 @@ func TestResidents(t *testing.T) {
 	})
 }
 
-// TestProgress: there is a report about four times a second, and at the end. Each one includes the
-// preceding one, and the last one equals the returned measurements.
+// TestProgress: there is a report about four times a second, and one at the end. Each report
+// includes the measurements of the preceding one. The last report equals the returned measurements.
 func TestProgress(t *testing.T) {
 	within(t, func(t *testing.T) {
 		var all []load.Progress
@@ -354,7 +357,7 @@ func TestProgress(t *testing.T) {
 		m := driveAll(t.Context(), load.Config{Report: func(p load.Progress) {
 			all = append(all, p)
 			last = p.Snapshot()
-			// Users start and end meanwhile.
+			// Users start and end between the progress and the snapshot.
 			if s := last[0]; s.Started < p.Parts[0].Started || s.Succeeded < p.Parts[0].Succeeded {
 				t.Errorf("%+v, but the snapshot has %d and %d", p.Parts[0], s.Started, s.Succeeded)
 			}

@@ -10,8 +10,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// stub serves MongoDB's protocol without doing anything: it answers every message with the same
-// hello reply. So a load against it measures the limit of the load generator, the driver and TCP.
+// stub starts a server that speaks MongoDB's protocol, but answers every message with the same
+// hello reply. A load against it measures the limit of the load generator, the driver and TCP.
 func stub(tb testing.TB) (uri string) {
 	tb.Helper()
 	reply, err := bson.Marshal(bson.D{

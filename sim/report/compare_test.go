@@ -20,8 +20,8 @@ func verdicts(p report.Pair) map[string]report.Verdict {
 	return out
 }
 
-// TestCompare compares a run with three others: one that is twice as fast except for a stall, which
-// shows in its p99; the same run; and one that is faster by too little for a verdict.
+// TestCompare compares a run with three other runs. One is twice as fast except for a stall, which
+// shows in its p99. One is the same run. One is faster, but by too little for a verdict.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	a := synthetic(1, 1)
@@ -64,7 +64,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareRefuses: comparing different scenarios lists their differences.
+// TestCompareRefuses: if scenarios differ in parameters or load, Compare lists the differences and
+// computes no ratios.
 func TestCompareRefuses(t *testing.T) {
 	t.Parallel()
 	a, b := synthetic(1, 1), synthetic(100, 0.5)
@@ -91,7 +92,7 @@ func TestCompareRefuses(t *testing.T) {
 		"cart-reserve differ in parameter", "better")
 }
 
-// TestCompareDoubts: some runs allow no honest verdict.
+// TestCompareDoubts: some runs are too weak for a verdict. Then Doubts says why.
 func TestCompareDoubts(t *testing.T) {
 	t.Parallel()
 	spoil := map[string]func(r *result.Result){
@@ -117,8 +118,8 @@ func TestCompareDoubts(t *testing.T) {
 	}
 }
 
-// TestCompareIsHonest compares runs of the same kind, in which a slow slot also slows the next. Few
-// may be called better or worse.
+// TestCompareIsHonest compares runs of the same kind, in which a slow slot also slows down the next
+// slot. Only few of these runs may be called better or worse.
 func TestCompareIsHonest(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -138,8 +139,8 @@ func TestCompareIsHonest(t *testing.T) {
 	}
 }
 
-// sluggish returns a run whose consecutive slots are slow or fast together: each inherits a third
-// of the preceding slot.
+// sluggish returns a run whose consecutive slots are slow or fast together: each slot takes over a
+// third of the slowness of the preceding slot.
 func sluggish(seed uint64) *result.Scenario {
 	random, slow := rand.New(rand.NewPCG(seed, 99)), 0.0
 	s := &result.Scenario{

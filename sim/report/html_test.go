@@ -15,7 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// pages returns the reports for the tests, including the browser tests (conformance/report).
+// pages returns functions that write the reports for the tests. The browser tests in
+// conformance/report use these reports, too.
 func pages() map[string]func(w io.Writer) error {
 	spoilt := synthetic(3, 1)
 	spoilt.Partial = "interrupted after 20 iterations"
@@ -74,7 +75,8 @@ func pages() map[string]func(w io.Writer) error {
 	}
 }
 
-// TestHTML writes ordinary and odd reports. SHEAF_REPORTS names a folder in which to keep them.
+// TestHTML writes all reports of pages. If SHEAF_REPORTS names a folder, the reports are stored in
+// it.
 func TestHTML(t *testing.T) {
 	t.Parallel()
 	outside := regexp.MustCompile(`(?i)(src|href|url)\s*[=(]\s*"?\s*(https?:|//|file:)|@import`)
@@ -117,7 +119,8 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// TestHTMLOfOddities shows loads that no run has, but that a file may contain.
+// TestHTMLOfOddities writes reports about loads that no run has, but that a result file may
+// contain.
 func TestHTMLOfOddities(t *testing.T) {
 	t.Parallel()
 	odd := synthetic(11, 1)

@@ -64,7 +64,7 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// TestNotes: the notes come first, for a run with every problem.
+// TestNotes: the report of a run with every kind of problem begins with a note about each problem.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	r := synthetic(1, 1)
@@ -138,7 +138,7 @@ func TestBook(t *testing.T) {
 	want(t, text(t, func(b *strings.Builder) error { return report.BookTable(b, none) }), "published nothing")
 }
 
-// TestLive: without a terminal there are few lines.
+// TestLive: if the output is not a terminal, only a few lines are written.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	got := text(t, func(b *strings.Builder) error {
@@ -164,8 +164,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveTerminal: the view is redrawn each time, is not wider than the terminal, and is removed
-// at the end.
+// TestLiveTerminal: on a terminal, the view replaces the preceding view, is not wider than the
+// terminal, and is removed at the end.
 func TestLiveTerminal(t *testing.T) {
 	t.Parallel()
 	got := text(t, func(b *strings.Builder) error {

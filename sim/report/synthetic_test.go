@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// synthetic returns the result of an invented run with two scenarios over 25 iterations. The
-// latencies of one of them are scaled by factor.
+// synthetic returns the result of an invented run with two scenarios and 25 iterations. It
+// multiplies the latencies of one of the scenarios by factor.
 func synthetic(seed uint64, factor float64) *result.Result {
 	r := &result.Result{
 		Format: result.Format, Title: "carts and queues", Started: time.Date(2026, 11, 20, 10, 30, 0, 0, time.UTC),

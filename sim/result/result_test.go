@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/result"
 )
 
-// measured returns the measurements of users with these numbers, which start at 0.
+// measured returns measurements of the users with the given numbers. The numbers start at 0.
 func measured(users ...int) *result.Measured {
 	m := result.NewMeasured()
 	for _, n := range users {
@@ -80,8 +80,8 @@ func sameMeasured(t *testing.T, got, want *result.Measured) {
 	}
 }
 
-// TestMerge: processes start every second or third user. The sum of their measurements equals the
-// measurements of one process.
+// TestMerge: several processes each start every second or third user. Their merged measurements
+// equal the measurements of one process.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	whole := measured(numbers(1000)...)
@@ -182,8 +182,8 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// FuzzRead reads arbitrary bytes. An accepted result can be queried, added up, written and read
-// again.
+// FuzzRead reads arbitrary bytes. If Read accepts a result, the result can be queried, merged,
+// written and read again.
 func FuzzRead(f *testing.F) {
 	small := example()
 	small.Scenarios[0].Measured = *measured(numbers(30)...)

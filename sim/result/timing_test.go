@@ -30,12 +30,12 @@ func timing(digits int, of ...time.Duration) *result.Timing {
 	return t
 }
 
-// near reports whether two durations differ by less than a part of the second one.
+// near reports whether two durations differ by at most a given share of the second one.
 func near(got, want time.Duration, part float64) bool {
 	return math.Abs(float64(got-want)) <= part*float64(want)+float64(2*time.Nanosecond)
 }
 
-// TestTiming compares a Timing with the figures of the sorted times.
+// TestTiming compares the figures of a Timing with figures that are computed from the sorted times.
 func TestTiming(t *testing.T) {
 	t.Parallel()
 	all := times(1, 20_000)
@@ -60,7 +60,7 @@ func TestTiming(t *testing.T) {
 		}
 		for _, p := range []float64{1, 50, 75, 95, 99, 99.9, 100} {
 			want := sorted[int(math.Ceil(p/100*float64(len(all))-1e-6))-1]
-			// The histogram counts in microseconds.
+			// The histogram has a resolution of a microsecond.
 			if d := got.Percentile(p); !near(d, want, math.Pow10(-digits)) &&
 				d.Truncate(time.Microsecond) != want.Truncate(time.Microsecond) {
 				t.Errorf("%d digits: p%v is %v, not %v", digits, p, d, want)
@@ -79,7 +79,8 @@ func TestTiming(t *testing.T) {
 	}
 }
 
-// TestTimingEdges adds no time, one, negative and very long times.
+// TestTimingEdges checks a Timing without times and with one time, and adds negative and very long
+// times.
 func TestTimingEdges(t *testing.T) {
 	t.Parallel()
 	none := timing(3)
@@ -101,7 +102,8 @@ func TestTimingEdges(t *testing.T) {
 	}
 }
 
-// TestTimingMerge: merged parts equal the whole, also with other digits.
+// TestTimingMerge: a Timing that is merged from parts equals a Timing of all times, also if the
+// parts have another number of digits.
 func TestTimingMerge(t *testing.T) {
 	t.Parallel()
 	all := times(2, 3_000)
@@ -138,7 +140,7 @@ func same(t *testing.T, got, want *result.Timing) {
 	}
 }
 
-// TestTimingJSON writes and reads.
+// TestTimingJSON writes a Timing as JSON and reads it again.
 func TestTimingJSON(t *testing.T) {
 	t.Parallel()
 	for _, want := range []*result.Timing{
@@ -154,14 +156,14 @@ func TestTimingJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, got, want)
-		got.Add(time.Second) // it accepts further times
+		got.Add(time.Second) // a Timing that was read accepts further times
 		if got.Count() != want.Count()+1 {
 			t.Error(got.Count())
 		}
 	}
 }
 
-// TestTimingRefused reads figures that contradict each other.
+// TestTimingRefused: stored figures that contradict each other are an error.
 func TestTimingRefused(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(timing(3, time.Second, time.Minute))

@@ -49,7 +49,7 @@ func TestContests(t *testing.T) {
 	}
 }
 
-// TestContestants: the same users do the same work with each variant of a contest.
+// TestContestants: the users do the same work with each variant of a contest.
 func TestContestants(t *testing.T) {
 	t.Parallel()
 	for _, c := range scenarios.Contests() {

@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 )
 
-// damages returns the damages for each scenario.
+// damages returns damages for each scenario. The scenario's Check must detect each of them.
 func damages() map[string][]damage {
 	job := damage{"a job is in one of the states", one("jobs", where("state", "open"), set("state", "odd"))}
 	counted := damage{"a job that was fetched is done", gone("jobs", where("state", "done"))}
@@ -111,7 +111,7 @@ func inc(field string, n int) bson.D {
 	return bson.D{{"$inc", bson.D{{field, int64(n)}}}}
 }
 
-// again records that a value was computed twice at the same time.
+// again adds a record which says that a value was computed twice at the same time.
 func again(ctx context.Context, db *mongo.Database) error {
 	loads := db.Collection("loads")
 	first := bson.D{}

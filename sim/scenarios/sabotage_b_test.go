@@ -15,7 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// counts is a sink that stores the counts.
+// counts is a scenario.Sink that stores the counts.
 type counts struct {
 	mu sync.Mutex
 	of map[string]int64
@@ -31,14 +31,14 @@ func (c *counts) Count(name string, n int64) {
 	c.of[name] += n
 }
 
-// played is a scenario after its users have run.
+// played is a scenario whose users have run.
 type played struct {
 	db    *mongo.Database
 	s     scenario.Scenario
 	tally scenario.Tally
 }
 
-// check returns the rules that Check finds violated.
+// check returns the rules that are violated according to Check.
 func (p *played) check(t *testing.T) (rules []string) {
 	t.Helper()
 	found, err := p.s.Check(t.Context(), p.tally)
@@ -51,7 +51,7 @@ func (p *played) check(t *testing.T) (rules []string) {
 	return rules
 }
 
-// play runs a scenario with some users, eight at a time.
+// play runs a scenario with the given number of users. Eight users are active at a time.
 func play(t *testing.T, name string, given map[string]any, users int) *played {
 	t.Helper()
 	d, err := allOf(t).Find(name)
@@ -91,12 +91,13 @@ func play(t *testing.T, name string, given map[string]any, users int) *played {
 	return p
 }
 
-// sabotage is a scenario, and a write outside of it that its Check must detect.
+// sabotage is a write to the database of a scenario, made by the test, that the scenario's Check
+// must detect.
 type sabotage struct {
 	name, scenario string
 	params         map[string]any
 	coll           string
-	filter, update bson.D // no update: the document is removed
+	filter, update bson.D // without an update, the document is removed
 	rule           string
 }
 
@@ -326,8 +327,8 @@ func sabotages() []sabotage {
 	}
 }
 
-// TestInterruptedTransfers: interrupted users leave a transfer that is stored but has reserved
-// nothing yet, or one whose amounts are reserved.
+// TestInterruptedTransfers: users are interrupted when their transfer is stored but has reserved
+// nothing, or when its amounts are reserved.
 func TestInterruptedTransfers(t *testing.T) {
 	t.Parallel()
 	for step, reserved := range map[string]int64{"store": 0, "reserve": 10} {

@@ -23,7 +23,8 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenarios"
 )
 
-// few holds the values of parameters in tests, for scenarios that have them.
+// few maps names of parameters to small values. Tests use them for every scenario that has the
+// parameter.
 var few = map[string]any{
 	"documentSize": 300, "jobs": 3, "topics": 2, "numberOfObjects": 50, "depth": 3, "width": 3,
 	"level": 2, "numberOfProducts": 40,
@@ -37,9 +38,9 @@ var few = map[string]any{
 	"numberOfDocuments": 20, "numberOfGenres": 5,
 }
 
-// damage breaks an invariant that a scenario's Check must notice.
+// damage is a write that breaks an invariant. The Check of a scenario must notice the damage.
 type damage struct {
-	// rule is a part of the broken rule.
+	// rule is a part of the text of the broken rule.
 	rule  string
 	apply func(ctx context.Context, db *mongo.Database) error
 }
@@ -76,7 +77,7 @@ func (s *sabotaged) Check(ctx context.Context, t scenario.Tally) ([]patterns.Vio
 	return out, nil
 }
 
-// with returns the scenarios, with one of them sabotaged.
+// with returns all scenarios. The scenario with the given name gets the damages.
 func with(t *testing.T, name string, damages []damage) scenario.Set {
 	t.Helper()
 	all := scenarios.All()
@@ -98,7 +99,7 @@ func with(t *testing.T, name string, damages []damage) scenario.Set {
 	return set
 }
 
-// entry returns a scenario with a small load.
+// entry returns a plan's entry for a scenario with a small load.
 func entry(d *scenario.Definition, params map[string]any) engine.Entry {
 	given := map[string]any{}
 	for _, p := range d.Params {
@@ -145,12 +146,12 @@ func run(t *testing.T, set scenario.Set, name string, params map[string]any) *re
 	return r
 }
 
-// gate bounds the concurrent runs. There are more of them than processors, because they mostly
-// wait.
+// gate bounds the concurrent runs. The bound is greater than the number of processors, because runs
+// mostly wait.
 var gate = make(chan struct{}, 8)
 
-// TestAll runs every scenario with its companions. Its Check must find nothing first, and then each
-// damage.
+// TestAll runs every scenario with its companions. Its Check must first find no violation, and then
+// detect each damage.
 func TestAll(t *testing.T) {
 	t.Parallel()
 	damages := damages()
@@ -215,8 +216,8 @@ func TestVariants(t *testing.T) {
 	wg.Wait()
 }
 
-// TestInterrupted interrupts runs at random moments. Unfinished work of users must not count as a
-// violation.
+// TestInterrupted interrupts runs at random moments. Check must not report the unfinished work of
+// users as a violation.
 func TestInterrupted(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -240,7 +241,7 @@ func TestInterrupted(t *testing.T) {
 	wg.Wait()
 }
 
-// interrupt runs a scenario and ends it when some of its users have ended.
+// interrupt runs a scenario, and ends the run when some users of the scenario have ended.
 func interrupt(t *testing.T, all scenario.Set, d *scenario.Definition) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -260,7 +261,7 @@ func interrupt(t *testing.T, all scenario.Set, d *scenario.Definition) {
 	}
 }
 
-// one changes a document that a filter finds.
+// one returns a function that changes one document that matches a filter.
 func one(coll string, filter, update bson.D) func(context.Context, *mongo.Database) error {
 	return func(ctx context.Context, db *mongo.Database) error {
 		res, err := db.Collection(coll).UpdateOne(ctx, filter, update)
@@ -271,7 +272,7 @@ func one(coll string, filter, update bson.D) func(context.Context, *mongo.Databa
 	}
 }
 
-// gone removes a document that a filter finds.
+// gone returns a function that removes one document that matches a filter.
 func gone(coll string, filter bson.D) func(context.Context, *mongo.Database) error {
 	return func(ctx context.Context, db *mongo.Database) error {
 		res, err := db.Collection(coll).DeleteOne(ctx, filter)
@@ -288,7 +289,8 @@ func set(field string, value any) bson.D {
 
 func where(field string, value any) bson.D { return bson.D{{field, value}} }
 
-// TestTexts checks the texts of the scenarios.
+// TestTexts checks the titles and the documentation of the scenarios, and that a test damages the
+// data of each scenario.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	damaged := map[string]bool{}

@@ -7,7 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/sim/scenario"
 )
 
-// TestCounted compares found figures with counts and unknown outcomes.
+// TestCounted checks when counted returns a violation.
 func TestCounted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -42,7 +42,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestPopular: all of few numbers occur, the first most often.
+// TestPopular: if n is small, every number occurs, and none more often than 0.
 func TestPopular(t *testing.T) {
 	t.Parallel()
 	r, picked := rand.New(rand.NewPCG(1, 2)), make([]int, 5)
