@@ -13,11 +13,11 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// batchDocuments is the number of documents in the collection of these tests.
+// batchDocuments is the number of documents in the collection that TestBatchesOfClients reads.
 const batchDocuments = 80
 
-// TestBatchesOfClients: several clients read batches of all sizes at once. All connections share
-// the buffers of their replies, so no reply may contain bytes of another one.
+// TestBatchesOfClients: several clients read batches of all sizes concurrently. All connections
+// share the buffers of their replies, so no reply may contain bytes of another reply.
 func TestBatchesOfClients(t *testing.T) {
 	t.Parallel()
 	const clients, reads = 4, 25
@@ -44,7 +44,7 @@ func TestBatchesOfClients(t *testing.T) {
 
 func payload(id, size int) []byte { return bytes.Repeat([]byte{byte(id)}, size) }
 
-// readBatches reads up to limit documents, starting at one.
+// readBatches reads up to limit documents in batches, starting at the document from.
 func readBatches(t *testing.T, c *mongo.Collection, from, limit, batch int) {
 	opts := options.Find().SetSort(bson.D{{"_id", 1}}).SetLimit(int64(limit)).SetBatchSize(int32(batch))
 	cursor, err := c.Find(t.Context(), bson.D{{"_id", bson.D{{"$gte", from}}}}, opts)

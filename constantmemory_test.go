@@ -12,7 +12,8 @@ import (
 const constant = `{"$range": [0, 100000]}`
 
 // TestConstantsOfStatements runs commands that compile a constant expression for each of many
-// documents or statements. Its values must count only while they exist, not all together.
+// documents or statements. The memory of its values must be counted only while they exist, not
+// added up.
 func TestConstantsOfStatements(t *testing.T) {
 	t.Parallel()
 	const documents = 36
@@ -64,10 +65,10 @@ func TestConstantsOfStatements(t *testing.T) {
 }
 
 // TestConstantsOfCursors opens cursors that hold a large constant. The constant must count as used
-// memory until its cursor is closed.
+// memory until the cursor that holds it is closed.
 func TestConstantsOfCursors(t *testing.T) {
 	t.Parallel()
-	const least = 900_000 // the least memory of a constant
+	const least = 900_000 // the least memory of a constant, in bytes
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{RequestMemory: 256 << 20})
 	d := db.Client().Database("d")
 	for i := range 4 {

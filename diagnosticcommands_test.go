@@ -7,8 +7,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// otherCommands returns commands that the rest of the load does not run. Their replies do not
-// matter here: the commands are only counted.
+// otherCommands returns commands that the rest of the load does not run. The test ignores their
+// replies: the server must only count the commands.
 func otherCommands() map[string][]bson.D {
 	one := func(name string, arg any, more ...bson.E) bson.D {
 		return append(bson.D{{name, arg}}, more...)
@@ -49,7 +49,7 @@ func otherCommands() map[string][]bson.D {
 	}
 }
 
-// others runs otherCommands, and changes the limits that explain prints.
+// others runs otherCommands. It also changes the limits that explain prints.
 func (l *diagnosticLoad) others(t *testing.T) {
 	t.Helper()
 	for _, db := range []string{"admin", "o"} {
@@ -72,7 +72,7 @@ func (l *diagnosticLoad) others(t *testing.T) {
 	}}})
 }
 
-// catalog creates a collection of each kind.
+// catalog creates a collection of each kind, such as a view or a capped collection.
 func (l *diagnosticLoad) catalog(t *testing.T) {
 	t.Helper()
 	l.must(t, "d", bson.D{{"create", "capped"}, {"capped", true}, {"size", 4096}})

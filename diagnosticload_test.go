@@ -19,11 +19,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// diagnosticLoad is a served store with some data.
+// diagnosticLoad is a served store with some data, and the load that changes its figures.
 type diagnosticLoad struct {
 	db      *sheaf.DB
 	address string
-	client  *mongo.Client // over the network
+	client  *mongo.Client // a client that connects over the network
 	ended   context.Context
 }
 
@@ -44,7 +44,7 @@ func newDiagnosticLoad(t *testing.T) *diagnosticLoad {
 	l := &diagnosticLoad{db: db, address: listener.Addr().String()}
 	l.client = l.connect(t, "")
 	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(cancel) // before the database is closed
+	t.Cleanup(cancel) // this runs before the database is closed
 	l.ended = ctx
 	l.insert(t, 0, 50)
 	l.must(t, "d", bson.D{{"createIndexes", "c"}, {"indexes", bson.A{
@@ -68,7 +68,7 @@ func (l *diagnosticLoad) connect(t *testing.T, more string) *mongo.Client {
 	return client
 }
 
-// dial returns a connection for handmade messages.
+// dial returns a connection over which a test sends handmade messages.
 func (l *diagnosticLoad) dial(t *testing.T) *rawConn {
 	t.Helper()
 	nc, err := net.Dial("tcp", l.address)
@@ -90,7 +90,8 @@ func (l *diagnosticLoad) must(t *testing.T, db string, cmd bson.D) bson.Raw {
 	return raw
 }
 
-// send sends a command with its own session, which a driver would replace.
+// send sends a command with a session of its own over a handmade connection. A driver would replace
+// the session.
 func (l *diagnosticLoad) send(t *testing.T, db string, cmd bson.D) *rawConn {
 	t.Helper()
 	doc, err := bson.Marshal(append(append(bson.D{}, cmd...), bson.E{"$db", db}))
@@ -105,8 +106,8 @@ func (l *diagnosticLoad) send(t *testing.T, db string, cmd bson.D) *rawConn {
 	return c
 }
 
-// inSession runs a command with its own session, or without one. It must end with a code, 0 for
-// success.
+// inSession runs a command with its own session, or without a session. The command must end with
+// the given code, where 0 means success.
 func (l *diagnosticLoad) inSession(t *testing.T, db string, code int64, cmd bson.D) bsonx.Doc {
 	t.Helper()
 	c := l.send(t, db, cmd)
@@ -166,7 +167,8 @@ func (l *diagnosticLoad) insert(t *testing.T, from, to int) {
 	}
 }
 
-// run runs the load. Whatever it still has open at its end stays open until the test ends.
+// run runs the load. Cursors, transactions and operations that are open at its end stay open until
+// the test ends.
 func (l *diagnosticLoad) run(t *testing.T) {
 	t.Helper()
 	l.refusals(t)
@@ -236,8 +238,8 @@ func (l *diagnosticLoad) all(t *testing.T, c *mongo.Collection, filter bson.D, o
 	}
 }
 
-// inTransaction runs a command in a transaction, and ends the transaction with another command
-// unless end is "".
+// inTransaction runs a command in a transaction. Then it runs the command end, which ends the
+// transaction, unless end is "".
 func (l *diagnosticLoad) inTransaction(t *testing.T, concern, cmd bson.D, end string) (fields bson.D) {
 	t.Helper()
 	fields = newSession(bson.E{"autocommit", false})
@@ -252,7 +254,8 @@ func (l *diagnosticLoad) inTransaction(t *testing.T, concern, cmd bson.D, end st
 	return fields
 }
 
-// newSession returns the fields of a command with the first transaction number of a new session.
+// newSession returns the fields that a command needs to begin the first transaction of a new
+// session.
 func newSession(more ...bson.E) bson.D {
 	var id [16]byte
 	_, _ = rand.Read(id[:])
@@ -262,7 +265,7 @@ func newSession(more ...bson.E) bson.D {
 	}, more...)
 }
 
-// transactions commits a transaction, aborts one, and makes two conflict.
+// transactions commits a transaction, aborts another one, and makes two transactions conflict.
 func (l *diagnosticLoad) transactions(t *testing.T) {
 	t.Helper()
 	insert := bson.D{{"insert", "t"}, {"documents", bson.A{bson.D{{"x", 1}}}}}
@@ -274,7 +277,7 @@ func (l *diagnosticLoad) transactions(t *testing.T) {
 	first := l.inTransaction(t, nil, update, "")
 	l.inSession(t, "d", 112, append(append(bson.D{}, update...),
 		newSession(bson.E{"autocommit", false}, bson.E{"startTransaction", true})...))
-	// A write outside of transactions waits for the first one.
+	// A write outside of transactions waits for the first transaction.
 	done := make(chan error, 1)
 	go func() { done <- l.client.Database("d").RunCommand(l.ended, update).Err() }()
 	l.await(t, 1, "storage", "transactions", "lockWaits")
@@ -297,8 +300,8 @@ func (l *diagnosticLoad) retries(t *testing.T) {
 	}
 }
 
-// concerns reads with each read concern, set by the command and by the default, outside of
-// transactions and in one.
+// concerns reads with each read concern, outside of transactions and in a transaction. The read
+// concern comes from the command or from the default.
 func (l *diagnosticLoad) concerns(t *testing.T) {
 	t.Helper()
 	find := bson.D{{"find", "c"}, {"limit", 1}}
@@ -342,8 +345,8 @@ func sleeps(more ...bson.E) bson.D {
 	return append(bson.D{{"find", "c"}, {"filter", bson.D{{"$where", "sleep(1000); true"}}}}, more...)
 }
 
-// limits ends operations by their time limit, by the default time limit, and by the end of their
-// client.
+// limits runs operations that end early: by their time limit, by the default time limit, and
+// because their client has gone.
 func (l *diagnosticLoad) limits(t *testing.T) {
 	t.Helper()
 	l.fails(t, "d", 50, sleeps(bson.E{"maxTimeMS", 20}))
@@ -364,8 +367,8 @@ func (l *diagnosticLoad) limits(t *testing.T) {
 	l.await(t, 1, "metrics", "operation", "killedDueToClientDisconnect")
 }
 
-// failures runs commands that fail: because of the user, for lack of memory, and because of a fault
-// of the server.
+// failures runs commands that fail for each kind of reason: a mistake of the user, a lack of
+// memory, and a fault of the server.
 func (l *diagnosticLoad) failures(t *testing.T) {
 	t.Helper()
 	l.fails(t, "d", 2, bson.D{{"find", "c"}, {"filter", bson.D{{"$none", 1}}}})
@@ -395,10 +398,10 @@ func (l *diagnosticLoad) failures(t *testing.T) {
 	}
 }
 
-// failOnce makes a command fail after it was parsed. Only such a command counts as failed.
+// failOnce makes a command fail after it was parsed, because only such a failure is counted.
 func (l *diagnosticLoad) failOnce(t *testing.T, name string) {
 	t.Helper()
-	if name == "configureFailPoint" { // no fail point stops it
+	if name == "configureFailPoint" { // no fail point can stop this command
 		l.fails(t, "admin", 0, bson.D{{name, "none"}, {"mode", "off"}})
 		return
 	}
@@ -410,8 +413,8 @@ func (l *diagnosticLoad) failOnce(t *testing.T, name string) {
 	l.fails(t, "admin", 1, bson.D{{name, 1}})
 }
 
-// refusals opens more connections than the limit of their number, and faster than the limit of
-// their rate.
+// refusals opens more connections than the server allows, and more per second than the server
+// allows.
 func (l *diagnosticLoad) refusals(t *testing.T) {
 	t.Helper()
 	var open []*rawConn
@@ -452,7 +455,7 @@ func (l *diagnosticLoad) refusals(t *testing.T) {
 	rate("RateLimiterEnabled", false)
 }
 
-// hold opens things that gauges count: cursors, transactions, operations that run or wait.
+// hold opens cursors, transactions, and operations that run or wait, because gauges count them.
 func (l *diagnosticLoad) hold(t *testing.T) {
 	t.Helper()
 	l.must(t, "d", bson.D{{"find", "c"}, {"batchSize", 1}})
@@ -495,7 +498,7 @@ func (l *diagnosticLoad) lock(t *testing.T) {
 	l.await(t, 1, "globalLock", "currentQueue", "writers")
 }
 
-// writer returns the number of the operation that updates.
+// writer returns the opid of the update that waits.
 func (l *diagnosticLoad) writer(t *testing.T) int64 {
 	t.Helper()
 	values, err := mustRun(t, l.db.Client().Database("admin"), "currentOp", 1, "op", "update").
@@ -506,7 +509,7 @@ func (l *diagnosticLoad) writer(t *testing.T) int64 {
 	return values[0].Document().Lookup("opid").AsInt64()
 }
 
-// endSession opens a cursor in a session, and ends the session.
+// endSession opens a cursor in a session, and then ends the session.
 func (l *diagnosticLoad) endSession(t *testing.T) {
 	t.Helper()
 	session := newSession()[:1]

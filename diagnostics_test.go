@@ -14,23 +14,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// diagnostic is a command whose reply has figures.
+// diagnostic is a command whose reply has numbers about the server.
 type diagnostic struct {
 	name string
 	db   string
 	cmd  bson.D
-	// stay holds the numeric fields that need not move, as patterns of path.Match, each with its
-	// reason.
+	// stay lists the numeric fields whose values may be the same after the load. A key is a pattern
+	// for path.Match. Its value is the reason.
 	stay map[string]string
 }
 
-// patience is how long a figure may take to move after the load: some monitors run only every few
+// patience is how long a figure may take to change after the load. Some monitors run only every few
 // seconds.
 const patience = time.Minute
 
 // TestDiagnosticsAreMeasured runs each diagnostic command before a load that affects everything
-// that a server counts, and again while the load still has things open. Each numeric field must
-// have moved, or must be in the list of fields that may stay.
+// that a server counts. It runs the commands again while the load still has cursors, transactions
+// and operations open. Each numeric field must have changed, unless it is in the list of fields
+// that may stay.
 func TestDiagnosticsAreMeasured(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -72,7 +73,7 @@ func TestDiagnosticsAreMeasured(t *testing.T) {
 	}
 }
 
-// unmoved returns the fields that did not change, but must.
+// unmoved returns the fields that have not changed, although they must.
 func (d *diagnostic) unmoved(before, after map[string]string) map[string]string {
 	out := map[string]string{}
 	for field, v := range after {
@@ -83,14 +84,15 @@ func (d *diagnostic) unmoved(before, after map[string]string) map[string]string 
 	return out
 }
 
-// intersection returns the fields of a that b has, too: a gauge that has moved once is measured.
+// intersection returns the fields of a that are also in b. So a gauge that has changed once counts
+// as measured.
 func intersection(a, b map[string]string) map[string]string {
 	maps.DeleteFunc(a, func(field, _ string) bool { _, ok := b[field]; return !ok })
 	return a
 }
 
-// covers reports whether a field matches a pattern of path.Match. A pattern that ends in ** also
-// matches all fields below.
+// covers reports whether a field matches a pattern of path.Match. A pattern that ends in /**
+// matches all fields below the path.
 func covers(pattern, field string) bool {
 	if above, ok := strings.CutSuffix(pattern, "/**"); ok {
 		names := strings.Split(field, "/")
@@ -107,7 +109,7 @@ func covers(pattern, field string) bool {
 	return ok
 }
 
-// matching returns the pattern that a field matches, or "".
+// matching returns a pattern that a field matches, or "".
 func matching(patterns map[string]string, field string) string {
 	for p := range patterns {
 		if covers(p, field) {
@@ -117,8 +119,8 @@ func matching(patterns map[string]string, field string) string {
 	return ""
 }
 
-// figures runs a command and returns the numbers, dates and times of its reply by path. Slashes
-// separate the names of a path.
+// figures runs a command and returns the numbers, dates and times of its reply. A key is the path
+// of a field, with slashes between the names.
 func (l *diagnosticLoad) figures(t *testing.T, d diagnostic) map[string]string {
 	t.Helper()
 	raw, err := l.db.Client().Database(d.db).RunCommand(t.Context(), d.cmd).Raw()
@@ -149,8 +151,8 @@ func flatten(out map[string]string, at string, v bson.RawValue) {
 	}
 }
 
-// withoutFigures are the commands without figures of the server. Other tests cover their effects
-// and replies.
+// withoutFigures lists the commands whose replies have no numbers about the server. Other tests
+// cover their effects and replies.
 const withoutFigures = `
 abortTransaction aggregate authenticate buildInfo bulkWrite cloneCollectionAsCapped collMod
 commitTransaction connectionStatus convertToCapped count create createIndexes delete

@@ -6,12 +6,13 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// mayStay holds the fields of every reply that need not move.
+// mayStay holds the fields of every reply that may have the same value after the load, each with
+// the reason.
 var mayStay = map[string]string{
 	"ok": "a part of the answer's form", "$clusterTime/signature/keyId": "there are no keys: nobody is authenticated",
 }
 
-// statusMayStay holds the fields of serverStatus that need not move.
+// statusMayStay holds the fields of serverStatus that may have the same value after the load.
 var statusMayStay = map[string]string{
 	"asserts/msg":       "counts panics: no command makes one",
 	"asserts/rollovers": "the counters of errors begin anew after 2^30 of them",
@@ -52,8 +53,8 @@ var statusMayStay = map[string]string{
 	"wiredTiger/cache/maximum*":  "a setting: Options.MemoryBudget",
 }
 
-// memberMayStay holds the fields of replSetGetStatus that need not move, because the set has one
-// member.
+// memberMayStay holds the fields of replSetGetStatus that may have the same value after the load,
+// because the set has one member.
 var memberMayStay = map[string]string{
 	"heartbeatIntervalMillis": "a setting: there is nobody to ask", "*Count": "there is one member",
 	"myState":      "the only member is primary",
@@ -65,7 +66,7 @@ var memberMayStay = map[string]string{
 	"members/*/syncSourceId": "there is nobody to sync from", "members/*/*/t": "the only member is elected once",
 }
 
-// machineMayStay holds the fields of the machine's own metrics that need not move.
+// machineMayStay holds the fields about the machine that may have the same value after the load.
 var machineMayStay = map[string]string{
 	"cpu/num_cpus": "of the machine", "cpu/btime": "when the machine started",
 	"cpu/nice_ms": "nothing needs to run with less priority",
@@ -82,7 +83,8 @@ var machineMayStay = map[string]string{
 	"vmstat/nr_mlock": "nothing needs to lock memory", "vmstat/pgmajfault": "nothing needs to be read for a page",
 }
 
-// explainMayStay holds the fields that need not move in the explain of a find by an index.
+// explainMayStay holds the fields in the explain of a find by an index that may have the same value
+// after the load.
 var explainMayStay = map[string]string{
 	"command/filter/**":                                      "the command that is explained",
 	"queryPlanner/optimizationTimeMillis":                    "planning one index takes less than one",
@@ -107,15 +109,16 @@ var explainMayStay = map[string]string{
 	"serverParameters/internalQueryPlannerIgnoreIndexWithCollationForRegex": "is 1: such an index is never used for a regex",
 }
 
-// collStatsMayStay holds the fields that need not move in the collStats of an ordinary collection.
+// collStatsMayStay holds the fields in the collStats of an ordinary collection that may have the
+// same value after the load.
 var collStatsMayStay = map[string]string{
 	"indexSizes/_id_": "records are clustered by _id", "indexDetails/_id_/*Bytes": "records are clustered by _id",
 	"numOrphanDocs": "only a shard has orphans", "scaleFactor": "the argument",
 	"freeStorageSize": "a compaction may have freed what the deletions left",
 }
 
-// emptyStatsMayStay holds the fields that need not move for the collections of getDiagnosticData.
-// They have only the index on _id.
+// emptyStatsMayStay holds the fields that may have the same value after the load in the statistics
+// of the collections that getDiagnosticData reports. These collections have only the index on _id.
 var emptyStatsMayStay = map[string]string{
 	"indexSizes/_id_":     "records are clustered by _id",
 	"indexDetails/_id_/*": "records are clustered by _id, and nobody looks for one",
@@ -124,7 +127,7 @@ var emptyStatsMayStay = map[string]string{
 	"totalIndexSize": "records are clustered by _id", "freeStorageSize": "nothing was removed",
 }
 
-// below returns the patterns for fields below a path.
+// below returns patterns for the same fields below a path.
 func below(path string, patterns map[string]string) map[string]string {
 	out := map[string]string{}
 	for p, reason := range patterns {

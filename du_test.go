@@ -15,9 +15,10 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestSizesAddUpToTheDirectory adds up the sizes of all databases, and the log and the free space,
-// which serverStatus reports separately. It compares the sum with the blocks of the directory's
-// files: after inserts, after many deletes, after drops, and after a restart.
+// TestSizesAddUpToTheDirectory adds up the sizes of all databases, of the log and of the free
+// space. serverStatus reports the log and the free space separately. The test compares the sum with
+// the blocks of the directory's files: after inserts, after many deletes, after drops, and after a
+// restart.
 func TestSizesAddUpToTheDirectory(t *testing.T) {
 	t.Parallel()
 	half := func(random *rand.ChaCha8, n int) []byte {
@@ -79,7 +80,8 @@ func TestSizesAddUpToTheDirectory(t *testing.T) {
 	}
 }
 
-// checkDirectory asks again while a flush or a compaction moves bytes between two measurements.
+// checkDirectory compares the sizes with the directory. It repeats that while a flush or a
+// compaction moves bytes between the two measurements.
 func checkDirectory(t *testing.T, db *sheaf.DB, dir, state string) {
 	t.Helper()
 	var wrong string
@@ -123,13 +125,13 @@ func differences(t *testing.T, db *sheaf.DB, dir string) string {
 	}
 }
 
-// allocated adds up the blocks of a directory's files like du.
+// allocated adds up the blocks of a directory's files, as the program du does.
 func allocated(t *testing.T, dir string) int64 {
 	t.Helper()
 	total := int64(0)
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a compaction has just removed it
+			return nil // a compaction has just removed the file
 		}
 		if err != nil {
 			return err

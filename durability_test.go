@@ -13,11 +13,11 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// durableCommand is a command that writes, as a call of a client.
+// durableCommand is a command that writes documents.
 type durableCommand struct {
 	name string
 	run  func(ctx context.Context, c *mongo.Collection, i int) error
-	// standalone says that a standalone server has the command.
+	// standalone says that a standalone server supports the command, too.
 	standalone bool
 }
 
@@ -109,8 +109,9 @@ func sessionConcern(c *mongo.Collection) *writeconcern.WriteConcern {
 	}
 }
 
-// TestSyncs counts the fsyncs of each command that writes, by write concern and policy. A command
-// makes at least one fsync, however many documents it writes, or none.
+// TestSyncs counts the fsyncs of each command that writes, for each write concern and sync policy.
+// A command that must be durable makes at least one fsync, however many documents it writes. Any
+// other command makes none.
 func TestSyncs(t *testing.T) {
 	t.Parallel()
 	no := false
@@ -127,7 +128,7 @@ func TestSyncs(t *testing.T) {
 	for _, p := range []struct {
 		name string
 		opts sheaf.Options
-		// synced holds the write concerns that wait for the disk.
+		// synced holds the write concerns whose commands wait for the disk.
 		synced map[string]bool
 	}{
 		{"default", sheaf.Options{}, map[string]bool{"none": true, "journaled": true, "majority": true}},
@@ -162,7 +163,8 @@ func TestSyncs(t *testing.T) {
 					if p.synced[concern.name] {
 						want = times
 					}
-					// A full memtable may be flushed in between. The next try is then not affected.
+					// A full memtable may be flushed while the commands run. The flush does not
+					// affect the next try.
 					n, start := int64(-1), 0
 					for try := 0; try < 3 && (n < want || n > 2*want); try++ {
 						before := sheaf.Fsyncs(db)
@@ -183,8 +185,8 @@ func TestSyncs(t *testing.T) {
 	}
 }
 
-// TestAnnouncedDefault compares the reply of getDefaultRWConcern with the policy, and the effect of
-// setDefaultRWConcern with the fsyncs.
+// TestAnnouncedDefault: getDefaultRWConcern reports the write concern that follows from the sync
+// policy, and setDefaultRWConcern changes which writes are synced.
 func TestAnnouncedDefault(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[sheaf.SyncPolicy]any{
@@ -233,7 +235,8 @@ func TestAnnouncedDefault(t *testing.T) {
 	}
 }
 
-// TestDurableTimeIsMeasured compares the durable time of replSetGetStatus with the synced commits.
+// TestDurableTimeIsMeasured: the durable time of replSetGetStatus is the time of the last synced
+// commit.
 func TestDurableTimeIsMeasured(t *testing.T) {
 	t.Parallel()
 	db, err := sheaf.Open(t.TempDir(), nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 )
 
-// syncedCommands has commands for each name that accepts a write concern. Each of them changes
-// something. They depend on this order: earlier commands create the data for later ones.
+// syncedCommands has a case for each command that accepts a write concern. Each case changes
+// something. The order matters: earlier commands create the data for later ones.
 var syncedCommands = []struct{ name, db, json string }{
 	{"create", "d", `{"create": "a"}`},
 	{"create", "d", `{"create": "v", "viewOn": "a", "pipeline": []}`},
@@ -52,7 +52,8 @@ var syncedCommands = []struct{ name, db, json string }{
 	{"appendOplogNote", "admin", `{"appendOplogNote": 1, "data": {"x": 1}}`},
 }
 
-// notSynced holds the commands that accept a write concern but have no case, each with the reason.
+// notSynced lists the commands that accept a write concern but have no case in syncedCommands, each
+// with the reason.
 var notSynced = map[string]string{
 	"commitTransaction":              "has a case in durableCommands",
 	"abortTransaction":               "writes nothing",
@@ -61,8 +62,8 @@ var notSynced = map[string]string{
 	"reIndex":                        "is refused on a member; a standalone server's indexes are made again from what is on disk",
 }
 
-// TestEveryWriteIsSynced runs each command that accepts a write concern without one. The write must
-// be on disk when the command is answered.
+// TestEveryWriteIsSynced runs each command that accepts a write concern, but without a write
+// concern. The write must be on disk when the server replies.
 func TestEveryWriteIsSynced(t *testing.T) {
 	t.Parallel()
 	db, err := sheaf.Open(t.TempDir(), nil)

@@ -45,7 +45,7 @@ func serveRaw(t *testing.T) (*sheaf.DB, func() *rawConn) {
 	}
 }
 
-// send sends a command and returns its request id.
+// send sends a command and returns the ID of the request.
 func (c *rawConn) send(flags wire.Flags, pairs ...any) int32 {
 	c.t.Helper()
 	c.id++
@@ -80,7 +80,7 @@ func (c *rawConn) run(pairs ...any) bsonx.Doc {
 	return m.Body
 }
 
-// open opens a cursor with a first batch of one document.
+// open opens a cursor whose first batch has one document, and returns its ID.
 func (c *rawConn) open(pairs ...any) int64 {
 	c.t.Helper()
 	reply := c.run(append(pairs, "batchSize", 1)...)
@@ -109,8 +109,8 @@ func fillCollection(t *testing.T, c *mongo.Collection, n, size int) {
 	}
 }
 
-// TestExhaustGetMore: a getMore with exhaustAllowed streams the batches of its cursor. Each reply
-// answers the preceding reply.
+// TestExhaustGetMore: a getMore with exhaustAllowed streams the batches of its cursor. The
+// responseTo of each reply is the ID of the preceding reply.
 func TestExhaustGetMore(t *testing.T) {
 	t.Parallel()
 	db, connect := serveRaw(t)
@@ -148,8 +148,8 @@ func TestExhaustGetMore(t *testing.T) {
 	}
 }
 
-// TestExhaustEndsWithItsCursor: a client that does not read stops the stream, which then takes no
-// more memory. The stream ends with its cursor.
+// TestExhaustEndsWithItsCursor: if a client does not read, the stream pauses and takes no more
+// memory. The stream ends when its cursor ends.
 func TestExhaustEndsWithItsCursor(t *testing.T) {
 	torture.NeedsLong(t)
 	t.Parallel()
@@ -185,8 +185,8 @@ func TestExhaustEndsWithItsCursor(t *testing.T) {
 	c.run("ping", 1)
 }
 
-// TestExhaustAwait: the stream of a cursor that waits for documents continues without documents. It
-// ends by killOp or with its connection.
+// TestExhaustAwait: the stream of a cursor that waits for new documents also sends empty batches.
+// The stream ends by killOp or with its connection.
 func TestExhaustAwait(t *testing.T) {
 	t.Parallel()
 	db, connect := serveRaw(t)
@@ -240,7 +240,7 @@ func TestExhaustAwait(t *testing.T) {
 }
 
 // TestExhaustAtTheEnd: the stream of a tailable cursor that does not wait ends at the end of the
-// data. Otherwise there would be endless empty batches.
+// data. Otherwise it would send empty batches without end.
 func TestExhaustAtTheEnd(t *testing.T) {
 	t.Parallel()
 	db, connect := serveRaw(t)

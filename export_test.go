@@ -1,6 +1,6 @@
 package sheaf
 
-// DurableCommits returns how many commits waited for the disk.
+// DurableCommits returns how many commits of a database have waited for the disk.
 func DurableCommits(db *DB) int64 { return db.engine.Stats().CommitsDurable }
 
 // Fsyncs returns how many fsyncs a database has made.

@@ -12,17 +12,17 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// slowly is a predicate that takes long for each document.
+// slowly is a predicate that takes a second for each document.
 var slowly = bson.E{"$where", "sleep(1000); true"}
 
-// runningCommands returns commands that run a plan, and the plan summary that they show while they
-// run.
+// runningCommands returns commands that run a plan. For each, it has the plan summary that
+// currentOp must show while the command runs.
 func runningCommands() map[string]struct {
 	cmd  bson.D
 	plan string
 } {
 	byIndex, all := bson.D{{"a", 1}, slowly}, bson.D{slowly}
-	// $where does not stand in $match.
+	// $match does not accept $where, so this is a $function.
 	byFunction := bson.D{{"a", 1}, {"$expr", bson.D{{"$function", bson.D{
 		{"body", "function() { sleep(1000); return true }"},
 		{"args", bson.A{}},
@@ -61,7 +61,8 @@ func runningCommands() map[string]struct {
 	}
 }
 
-// TestPlanSummaryOfRunningOperations checks operations while they run.
+// TestPlanSummaryOfRunningOperations checks the plan summaries that currentOp shows while commands
+// run.
 func TestPlanSummaryOfRunningOperations(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, nil)
@@ -148,8 +149,8 @@ func TestBulkWriteIsShownOnItsCollection(t *testing.T) {
 	<-done
 }
 
-// TestExplainTellsTheWork: the counts of explain agree with the documents, and its times with the
-// duration of the predicates.
+// TestExplainTellsTheWork: the counts of explain are the numbers of documents and keys that the
+// plan reads. Its times are at least as long as the predicates sleep.
 func TestExplainTellsTheWork(t *testing.T) {
 	t.Parallel()
 	d := mustOpen(t, sheaf.Memory, nil).Client().Database("d")
@@ -197,7 +198,7 @@ func TestExplainTellsTheWork(t *testing.T) {
 		}
 		slept := all.Lookup("totalDocsExamined").AsInt64() * 20
 		if len(c.path) > 1 {
-			slept = 0 // the stage above sleeps
+			slept = 0 // another stage sleeps, not this one
 		}
 		if got := stage.Lookup("executionTimeMillisEstimate").AsInt64(); got < slept ||
 			slept == 0 && got > all.Lookup("executionTimeMillis").AsInt64()/2 {
@@ -229,7 +230,7 @@ func TestExplainPrintsTheLimits(t *testing.T) {
 		}
 		want := n * 2
 		if n < 2 {
-			want = 1 - n // on or off
+			want = 1 - n // the limit is a switch with the values 0 and 1
 		}
 		mustRun(t, client.Database("admin"), "setParameter", 1, e.Key(), want)
 		changed++
@@ -242,7 +243,7 @@ func TestExplainPrintsTheLimits(t *testing.T) {
 	}
 }
 
-// TestMechanisms: no client can authenticate, so no reply may list a mechanism.
+// TestMechanisms: no client can authenticate, so no reply may list an authentication mechanism.
 func TestMechanisms(t *testing.T) {
 	t.Parallel()
 	admin := mustOpen(t, sheaf.Memory, nil).Client().Database("admin")
@@ -269,8 +270,8 @@ func TestMechanisms(t *testing.T) {
 	}
 }
 
-// TestDurableOpTime: a write that is acknowledged without a sync is applied, but becomes durable
-// only after a sync.
+// TestDurableOpTime: a write that is acknowledged without a sync advances the applied time at once,
+// but the durable time only after a sync.
 func TestDurableOpTime(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, t.TempDir(), &sheaf.Options{Sync: sheaf.SyncOnRequest})
@@ -296,7 +297,8 @@ func TestDurableOpTime(t *testing.T) {
 	}
 }
 
-// TestMemberHasOneName: on a connection, all replies name the set's only member in the same way.
+// TestMemberHasOneName: all replies on the same connection give the only member of the set the same
+// name.
 func TestMemberHasOneName(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, nil)

@@ -15,8 +15,8 @@ import (
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
-// listen reads a topic with a tailable-await cursor until it has seen n messages. It reports the
-// first message that is missing, duplicated, or out of its publisher's order.
+// listen reads a topic with a tailable-await cursor until it has received n messages. It returns an
+// error at the first message that is missing, duplicated, or out of its publisher's order.
 func listen(ctx context.Context, topic *mongo.Collection, n int, ready *sync.WaitGroup, seen *atomic.Int64) error {
 	find := options.Find().SetCursorType(options.TailableAwait).SetBatchSize(1000)
 	cur, err := topic.Find(ctx, bson.D{}, find)
@@ -26,7 +26,7 @@ func listen(ctx context.Context, topic *mongo.Collection, n int, ready *sync.Wai
 	}
 	defer cur.Close(context.WithoutCancel(ctx))
 	next := map[int32]int32{}
-	for got := -1; got < n; got++ { // the first message is the topic's beginning
+	for got := -1; got < n; got++ { // the first message is not counted: it is there from the beginning
 		if !cur.Next(ctx) {
 			return fmt.Errorf("after %d messages: %w", got, cur.Err())
 		}
@@ -41,7 +41,7 @@ func listen(ctx context.Context, topic *mongo.Collection, n int, ready *sync.Wai
 	return nil
 }
 
-// publish inserts n messages, one by one, by several publishers at once.
+// publish inserts n messages, one by one. Several publishers do so concurrently.
 func publish(ctx context.Context, topic *mongo.Collection, n, publishers int) error {
 	errs := make(chan error, publishers)
 	for by := range publishers {
@@ -119,8 +119,8 @@ func TestThousandListeners(t *testing.T) {
 	deliver(t, sheaftest.Open(t, nil), listeners, 30, 4, func() {})
 }
 
-// BenchmarkListeners measures the cost of a single message that is published into a topic and
-// received by that many listeners.
+// BenchmarkListeners measures the cost of a message that is published into a topic and received by
+// all of its listeners, for several numbers of listeners.
 func BenchmarkListeners(b *testing.B) {
 	for _, listeners := range []int{1, 40, 1000} {
 		b.Run(fmt.Sprintf("listeners=%d", listeners), func(b *testing.B) {

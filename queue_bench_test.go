@@ -15,8 +15,8 @@ import (
 )
 
 // BenchmarkQueue measures how a queue ages: jobs are published, taken in order and ended. The takes
-// of the last tenth must cost as much as the takes of the first tenth. Let it run for longer than
-// the ten seconds of the history.
+// of the last tenth must cost as much as the takes of the first tenth. Let the benchmark run for
+// longer than the ten seconds for which the store keeps history.
 func BenchmarkQueue(b *testing.B) {
 	b.Run("fifo", func(b *testing.B) {
 		benchQueue(b, bson.D{{"createdOn", 1}})
@@ -51,7 +51,8 @@ func benchQueue(b *testing.B, order bson.D) {
 		}
 	}
 	opts := options.FindOneAndUpdate().SetSort(order)
-	var at, used [11]time.Duration // when each tenth of the takes began, and the processor time up to then
+	// at is when each tenth of the takes began. used is the processor time until then.
+	var at, used [11]time.Duration
 	start := time.Now()
 	mark := func(tenth int) { at[tenth], used[tenth] = time.Since(start), cpuTime(b) }
 	b.ResetTimer()

@@ -13,15 +13,17 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestOperationsEndForWantOfMemory serves with a limit that Go's memory exceeds. A command that has
-// run for a while ends with 146 and is counted. Commands that hold no memory continue.
+// TestOperationsEndForWantOfMemory serves a database whose memory limit Go's memory exceeds. A
+// command that has run for a while ends with error 146 and is counted. Commands that hold no memory
+// continue.
 func TestOperationsEndForWantOfMemory(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	ballast := make([]byte, 64<<20)
 	defer runtime.KeepAlive(ballast)
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{ProcessMemory: 1 << 20, RequestMemory: 1 << 20})
-	// Before it is served: on a busy machine an insert may run for a while, too.
+	// The insert comes before the database is served, because on a busy machine an insert may also
+	// run for a while.
 	if _, err := db.Client().Database("d").Collection("c").InsertOne(ctx, bson.D{{"_id", 1}}); err != nil {
 		t.Fatal(err)
 	}

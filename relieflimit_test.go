@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestReliefLimit: a small process can use the memory of one large request, but not in a container
-// without that much memory.
+// TestReliefLimit: a process with a small limit can still use the memory that one large request
+// needs, except in a container that has less memory.
 func TestReliefLimit(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20

@@ -27,11 +27,12 @@ func listenOn(t *testing.T, db *sheaf.DB, network, address string) net.Addr {
 	return l.Addr()
 }
 
-// writeThrough inserts through a URI like a program, with retryable writes.
+// writeThrough connects with the options like any program, and inserts a document with retryable
+// writes.
 func writeThrough(t *testing.T, opts *options.ClientOptions) error {
 	t.Helper()
 	if opts.ServerMonitoringMode == nil {
-		opts.SetServerMonitoringMode(options.ServerMonitoringModePoll) // so that Disconnect ends at once
+		opts.SetServerMonitoringMode(options.ServerMonitoringModePoll) // so that Disconnect does not wait
 	}
 	client, err := mongo.Connect(opts.SetServerSelectionTimeout(5 * time.Second))
 	if err != nil {
@@ -42,7 +43,8 @@ func writeThrough(t *testing.T, opts *options.ClientOptions) error {
 	return err
 }
 
-// TestConnectionStrings connects by every kind of address, as a member of the set and directly.
+// TestConnectionStrings connects by every kind of address. It connects as to a replica set, and
+// directly to its member.
 func TestConnectionStrings(t *testing.T) {
 	t.Parallel()
 	for name, listen := range map[string]func(t *testing.T, db *sheaf.DB) []string{
@@ -83,8 +85,8 @@ func TestConnectionStrings(t *testing.T) {
 	}
 }
 
-// TestMemoryConnectionStrings connects over the transport in memory with settings that programs may
-// use.
+// TestMemoryConnectionStrings connects over the transport in memory, with each of the settings that
+// programs may use.
 func TestMemoryConnectionStrings(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*options.ClientOptions){
@@ -157,7 +159,8 @@ func forward(front net.Listener, to net.Addr) {
 	}
 }
 
-// TestStandalone: a standalone server has no set, and a driver that asks for one gets an error.
+// TestStandalone: a standalone server does not belong to a replica set. A driver that asks for a
+// set gets an error.
 func TestStandalone(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{Standalone: true})

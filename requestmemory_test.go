@@ -12,7 +12,7 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// requestMemory returns the figures of serverStatus.
+// requestMemory returns the section requestMemory of serverStatus.
 func requestMemory(t *testing.T, db *sheaf.DB) (m struct {
 	LimitBytes, UsedBytes, PeakBytes, RequestedBytes, Waiting, Refused, Ended int64
 },
@@ -29,7 +29,8 @@ func requestMemory(t *testing.T, db *sheaf.DB) (m struct {
 	return m
 }
 
-// TestRequestMemoryIsTold: the figures include the memory of a request, and a refused request.
+// TestRequestMemoryIsTold: serverStatus reports the memory of a running request, and counts a
+// refused request.
 func TestRequestMemoryIsTold(t *testing.T) {
 	t.Parallel()
 	const limit = 16 << 20
@@ -60,13 +61,13 @@ func TestRequestMemoryIsTold(t *testing.T) {
 	}
 }
 
-// TestLargeSortsAlone sorts documents that together, or with their sort keys, need more than all
-// memory of the requests. A sort that runs alone spills to disk, leaves room for the reply, and is
+// TestLargeSortsAlone sorts documents that, together or with their sort keys, need more memory than
+// all requests may use. A sort that runs alone spills to disk, leaves memory for the reply, and is
 // not refused.
 func TestLargeSortsAlone(t *testing.T) {
 	t.Parallel()
 	const size = 2 << 20
-	// one document with its key, and the preceding reply, need 7 times its size
+	// A document with its sort key, and the preceding reply, need 7 times the size of the document.
 	db := mustOpen(t, sheaf.Memory, &sheaf.Options{RequestMemory: 8 * size})
 	coll := db.Client().Database("d").Collection("c")
 	for i := range 12 {

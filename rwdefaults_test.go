@@ -26,8 +26,8 @@ func code(err error) int32 {
 	return 0
 }
 
-// TestDefaultConcerns sets the defaults. They are kept in the directory, and are obeyed: writes
-// without a write concern are durable.
+// TestDefaultConcerns sets the default read and write concerns. The store must keep them, and
+// commands must use them: writes without a write concern are durable.
 func TestDefaultConcerns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -98,7 +98,7 @@ func TestDefaultConcerns(t *testing.T) {
 	}
 }
 
-// durableCommits inserts a document and returns how often the store waited for the disk.
+// durableCommits inserts a document and returns how many times the store waited for the disk.
 func durableCommits(t *testing.T, db *sheaf.DB) int64 {
 	t.Helper()
 	coll := db.Client().Database("d").Collection("c")

@@ -112,8 +112,9 @@ func TestParametersTakeEffect(t *testing.T) {
 	wantCode(t, err, 2)
 }
 
-// TestLockTimeoutOfTransactions: a transaction that waits for fsyncUnlock gives up after
-// maxTransactionLockRequestTimeoutMillis, or never if that is negative. Other writes wait.
+// TestLockTimeoutOfTransactions: while fsync holds its lock, a transaction gives up after
+// maxTransactionLockRequestTimeoutMillis, or never if that is negative. Writes outside of
+// transactions wait for the unlock.
 func TestLockTimeoutOfTransactions(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, t.TempDir(), nil)
@@ -156,7 +157,8 @@ func TestLockTimeoutOfTransactions(t *testing.T) {
 	}
 }
 
-// TestQuietLogsNoConnections opens and closes connections while quiet is set. Neither is logged.
+// TestQuietLogsNoConnections opens and closes connections while the parameter quiet is true. The
+// log must have no lines about them.
 func TestQuietLogsNoConnections(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, nil)
@@ -197,12 +199,14 @@ func TestQuietLogsNoConnections(t *testing.T) {
 			t.Fatalf("%d lines about a connection", lines(logged))
 		}
 	}
-	if n := lines(quiet); n > 1 { // the end may be counted before it is logged, after quiet was reset
+	// One line is possible, because the end of the connection may be logged after quiet was reset.
+	if n := lines(quiet); n > 1 {
 		t.Errorf("%d lines about a connection while quiet is set", n)
 	}
 }
 
-// TestCommandLineIsTheServers: clients cannot see the arguments of an embedding program.
+// TestCommandLineIsTheServers: getCmdLineOpts does not show clients the arguments of an embedding
+// program.
 func TestCommandLineIsTheServers(t *testing.T) {
 	t.Parallel()
 	embedded := mustRun(t, mustOpen(t, sheaf.Memory, nil).Client().Database("admin"), "getCmdLineOpts", 1)

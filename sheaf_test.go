@@ -155,5 +155,5 @@ func TestContextEndsACommand(t *testing.T) {
 	}
 	soon, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	_ = db.Shutdown(soon) // waiting commands are interrupted
+	_ = db.Shutdown(soon) // an error is expected: waiting commands are interrupted
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestSizesOfOneCollection compares the sizes of collStats with the tables of the directory and the
-// unflushed data, for the only large collection of a store without an oplog. The documents compress
-// well or badly, are small or large, and have one index or several. It compares after inserts and
-// after deletes, before and after a restart.
+// TestSizesOfOneCollection compares the sizes that collStats reports with the SSTables in the
+// directory and the unflushed data, for the only large collection of a store without an oplog. The
+// documents compress well or badly, are small or large, and have one index or several. It compares
+// after inserts and after deletes, before and after a restart.
 func TestSizesOfOneCollection(t *testing.T) {
 	t.Parallel()
 	half := func(random *rand.ChaCha8) []byte {
@@ -71,8 +71,8 @@ func indexesOn(n int) (specs bson.A) {
 	return specs
 }
 
-// keysOf returns the fields of document i for indexesOn. In every second index, each document has a
-// different key.
+// keysOf returns the fields of document i that the indexes of indexesOn use. Every second index has
+// a different key for each document.
 func keysOf(i, n int) (fields bson.D) {
 	for k := range n {
 		key := fmt.Sprint("key", i%100)
@@ -99,7 +99,8 @@ func reopened(t *testing.T, db *sheaf.DB, dir string, opts *sheaf.Options) *shea
 	return mustOpen(t, dir, opts)
 }
 
-// compareTables asks again while a compaction moves bytes between two measurements.
+// compareTables compares the sizes with the SSTables. It repeats that while a compaction moves
+// bytes between the two measurements.
 func compareTables(t *testing.T, db *sheaf.DB, dir, state string) {
 	t.Helper()
 	var last string
@@ -116,7 +117,7 @@ func compareTables(t *testing.T, db *sheaf.DB, dir, state string) {
 	t.Error(last)
 }
 
-// tableBytes adds up the lengths of the tables in a directory.
+// tableBytes adds up the lengths of the SSTables in a directory.
 func tableBytes(t *testing.T, dir string) (total int64) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -127,7 +128,7 @@ func tableBytes(t *testing.T, dir string) (total int64) {
 		if err == nil {
 			total += info.Size()
 		}
-		return nil // a compaction may just have removed it
+		return nil // a compaction may just have removed the file
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -46,12 +46,12 @@ func (l *logOf) lines(t *testing.T, message, mark string) (out []map[string]any)
 	return out
 }
 
-// slowCommands are commands with the attributes that their slow-query lines must have, and must not
-// have.
+// slowCommands are commands with the attributes that their lines in the log of slow queries must
+// have, and with those that they must not have.
 var slowCommands = []struct {
 	name string
 	cmd  bson.D
-	want map[string]any // nil means any value
+	want map[string]any // a value of nil means any value
 	not  []string
 }{
 	{
@@ -177,8 +177,8 @@ var slowCommands = []struct {
 	},
 }
 
-// TestSlowQueryLines compares the attributes of slow operations, and the counters of serverStatus,
-// with the work of these operations.
+// TestSlowQueryLines: the attributes of slow operations in the log, and the counters of
+// serverStatus, agree with the work of the operations.
 func TestSlowQueryLines(t *testing.T) {
 	t.Parallel()
 	log := &logOf{}
@@ -204,7 +204,7 @@ func TestSlowQueryLines(t *testing.T) {
 		if cmd[0].Key == "bulkWrite" {
 			on = admin
 		}
-		_ = on.RunCommand(t.Context(), cmd).Err() // one of them fails on purpose
+		_ = on.RunCommand(t.Context(), cmd).Err() // one of the commands fails on purpose
 		after := scanned(t, admin)
 		lines := log.lines(t, "Slow query", "mark: "+c.name)
 		if len(lines) != 1 {
@@ -249,7 +249,7 @@ func TestSlowQueryLines(t *testing.T) {
 	}
 }
 
-// scanned returns how many keys and documents plans examined, according to serverStatus.
+// scanned returns how many keys and documents all plans have examined, according to serverStatus.
 func scanned(t *testing.T, admin *mongo.Database) [2]int64 {
 	t.Helper()
 	work := mustRun(t, admin, "serverStatus", 1).Lookup("metrics", "queryExecutor").Document()
@@ -264,8 +264,8 @@ func connectAs(t *testing.T, db *sheaf.DB, name string) (*mongo.Client, error) {
 	return client, err
 }
 
-// TestLargeCommandsAreCut: a large command is logged with its name and value only, also inside of
-// explain.
+// TestLargeCommandsAreCut: the log of a large command has only its name and the value of that
+// field, also if the command is inside of an explain.
 func TestLargeCommandsAreCut(t *testing.T) {
 	t.Parallel()
 	log := &logOf{}
@@ -282,7 +282,7 @@ func TestLargeCommandsAreCut(t *testing.T) {
 	}
 	find := bson.D{{"find", "c"}, {"filter", bson.D{{"a", bson.D{{"$in", list}}}}}}
 	for _, cmd := range []bson.D{find, {{"explain", find}}, {{"explain", bson.D{{"nosuch", find}}}}} {
-		_ = client.Database("d").RunCommand(t.Context(), cmd).Err() // one of them fails on purpose
+		_ = client.Database("d").RunCommand(t.Context(), cmd).Err() // one of the commands fails on purpose
 	}
 	var shown []string
 	for _, line := range log.lines(t, "Slow query", "truncatedBytes") {

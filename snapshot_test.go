@@ -14,7 +14,7 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// snapshotReads are ways to count the documents of c in a snapshot.
+// snapshotReads are the ways to read from a snapshot. Each counts the documents of c.
 var snapshotReads = map[string]func(ctx context.Context, c *mongo.Collection) (int, error){
 	"find": func(ctx context.Context, c *mongo.Collection) (int, error) {
 		cur, err := c.Find(ctx, bson.D{}, options.Find().SetBatchSize(2))
@@ -57,7 +57,7 @@ func drain(ctx context.Context, cur *mongo.Cursor, err error) (int, error) {
 	return len(docs), err
 }
 
-// TestSnapshotSessions reads several times at one cluster time, while others write.
+// TestSnapshotSessions reads several times at the same cluster time, while other clients write.
 func TestSnapshotSessions(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string]string{"memory": sheaf.Memory, "disk": t.TempDir()} {
@@ -96,7 +96,8 @@ func mustInsert(t *testing.T, c *mongo.Collection, id any) {
 	}
 }
 
-// TestSnapshotCursor reads all batches of a cursor from one snapshot, and checks its time.
+// TestSnapshotCursor reads all batches of a cursor with read concern snapshot. All of them must
+// come from one snapshot, whose time the reply names.
 func TestSnapshotCursor(t *testing.T) {
 	t.Parallel()
 	db := mustOpen(t, sheaf.Memory, nil).Client().Database("d")

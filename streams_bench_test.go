@@ -40,7 +40,7 @@ func inUse() int64 {
 }
 
 // BenchmarkIdleStreams measures inserts while change streams wait for changes of another
-// collection. The memory of a stream includes both ends of its connection.
+// collection. The measured memory of a stream includes both ends of its connection.
 func BenchmarkIdleStreams(b *testing.B) {
 	for _, streams := range []int{0, 1000} {
 		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
@@ -96,8 +96,8 @@ func insertMany(b *testing.B, c *mongo.Collection, n int) {
 	writing.Wait()
 }
 
-// BenchmarkStreamDelivery measures the time from the start of a write to its event in a change
-// stream, with 10,000 writes a second.
+// BenchmarkStreamDelivery measures the time from the start of a write until a change stream returns
+// its event. There are 10,000 writes per second.
 func BenchmarkStreamDelivery(b *testing.B) {
 	const writers, every = 16, 100 * time.Microsecond
 	db := openStreams(b, 1)

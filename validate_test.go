@@ -70,7 +70,8 @@ func extended(t *testing.T, text string) (doc bson.D) {
 	return doc
 }
 
-// damage removes the entry of document 1 from the index k0, and truncates the record of document 3.
+// damage removes the entry of document 1 from the index k0, and truncates the stored record of
+// document 3.
 func damage(t *testing.T, dir string) {
 	t.Helper()
 	check := func(err error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// virtualNames are the collections that show the server's state, in a replica set and, if
-// standalone is set, on a standalone server.
+// virtualNames lists the collections that show the server's state in a replica set. Those with
+// standalone exist on a standalone server, too.
 var virtualNames = []struct {
 	db, name   string
 	standalone bool
@@ -24,8 +24,8 @@ var virtualNames = []struct {
 	{"local", "system.replset", false},
 }
 
-// TestVirtualCollections reads each collection that shows the server's state in every way that
-// clients have, and tries to change it in every way.
+// TestVirtualCollections reads each collection that shows the server's state, in every way in which
+// clients can read. It also tries every way to change the collection.
 func TestVirtualCollections(t *testing.T) {
 	t.Parallel()
 	for _, standalone := range []bool{false, true} {
@@ -47,8 +47,8 @@ func TestVirtualCollections(t *testing.T) {
 	}
 }
 
-// useSessions leaves a session, and in a replica set the records of a retryable write, of a
-// findAndModify and of a transaction.
+// useSessions uses sessions. In a replica set, they leave the records of a retryable write, a
+// findAndModify and a transaction.
 func useSessions(t *testing.T, client *mongo.Client, standalone bool) {
 	t.Helper()
 	c := client.Database("d").Collection("c")
@@ -69,8 +69,8 @@ func useSessions(t *testing.T, client *mongo.Client, standalone bool) {
 	if _, err := c.InsertOne(mongo.NewSessionContext(t.Context(), s), bson.D{}); err != nil {
 		t.Fatal(err)
 	}
-	// The driver takes another session for this: a session's newer number would take the place of
-	// the older one's records.
+	// The driver uses another session for this command. In the same session, the newer transaction
+	// number would replace the records of the older one.
 	if err := c.FindOneAndDelete(t.Context(), bson.D{{"_id", 1}}).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func useSessions(t *testing.T, client *mongo.Client, standalone bool) {
 	}
 }
 
-// readVirtual compares the number of documents that each way of reading finds.
+// readVirtual checks that each way of reading finds the same number of documents.
 func readVirtual(t *testing.T, c *mongo.Collection) {
 	t.Helper()
 	db, ctx := c.Database(), t.Context()
@@ -171,8 +171,8 @@ func refuseWrites(t *testing.T, c *mongo.Collection) {
 	}
 }
 
-// TestRecordsAreShown: config.transactions and config.image_collection show the records for
-// retries, with their size.
+// TestRecordsAreShown: config.transactions and config.image_collection contain the records for
+// retries. collStats reports their size.
 func TestRecordsAreShown(t *testing.T) {
 	t.Parallel()
 	client := mustOpen(t, t.TempDir(), nil).Client()
@@ -214,8 +214,8 @@ func TestRecordsAreShown(t *testing.T) {
 	}
 }
 
-// TestStartsAreLogged: local.startup_log has each start of a server, but no start of a program that
-// embeds it.
+// TestStartsAreLogged: local.startup_log has an entry for each start of a server, but not for a
+// start of a program that embeds the store.
 func TestStartsAreLogged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -237,7 +237,7 @@ func TestStartsAreLogged(t *testing.T) {
 	}
 }
 
-// TestTop: the counters of a collection are exact.
+// TestTop: the counters that the command top reports for a collection are exact.
 func TestTop(t *testing.T) {
 	t.Parallel()
 	client := mustOpen(t, sheaf.Memory, nil).Client()
@@ -263,7 +263,8 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// TestLockInfo shows who holds fsync's lock and who waits for it.
+// TestLockInfo: the command lockInfo shows which operation holds the lock of fsync, and which
+// operations wait for it.
 func TestLockInfo(t *testing.T) {
 	t.Parallel()
 	client := mustOpen(t, t.TempDir(), nil).Client()
@@ -298,7 +299,7 @@ func TestLockInfo(t *testing.T) {
 	}
 }
 
-// TestDiagnosticData checks the parts that monitors read.
+// TestDiagnosticData checks the parts of getDiagnosticData that monitoring programs read.
 func TestDiagnosticData(t *testing.T) {
 	t.Parallel()
 	data := mustRun(t, mustOpen(t, t.TempDir(), nil).Client().Database("admin"),
@@ -317,7 +318,8 @@ func TestDiagnosticData(t *testing.T) {
 	}
 }
 
-// TestValidateDBMetadata lists the features that version 1 of the stable API does not have.
+// TestValidateDBMetadata: validateDBMetadata lists the features in use that version 1 of the stable
+// API does not have.
 func TestValidateDBMetadata(t *testing.T) {
 	t.Parallel()
 	client := mustOpen(t, sheaf.Memory, nil).Client()

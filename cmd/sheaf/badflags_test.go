@@ -15,10 +15,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// badFlag has values that a flag must refuse.
+// badFlag has values that a flag must refuse, because they are below or above its bounds or not in
+// its list.
 type badFlag struct {
-	// values are below the bounds, above them, or not in the list. FILE is an existing file, and
-	// DIR an existing directory.
+	// values are the bad values. In them, FILE stands for an existing file, and DIR for an existing
+	// directory.
 	values []string
 	// with holds further arguments, without which the flag has no meaning.
 	with []string
@@ -28,7 +29,8 @@ type badFlag struct {
 	free string
 }
 
-// These paths block the path that a flag names.
+// These values are bad for several flags: paths that cannot be written or opened, an empty URI, and
+// wrong columns.
 var (
 	badReport  = badFlag{values: []string{"FILE/x", "missing/x", "DIR"}}
 	badOut     = badFlag{values: []string{"FILE/x", "missing/x"}}
@@ -37,7 +39,7 @@ var (
 	badColumns = badFlag{values: []string{"", "a.nosuch()", "a,a"}, want: "column"}
 )
 
-// badFlags has a case for each flag whose type alone does not refuse bad values.
+// badFlags has a case for each flag that has bad values of the right type.
 func badFlags() map[string]map[string]badFlag {
 	return map[string]map[string]badFlag{
 		"sheaf serve":       badServeFlags(),
@@ -98,7 +100,8 @@ func badImportFlags() map[string]badFlag {
 
 func badExportFlags() map[string]badFlag {
 	all := badTargetFlags()
-	all["dir"] = badFlag{values: []string{"", "FILE", "FILE/x", "missing"}} // an export does not create a store
+	// The directory must exist, because an export does not create a store.
+	all["dir"] = badFlag{values: []string{"", "FILE", "FILE/x", "missing"}}
 	all["columns"] = badFlag{values: []string{"", "a.nosuch()"}, want: "column"}
 	for _, document := range []string{"query", "sort", "projection"} {
 		all[document] = badFlag{values: []string{"x", "[]", "{"}}
@@ -163,8 +166,9 @@ func commandsWithFlags(cmd *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// TestEachFlagRefusesBadValues gives every flag of every command values out of its bounds and of a
-// wrong type. A flag without a case fails the test. A refused command must leave no file behind.
+// TestEachFlagRefusesBadValues gives every flag of every command values that are out of its bounds
+// or have a wrong type. A flag without a case fails the test. A refused command must leave no file
+// behind.
 func TestEachFlagRefusesBadValues(t *testing.T) {
 	cases := badFlags()
 	for _, cmd := range commandsWithFlags(newRoot()) {
@@ -211,7 +215,8 @@ func TestEachFlagRefusesBadValues(t *testing.T) {
 	}
 }
 
-// wrongType returns a value that the type of the flag refuses, or "" for text.
+// wrongType returns a value that the type of the flag refuses, or "" for a flag of text, which
+// accepts every value.
 func wrongType(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "bool":
@@ -223,7 +228,7 @@ func wrongType(f *pflag.Flag) string {
 	}
 }
 
-// places replaces FILE and DIR.
+// places holds the paths that replace FILE and DIR in the values of flags.
 type places struct{ file, dir string }
 
 func (p places) fill(text string) string {
@@ -233,7 +238,8 @@ func (p places) fill(text string) string {
 // store returns a directory with a store.
 func (p places) store() string { return filepath.Join(p.dir, "..", "store") }
 
-// usual returns arguments with which a command would run, without those that the flag excludes.
+// usual returns arguments with which a command would run. It leaves out arguments that cannot be
+// used together with the flag.
 func (p places) usual(cmd *cobra.Command, flag string) []string {
 	switch name := cmd.Name(); name {
 	case "serve":
@@ -304,7 +310,7 @@ func expectRefusal(t *testing.T, cmd *cobra.Command, p places, flag, value strin
 	}
 }
 
-// TestFlagsThatWouldDoNothingAreRefused sets flags whose effect another flag cancels.
+// TestFlagsThatWouldDoNothingAreRefused sets flags that have no effect because of another flag.
 func TestFlagsThatWouldDoNothingAreRefused(t *testing.T) {
 	file := writeFile(t, "in.json", "{}")
 	for want, args := range map[string]string{

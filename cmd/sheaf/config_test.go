@@ -19,7 +19,7 @@ func TestMisspeltVariableIsWarnedOf(t *testing.T) {
 	root := newRoot()
 	root.SetArgs([]string{"serve", "--memory", "--port", "0", "--log-format", "text"})
 	root.SetErr(&log)
-	_ = root.ExecuteContext(ctx) // it ends at once
+	_ = root.ExecuteContext(ctx) // ctx has ended, so the command ends immediately
 	if !strings.Contains(log.String(), "variable=SHEAF_MAX_CONECTIONS nearest=SHEAF_MAX_CONNECTIONS") {
 		t.Errorf("no warning in %q", &log)
 	}
@@ -30,7 +30,8 @@ func TestMisspeltVariableIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestUnknownSettingNamesTheNearest has a misspelt key in the configuration file.
+// TestUnknownSettingNamesTheNearest: for a misspelt key in the configuration file, the error
+// suggests the right key.
 func TestUnknownSettingNamesTheNearest(t *testing.T) {
 	_, _, err := sheafCommand(t, "serve", "--config", writeFile(t, "sheaf.yaml", "max-conections: 5\n"))
 	if err == nil || !strings.Contains(err.Error(), "did you mean max-connections?") {

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf"
 )
 
-// TestLimitFiles: with any limit, either the server refuses to start, or store and connections stay
-// within it.
+// TestLimitFiles: with any limit, either the server refuses to start, or the files of the store and
+// of the connections stay within the limit.
 func TestLimitFiles(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1, 16, 40, 223, 224, 256, 1024, 4096, 20_000, 1 << 20} {

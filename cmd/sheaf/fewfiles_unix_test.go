@@ -21,7 +21,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// serveWithFiles returns a server process that may open only so many files.
+// serveWithFiles returns a server process that may open at most the given number of files.
 func serveWithFiles(t *testing.T, files int) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	self, err := os.Executable()
@@ -36,8 +36,8 @@ func serveWithFiles(t *testing.T, files int) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, log
 }
 
-// TestFewFiles starts servers that may open few files. With fewer than a store needs, they say so
-// and end.
+// TestFewFiles starts servers that may open only few files. If these are fewer than a store needs,
+// the server says so and ends.
 func TestFewFiles(t *testing.T) {
 	t.Parallel()
 	for _, files := range []int{16, 40, leastStoreFiles + otherFiles} {
@@ -46,15 +46,15 @@ func TestFewFiles(t *testing.T) {
 			strings.Contains(log.String(), "goroutine ") {
 			t.Errorf("%d files: %v\n%s", files, err, log)
 		}
-		// With 16, the Go runtime itself may have none left.
+		// With a limit of 16 files, the Go runtime itself may not have enough.
 		if files > 16 && !strings.Contains(log.String(), "raise the limit") {
 			t.Errorf("%d files: %s", files, log)
 		}
 	}
 }
 
-// TestManyConnectionsOfFewFiles opens more connections than the server has files for. Connected
-// clients must be able to continue, also with writes, and the log must stay short.
+// TestManyConnectionsOfFewFiles opens more connections than the server has files for. The clients
+// that are connected must be able to continue, also with writes, and the log must stay short.
 func TestManyConnectionsOfFewFiles(t *testing.T) {
 	t.Parallel()
 	cmd, log := serveWithFiles(t, 300)
@@ -89,7 +89,7 @@ func TestManyConnectionsOfFewFiles(t *testing.T) {
 	for i := range 400 {
 		conn, err := net.Dial("tcp", at.Host)
 		if err != nil {
-			break // refused, as expected
+			break // the server refuses the connection, as expected
 		}
 		defer conn.Close()
 		if i%40 != 0 {
@@ -99,7 +99,7 @@ func TestManyConnectionsOfFewFiles(t *testing.T) {
 			t.Fatalf("beside %d connections: %v", i, err)
 		}
 	}
-	if err := client.Disconnect(t.Context()); err != nil { // later, Disconnect would look for the server
+	if err := client.Disconnect(t.Context()); err != nil { // after this, Disconnect would look for the server
 		t.Error(err)
 	}
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

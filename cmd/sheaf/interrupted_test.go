@@ -18,8 +18,8 @@ import (
 	"testing"
 )
 
-// TestInterruptedImportSaysHowFarItGot interrupts an import whose input does not end. Exactly the
-// reported documents must be in the collection.
+// TestInterruptedImportSaysHowFarItGot interrupts an import whose input does not end. The
+// collection must have as many documents as the message says.
 func TestInterruptedImportSaysHowFarItGot(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -67,7 +67,7 @@ func TestInterruptedImportSaysHowFarItGot(t *testing.T) {
 	}
 }
 
-// cancelWriter interrupts a command at its first output.
+// cancelWriter is an output that interrupts a command when the command first writes to it.
 type cancelWriter struct {
 	interrupt context.CancelCauseFunc
 	text      strings.Builder
@@ -99,8 +99,8 @@ func TestInterruptedExportSaysHowFarItGot(t *testing.T) {
 	}
 }
 
-// TestInterruptedCommandsNameTheSignal: an interrupt before or after the work has begun has its own
-// text, and other errors keep theirs.
+// TestInterruptedCommandsNameTheSignal: the text for an interrupt says whether the work had begun.
+// Other errors keep their text.
 func TestInterruptedCommandsNameTheSignal(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -134,7 +134,8 @@ func TestInterruptedCommandsNameTheSignal(t *testing.T) {
 	}
 }
 
-// TestDropWaitsForAReadableFile: if the file cannot be read, the collection stays.
+// TestDropWaitsForAReadableFile: an import with --drop does not drop the collection if the file
+// cannot be read.
 func TestDropWaitsForAReadableFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

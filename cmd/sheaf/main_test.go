@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// asSheaf, as an environment variable, makes the test's program run main.
+// asSheaf is the environment variable that makes the test binary run the function main of sheaf.
 const asSheaf = "TEST_RUNS_SHEAF"
 
 func TestMain(m *testing.M) {
@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestErrorsHaveOnePrefix runs commands whose error comes from the library, which begins its errors
-// with the same word.
+// TestErrorsHaveOnePrefix: errors of the library, which begin with "sheaf: ", do not get that
+// prefix a second time.
 func TestErrorsHaveOnePrefix(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -94,7 +94,8 @@ func TestSecondInterruptEndsTheProcess(t *testing.T) {
 	}
 }
 
-// TestLastLineNamesTheSignal stops servers by signals, like a terminal and a service manager.
+// TestLastLineNamesTheSignal stops servers by the signals that a terminal and a service manager
+// send.
 func TestLastLineNamesTheSignal(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -129,7 +130,7 @@ func TestLastLineNamesTheSignal(t *testing.T) {
 				}
 			}
 			if sig == syscall.SIGHUP && strings.Contains(lines.Text(), "Shutting down") {
-				// A shell that ends sends a second one.
+				// A shell that ends sends a second SIGHUP.
 				if err := cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 					t.Error(err)
 				}

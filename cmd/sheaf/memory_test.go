@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
 )
 
-// TestSmallBudgetIsWarnedOf: there is a warning below the budget that docs/server.md names, but not
-// for a store in memory.
+// TestSmallBudgetIsWarnedOf: the server warns of a budget below the one that docs/server.md names,
+// but not if its store is in memory.
 func TestSmallBudgetIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -29,8 +29,8 @@ func TestSmallBudgetIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestProgramIsInTheBudget: the budget leaves room for memory that Go's garbage collector does not
-// count.
+// TestProgramIsInTheBudget: the limit of Go's garbage collector is smaller than the budget, because
+// the collector does not count all memory of the process.
 func TestProgramIsInTheBudget(t *testing.T) {
 	given := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(given)

@@ -29,7 +29,7 @@ func start(t *testing.T, args ...string) (ready, context.CancelFunc, <-chan erro
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	// The server uses its directory until its end.
+	// The server uses its directory until it has ended.
 	t.Cleanup(func() {
 		cancel()
 		<-ended
@@ -93,7 +93,7 @@ func TestShutdownCommandStopsTheServer(t *testing.T) {
 	r, _, done := start(t, "--memory", "--log-file", logFile)
 	client, err := mongo.Connect(options.Client().ApplyURI(r.URI).
 		SetServerMonitoringMode(options.ServerMonitoringModePoll).
-		SetServerSelectionTimeout(time.Second)) // Disconnect looks for the stopped server
+		SetServerSelectionTimeout(time.Second)) // Disconnect looks for the stopped server for that time
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestShutdownCommandStopsTheServer(t *testing.T) {
 	if logs, err := filepath.Glob(logFile + "*"); err != nil || len(logs) != 2 {
 		t.Errorf("logs after a rotation: %v %v", logs, err)
 	}
-	// It does not wait for the lock that blocks writers.
+	// The shutdown does not wait for the lock that blocks writers.
 	if err := client.Database("admin").
 		RunCommand(t.Context(), bson.D{{"fsync", 1}, {"lock", true}}).Err(); err != nil {
 		t.Error(err)
@@ -293,7 +293,7 @@ func TestUnixSocketReplacesOnlyADeadSocket(t *testing.T) {
 		t.Errorf("a socket in use: %v", err)
 	}
 	if unix, ok := l.(*net.UnixListener); ok {
-		unix.SetUnlinkOnClose(false) // like a server that was killed
+		unix.SetUnlinkOnClose(false) // the socket file stays, as after the death of a server
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 )
 
 // openTerminal returns the two ends of a pseudo terminal: the screen that a person sees, and the
-// device that a program writes to.
+// device tty to which a program writes.
 func openTerminal(t *testing.T) (screen, tty *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -62,7 +62,7 @@ func onTerminal(t *testing.T, stdin io.Reader, seen func(text string, p *os.Proc
 	for buf := make([]byte, 4<<10); ; {
 		n, err := screen.Read(buf)
 		if err != nil {
-			break // the other end is closed
+			break // sheaf has closed its end
 		}
 		text.Write(buf[:n])
 		seen(text.String(), cmd.Process)
@@ -73,7 +73,8 @@ func onTerminal(t *testing.T, stdin io.Reader, seen func(text string, p *os.Proc
 	return text.String()
 }
 
-// TestLogOnATerminal: a terminal gets text, unless a flag asks for another format or a file.
+// TestLogOnATerminal: the log on a terminal is text, unless a flag selects another format or a
+// file.
 func TestLogOnATerminal(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "log")
@@ -121,15 +122,15 @@ func TestImportShowsProgressOnATerminal(t *testing.T) {
 		}
 	}
 	text := onTerminal(t, in, done, "import", "-", "--dir", filepath.Join(t.TempDir(), "data"), "-c", "c")
-	// No import reads gigabytes a second. Such a rate would only measure how fast a buffer was
+	// No import reads gigabytes a second. A greater rate would only measure how fast a buffer was
 	// filled.
 	if !strings.Contains(text, "B/s") || strings.Contains(text, "it/s") || strings.Contains(text, "GB/s") {
 		t.Errorf("the terminal shows %q", text)
 	}
 }
 
-// TestQuietImportShowsNoProgress imports enough documents for a progress bar with --quiet. No bar
-// must appear.
+// TestQuietImportShowsNoProgress imports with --quiet. There are enough documents for a progress
+// bar, but no bar may appear.
 func TestQuietImportShowsNoProgress(t *testing.T) {
 	t.Parallel()
 	lines := strings.NewReader(strings.Repeat("{\"a\": 1}\n", 1000))

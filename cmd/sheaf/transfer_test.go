@@ -38,7 +38,8 @@ func writeFile(t *testing.T, name, text string) string {
 	return path
 }
 
-// stored returns the documents of test.c in a directory, without their generated ids.
+// stored returns the documents of the collection test.c in a directory, without generated values of
+// _id.
 func stored(t *testing.T, dir string) []string {
 	t.Helper()
 	db, err := sheaf.Open(dir, nil)
@@ -92,8 +93,8 @@ func TestImportReportsBadLinesAndGoesOn(t *testing.T) {
 	expect(t, stored(t, dir), `{"_id":1,"a":"x"}`, `{"_id":2}`)
 }
 
-// TestImportRoundsNumbersWhenAsked reports a number that would lose digits, and rounds it with the
-// flag.
+// TestImportRoundsNumbersWhenAsked: an import reports a number that would lose digits. With the
+// flag --round-numbers, it rounds the number.
 func TestImportRoundsNumbersWhenAsked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -257,8 +258,8 @@ func TestTransferErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestUpsertOfRecordsWithoutKey keeps each record that has none of the fields, because it cannot
-// replace any document.
+// TestUpsertOfRecordsWithoutKey: an import with upsert fields inserts each record that has none of
+// these fields, because the record cannot replace any document.
 func TestUpsertOfRecordsWithoutKey(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	in := writeFile(t, "in.json", `{"n":1}
@@ -309,7 +310,8 @@ func TestBadRecordsCostNoOthers(t *testing.T) {
 	}
 }
 
-// TestExportIntoWhatIsNoFile writes into a named pipe and through a symbolic link. Both must stay.
+// TestExportIntoWhatIsNoFile exports into a named pipe and through a symbolic link. The export may
+// not replace them.
 func TestExportIntoWhatIsNoFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
