@@ -19,9 +19,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestSmoke runs all workloads on tiny data and expects figures in every row. It does not judge
-// them. It uses the system's temporary directory, because PostgreSQL runs as another user and
-// cannot enter the test's own directory.
+// TestSmoke runs all workloads on tiny data and expects figures in every row. The values of the
+// figures do not matter. The test uses the system's temporary directory, because PostgreSQL runs as
+// another user and cannot enter the test's own directory.
 func TestSmoke(t *testing.T) {
 	cfg := &config{
 		run: regexp.MustCompile(""), duration: 10 * time.Millisecond, rounds: 1, documents: 2000, connections: 20,
@@ -130,7 +130,7 @@ func TestPatternsSmoke(t *testing.T) {
 	}
 }
 
-// TestAggSmoke runs every query on tiny data. Sides that answer must give the same answer.
+// TestAggSmoke runs every query on tiny data. All sides that answer must give the same answer.
 func TestAggSmoke(t *testing.T) {
 	cfg := &config{
 		run: regexp.MustCompile(""), rounds: 1, documents: 20_000, postgres: true,
@@ -146,7 +146,7 @@ func TestAggSmoke(t *testing.T) {
 	for _, row := range res.Rows {
 		for name, f := range row.Sides {
 			if strings.Contains(f.Error, "NotImplemented") {
-				continue // the table shows no figure for a side that failed
+				continue // the table has no figure for a side that failed
 			}
 			if f.Error != "" || f.Rate <= 0 {
 				t.Errorf("%s on %s: rate %v, error %q", row.Name, name, f.Rate, f.Error)
@@ -158,7 +158,7 @@ func TestAggSmoke(t *testing.T) {
 	}
 }
 
-// TestAggTable expects no figure and no ratio for a query that failed on a side.
+// TestAggTable: the row of a query that failed on a side has no figure for that side, and no ratio.
 func TestAggTable(t *testing.T) {
 	t.Parallel()
 	row := aggRow{aggWorkload: aggWorkload{Name: "q"}, Sides: map[string]*aggFigure{
@@ -308,7 +308,8 @@ func TestWritePage(t *testing.T) {
 	}
 }
 
-// TestHistogram: a quantile is at most a bucket above what was recorded.
+// TestHistogram: a quantile is at most one bucket above the exact quantile of the recorded
+// latencies.
 func TestHistogram(t *testing.T) {
 	t.Parallel()
 	for _, ns := range []int64{0, 1, 31, 32, 63, 64, 1000, 123_456, 1 << 40} {
@@ -329,7 +330,7 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestZipf: the numbers are in range, and few of them are drawn often.
+// TestZipf: the numbers are in range, and a few of them are drawn far more often than the others.
 func TestZipf(t *testing.T) {
 	t.Parallel()
 	z, rng, often := newZipf(1000), rand.New(rand.NewPCG(1, 2)), 0

@@ -9,7 +9,7 @@ import (
 )
 
 // TestScenarioRepeats checks that a seed and a group number always give the same commands, and that
-// each command survives being written as a line for -replay and read back.
+// a command that is written as a line for -replay and read back is the same.
 func TestScenarioRepeats(t *testing.T) {
 	for group := range uint64(50) {
 		a := newGenerator(rand.New(rand.NewPCG(7, group)), false, nil).scenario()

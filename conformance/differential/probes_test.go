@@ -33,7 +33,8 @@ func TestQuestionOfView(t *testing.T) {
 	}
 }
 
-// TestUndroppedSort: a $sort is left out before a stage that sorts too, of which $fill is one.
+// TestUndroppedSort: undropped also leaves out a $sort that is followed by a stage that sorts, such
+// as $fill.
 func TestUndroppedSort(t *testing.T) {
 	for _, c := range []struct {
 		name string

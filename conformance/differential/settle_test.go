@@ -8,8 +8,8 @@ import (
 
 func reply(rows ...any) bson.D { return fields("ok", int32(1), "rows", bson.A(rows)) }
 
-// TestSettledByComparison checks the settlements that only compare answers. Each must accept the
-// one deviation that it stands for, and no other.
+// TestSettledByComparison checks the settlements that only compare answers. Each must accept
+// exactly one kind of deviation.
 func TestSettledByComparison(t *testing.T) {
 	bucket := func(low any, n int32) bson.D { return fields("_id", fields("min", low, "max", int32(9)), "count", n) }
 	value := func(v any) bson.D { return fields("v", v) }
@@ -135,7 +135,8 @@ func TestIsMixture(t *testing.T) {
 	}
 }
 
-// TestNoPositionsOfSort checks that a find does not project an array position that it sorts by.
+// TestNoPositionsOfSort: a find does not project a path with an array position if it sorts by the
+// same path.
 func TestNoPositionsOfSort(t *testing.T) {
 	find := mustParse(t, `{"find":"c","projection":{"a.1":1,"b":1,"c.0":1}}`)
 	if got := show(withoutPositions(find, fields("a.1", 1, "b", 1))); got != show(mustParse(t,

@@ -26,8 +26,8 @@ import (
 const driverModule = "go.mongodb.org/mongo-driver"
 
 // areas lists the folders of the driver's testdata whose unified tests are run. The folder
-// client-side-operations-timeout is not among them. Its tests give a server ten milliseconds, so
-// they fail on a busy machine.
+// client-side-operations-timeout is left out, because its tests give a server only ten milliseconds
+// and fail on a busy machine.
 var areas = []string{
 	"crud/unified",
 	"collection-management",
@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) int {
 	found, stop, err := target.Find()
 	if errors.Is(err, target.ErrNone) {
-		return m.Run() // without a server every test skips itself
+		return m.Run() // without a server, every test skips itself
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -65,8 +65,8 @@ func run(m *testing.M) int {
 	}
 	defer stop()
 	// The tests expect a replica set, and some fail with a direct connection to a member. The name
-	// of the set in the URI also helps the driver's setup: it does not wait for the server's first
-	// answer to learn what it is connected to.
+	// of the set in the URI also helps the driver's setup: it does not have to wait for the
+	// server's first answer to learn the kind of deployment.
 	uri = strings.Replace(found, "directConnection=true", "replicaSet=rs0", 1)
 	if err := mtest.Setup(mtest.NewSetupOptions().SetURI(uri)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -100,11 +100,12 @@ func testdata(t *testing.T) string {
 // tally counts the tests of an area by outcome.
 type tally struct {
 	passed, failed int
-	notForUs       []string // why the test files or the driver's runner skipped tests, one entry per test
+	notForUs       []string // for each test that the test file or the driver's runner skipped, the reason
 	left           []string // the excluded tests with their reasons
 }
 
-// add counts a test. The reason comes from exclusions.go. It is empty if the test is not excluded.
+// add counts a test by its outcome. The reason is the reason for an exclusion. It is empty if the
+// test is not excluded.
 func (c *tally) add(t *testing.T, test *unified.TestCase, name, reason string) {
 	switch {
 	case reason != "":
@@ -164,7 +165,8 @@ func runFile(t *testing.T, c *tally, area, file string) {
 	}
 	name := path.Join(area, filepath.Base(file))
 	requirements, cases := unified.ParseTestFile(t, content, false, unified.NewOptions().SetRunKillAllSessions(false))
-	// If a file requires another server, the runner skips the whole file. Its tests still count.
+	// If a file requires another kind of server, the runner skips the whole file. The tests of the
+	// file are still counted.
 	defer func() {
 		if t.Skipped() {
 			c.notForUs = append(c.notForUs, slices.Repeat([]string{unmet(requirements)}, len(cases))...)
@@ -197,8 +199,8 @@ func skipReason(test *unified.TestCase) string {
 	return "the driver's runner skips it: " + test.Description
 }
 
-// unmet describes the requirements of a test or a file that this server may not meet. It returns ""
-// if there are no requirements.
+// unmet returns the requirements of a test or a file as text, because this server may not meet
+// them. It returns "" if there are no requirements.
 func unmet(requirements []mtest.RunOnBlock) string {
 	var blocks []string
 	for _, r := range requirements {
@@ -224,8 +226,8 @@ func unmet(requirements []mtest.RunOnBlock) string {
 	return "needs " + strings.Join(slices.Compact(blocks), "; or ")
 }
 
-// runCase runs one test. The runner panics if a document lacks an expected field. This counts as a
-// failed test.
+// runCase runs one test. The runner panics if a document lacks an expected field. runCase counts
+// the panic as a failed test.
 func runCase(t *testing.T, test *unified.TestCase) {
 	mt := mtest.New(t, mtest.NewOptions().RunOn(test.RunOnRequirements...).CreateClient(false))
 	defer func() {
@@ -238,8 +240,8 @@ func runCase(t *testing.T, test *unified.TestCase) {
 	}
 }
 
-// programs lists the driver's own test functions for prose tests and for tests in older formats.
-// skip is a pattern of tests to leave out, and reason the reason for it.
+// programs lists test functions of the driver that test in Go: prose tests, and tests in older
+// formats. skip is a pattern of tests to leave out, and reason says why.
 var programs = []struct{ pkg, test, skip, reason string }{
 	{"/mongo/integration", "TestUnifiedSpecs/read-write-concern", "", ""},
 	{"/mongo", "TestReadWriteConcernSpec", "", ""},
@@ -290,7 +292,7 @@ func TestPrograms(t *testing.T) {
 }
 
 // emptyServer drops all databases of users. The driver's tests drop their collections only at the
-// end, so leftovers with the same names would disturb them.
+// end, so collections that an interrupted run has left would disturb them.
 func emptyServer(ctx context.Context, t *testing.T) {
 	t.Helper()
 	client, err := mongo.Connect(ctx, options.Client().ApplyURI(uri))

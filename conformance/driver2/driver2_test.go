@@ -22,7 +22,7 @@ import (
 // packages lists the driver's packages whose tests need a server.
 var packages = []string{"internal/integration/unified", "internal/integration", "internal/docexamples", "mongo"}
 
-// patience limits the time of a package's tests.
+// patience is the longest time that the tests of a package may take.
 const patience = 15 * time.Minute
 
 func TestDriverSuites(t *testing.T) {
@@ -44,8 +44,8 @@ func TestDriverSuites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Folders come first in the pattern. If a test in a folder came before the folder, go test
-	// would enter the folder.
+	// Folders come first in the pattern. If a test in a folder came before the folder itself, go
+	// test would run the folder's other tests.
 	var left []string
 	for _, spec := range missing {
 		left = append(left, "TestUnifiedSpec/"+spec, "TestUnifiedSpecs/"+spec)
@@ -89,11 +89,12 @@ func TestDriverSuites(t *testing.T) {
 	}
 }
 
-// quick is a value of the environment variable SHEAF_DRIVER2. It leaves out the slow tests.
+// quick is the value of the environment variable SHEAF_DRIVER2 with which the slow tests are left
+// out.
 const quick = "quick"
 
-// pattern returns a pattern for the flags -run and -skip of `go test`. go test matches the parts
-// between slashes separately.
+// pattern returns a pattern for the flags -run and -skip of `go test`, which matches the given test
+// names. go test matches the parts between slashes separately.
 func pattern(names ...string) string {
 	var patterns []string
 	for _, name := range names {
@@ -106,15 +107,16 @@ func pattern(names ...string) string {
 	return strings.Join(patterns, "|")
 }
 
-// report holds the results of a package's tests. It counts only tests without subtests.
+// report holds the results of a package's tests. A test with subtests is not counted, but its
+// subtests are.
 type report struct {
 	passed, skipped int
 	failed          []string
 	output          map[string]string
-	skipReasons     map[string]int // the number of skipped tests per reason
+	skipReasons     map[string]int // the number of skipped tests for each reason
 }
 
-// add adds the results of another run.
+// add adds the results of another run to the report.
 func (r *report) add(other report) {
 	r.passed += other.passed
 	r.skipped += other.skipped
@@ -126,15 +128,15 @@ func (r *report) add(other report) {
 }
 
 const (
-	// maxRetries is the largest number of failed tests of a package that are retried. More failures
-	// cannot be coincidences.
+	// maxRetries is the largest number of failed tests of a package for which the tests are
+	// retried. More failures have a common cause.
 	maxRetries = 5
-	// tries is how often a failed test is retried until it passes.
+	// tries is how many times a failed test is retried at most.
 	tries = 2
 )
 
-// retry runs each failed test again, alone. Many tests depend on time and fail on a busy machine.
-// retry prints every failure and the result of the retry.
+// retry runs each failed test again, on its own, because many tests depend on time and fail on a
+// busy machine. It prints every failure and the result of the retry.
 func (r *report) retry(run func(name string) report) {
 	if len(r.failed) > maxRetries {
 		return
@@ -162,8 +164,8 @@ func passesAgain(name string, run func(name string) report) bool {
 	return false
 }
 
-// compile downloads the dependencies of the tests and compiles them before the first run. So an
-// error in this step does not look like a failed test.
+// compile downloads the dependencies of the tests and compiles them before the first run. Otherwise
+// an error of this step would look like a failed test.
 func compile(t *testing.T, driver string) {
 	t.Helper()
 	args := []string{"test", "-exec", "true"} // the program true runs instead of the test binary
@@ -175,8 +177,8 @@ func compile(t *testing.T, driver string) {
 	}
 }
 
-// goCommand returns a go command that runs in the driver's module. Its go.sum covers the
-// dependencies of the tests.
+// goCommand returns a go command that runs in the driver's module, because the go.sum of that
+// module covers the dependencies of the tests.
 func goCommand(ctx context.Context, driver string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = driver
@@ -249,8 +251,8 @@ func readEvents(t *testing.T, out []byte) report {
 	return r
 }
 
-// skipReason finds the reason in the output of a skipped test. It is the text of t.Skip, after the
-// file and line.
+// skipReason returns the reason in the output of a skipped test: the text that the test passed to
+// t.Skip.
 func skipReason(output string) string {
 	reason := "not told"
 	for line := range strings.Lines(output) {
@@ -263,8 +265,8 @@ func skipReason(output string) string {
 	return reason
 }
 
-// hasSubtest reports whether a test has a subtest with the given result, which then determines its
-// own.
+// hasSubtest reports whether a test has a subtest. If result is "fail", a subtest must have failed.
+// The result of the test then follows from its subtests.
 func hasSubtest(results map[string]string, name, result string) bool {
 	for other, its := range results {
 		if strings.HasPrefix(other, name+"/") && (result != "fail" || its == "fail") {
@@ -281,8 +283,7 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// TestReasons checks that each exclusion has a known reason: an issue, or a feature that a free
-// mongod lacks too.
+// TestReasons checks that each exclusion has one of the known reasons.
 func TestReasons(t *testing.T) {
 	for _, e := range exclusions() {
 		if !slices.Contains([]string{threeMembers, noSecondary, mongocryptd}, e.reason) {
@@ -291,8 +292,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestAmend checks that amendments change the expected requests only in the files and tests that
-// they name.
+// TestAmend checks that the amendments change the expected requests only in the tests and files for
+// which they are made.
 func TestAmend(t *testing.T) {
 	t.Setenv("SHEAF_SPECIFICATIONS", "")
 	for _, c := range []struct{ file, in, want string }{

@@ -56,7 +56,7 @@ func output(t *testing.T, limit time.Duration, dir, name string, args ...string)
 var closing = regexp.MustCompile(`(?m)^(\d+) checks passed$`)
 
 // runScript copies a script into the folder of the npm packages and runs it. The script must print
-// its closing line.
+// the line that ends a complete run.
 func runScript(t *testing.T, script string, command func(dir, script string) (name string, args []string)) {
 	if uri == "" {
 		t.Skip(target.ErrNone)

@@ -25,11 +25,11 @@ const (
 
 var update = flag.Bool("update", false, "write the answers of this run into the page")
 
-// block is a fenced block of a page. It contains commands with their answers, or text.
+// block is a fenced block of a page. It contains commands with their answers, or other text.
 type block struct {
-	kind  string // console, server or mongosh; js and text are not run
+	kind  string // console, server or mongosh; blocks of the kinds js and text are not run
 	steps []step
-	body  string // of a block that is not run
+	body  string // the text of a block that is not run
 }
 
 type step struct {
@@ -37,17 +37,17 @@ type step struct {
 	answer  string
 }
 
-// prompts are the beginnings of commands, by kind of block. continued begins the further lines of a
-// command.
+// prompts maps a kind of block to the prefix of its commands. continued is the prefix of the
+// further lines of a command.
 var prompts = map[string]string{"console": "$ ", "server": "$ ", "mongosh": "> "}
 
 const continued = "| "
 
-// shown lists the kinds of blocks that are not run, because their commands are for other machines.
+// shown lists the kinds of blocks that are not run.
 var shown = map[string]bool{"js": true, "text": true}
 
-// parse splits a page into text and blocks. text[i] precedes blocks[i], and the last text follows
-// the last block.
+// parse splits a page into text and blocks. text[i] comes before blocks[i], and the last text comes
+// after the last block.
 func parse(t *testing.T, content string) (text []string, blocks []block) {
 	t.Helper()
 	parts := strings.Split(content, "```")
@@ -102,7 +102,7 @@ func format(text []string, blocks []block) string {
 	return out.String() + text[len(blocks)]
 }
 
-// guide runs the commands of a page in a temporary directory.
+// guide runs the commands of one page in a temporary directory.
 type guide struct {
 	t      *testing.T
 	dir    string
@@ -158,7 +158,7 @@ func runPage(t *testing.T, bin, page string) {
 	}
 }
 
-// newGuide creates a directory that looks like the repository to the commands of a page.
+// newGuide creates a directory with the parts of the repository that the commands of a page use.
 func newGuide(t *testing.T, bin string) *guide {
 	t.Helper()
 	g := &guide{t: t, dir: t.TempDir()}
@@ -190,7 +190,7 @@ func (g *guide) run(kind, command string) string {
 		command = strings.ReplaceAll(command, "127.0.0.1:27017", "127.0.0.1:"+g.port)
 		answer := g.mo.ask(strings.ReplaceAll(command, "\n", " "))
 		if strings.Contains(command, "shutdownServer") {
-			_ = g.server.Wait() // wait until the server has released its directory
+			_ = g.server.Wait() // until the server has released its directory
 		}
 		return answer
 	}
@@ -217,7 +217,7 @@ func (g *guide) run(kind, command string) string {
 	return withoutWarnings(string(out))
 }
 
-// withoutWarnings removes npm's messages about the user's settings.
+// withoutWarnings removes the warnings of npm about the user's settings.
 func withoutWarnings(out string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(out) {
@@ -228,7 +228,7 @@ func withoutWarnings(out string) string {
 	return kept.String()
 }
 
-// serve starts a server on a free port and waits until it is ready. From now on commands go to this
+// serve starts a server on a free port and waits until it is ready. The following commands use this
 // server.
 func (g *guide) serve(command string) {
 	g.mo = nil
@@ -263,7 +263,7 @@ var changing = []*regexp.Regexp{
 	regexp.MustCompile(`[0-9a-f]{24}`),
 }
 
-// comparable replaces the parts of an answer that differ from run to run.
+// comparable replaces the parts of an answer that are different in each run.
 func comparable(text string) string {
 	for _, r := range changing {
 		text = r.ReplaceAllString(text, "…")
@@ -283,7 +283,8 @@ func mongosh(t *testing.T) string {
 	return filepath.Join(npm.Packages(t), "node_modules", ".bin", "mongosh")
 }
 
-// endMark is a line that the shell prints after every answer.
+// endMark is the line that the shell prints after every answer, so that the test finds the end of
+// the answer.
 const endMark = "--end-of-answer--"
 
 func startShell(t *testing.T, dir, uri string) *shell {
@@ -315,8 +316,8 @@ var prompt = regexp.MustCompile(`^(?:(?:rs0 \[direct: primary\] )?[a-z]+> ?)+`)
 // times matches the fields with times that a replica set adds to every reply.
 var times = regexp.MustCompile(`(?s),\s+'\$clusterTime': \{.*?\n  \},\s+operationTime: Timestamp\(\{[^}]*\}\)`)
 
-// withoutTimes removes these fields. If the rest is short, it is joined into one line, as mongosh
-// does.
+// withoutTimes removes the fields that times matches. If the remaining answer is short, it is
+// joined into one line, as mongosh would print it.
 func withoutTimes(answer string) string {
 	rest := times.ReplaceAllString(answer, "")
 	if line := strings.Join(strings.Fields(rest), " ") + "\n"; rest != answer && len(line) <= 73 {
@@ -325,7 +326,7 @@ func withoutTimes(answer string) string {
 	return rest
 }
 
-// ask sends one line to the shell and returns the answer.
+// ask sends one command to the shell and returns the answer.
 func (s *shell) ask(command string) string {
 	s.send(command)
 	s.send("print('" + endMark + "')")

@@ -100,7 +100,7 @@ func listen(t *testing.T, ctx context.Context) *heard {
 	return h
 }
 
-// picture holds the script inspect's findings about the charts of a page.
+// picture holds the findings of the script inspect about the charts of a page.
 type picture struct {
 	Charts     int      `json:"charts"`
 	Faults     []string `json:"faults"`
@@ -109,8 +109,8 @@ type picture struct {
 	Overflow   float64  `json:"overflow"`
 }
 
-// inspect is a script that finds charts without paths, paths and words outside of their chart, and
-// overlapping words.
+// inspect is a script that looks for faults of charts: no paths, paths or words outside of the
+// chart, and words that overlap.
 const inspect = `(() => {
   const faults = [], svgs = [...document.querySelectorAll(".chart svg")];
   svgs.forEach((svg) => {
@@ -138,8 +138,9 @@ const inspect = `(() => {
 // TestReports opens each report in each colour scheme and width.
 func TestReports(t *testing.T) {
 	ctx := browser(t)
-	// The number of charts per report: 4 for each scenario with latencies, 1 for its steps, 1
-	// overview of several scenarios, 3 for a server and 3 for each compared pair.
+	// charts is the number of charts of each report: 4 for each scenario with latencies, 1 for the
+	// steps of a scenario, 1 overview of several scenarios, 3 for a server, and 3 for each compared
+	// pair.
 	charts := map[string]int{"one": 14, "two": 34, "designs": 17, "long": 14, "spoilt": 14, "resident": 6, "empty": 0}
 	for _, file := range reports(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".html")
@@ -225,7 +226,8 @@ func open(t *testing.T, parent context.Context, file, scheme string, width int64
 	return p
 }
 
-// readOut moves the pointer over a chart. The chart must show the numbers of the nearest line.
+// readOut moves the pointer over a chart. The chart must show the numbers of the line that is
+// nearest to the pointer.
 func readOut(t *testing.T, ctx context.Context) {
 	t.Helper()
 	shown, err := chromedp.Run(ctx, chromedp.Evaluate[string](`(() => {
