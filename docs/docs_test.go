@@ -157,8 +157,9 @@ var (
 	ruleName     = regexp.MustCompile("`(\\w+\\.[Rr]ule\\w+)`")
 )
 
-// rules returns two maps. texts maps the name of each rule of the patterns' packages, such as
-// "ledger.RuleSum", to its text. tests maps each package to the source of its tests.
+// rules returns two maps. texts maps the name of each rule that a package of patterns/ defines,
+// such as "ledger.RuleSum", to its text. tests maps each of these packages to the source of its
+// tests.
 func rules(t *testing.T) (texts, tests map[string]string) {
 	t.Helper()
 	texts, tests = map[string]string{}, map[string]string{}
@@ -189,8 +190,8 @@ func TestNamedRulesExist(t *testing.T) {
 	}
 }
 
-// TestEachRuleIsBroken checks that each rule that a Check of the patterns can report is named in a
-// test of its package.
+// TestEachRuleIsBroken checks that each rule that the Check of a pattern can report is named in a
+// test of the same package.
 func TestEachRuleIsBroken(t *testing.T) {
 	texts, tests := rules(t)
 	for name, text := range texts {
@@ -207,7 +208,7 @@ func TestEachRuleIsBroken(t *testing.T) {
 var heading = regexp.MustCompile(`(?m)^## (.+)$`)
 
 // TestEachPromiseIsExplained checks that the table of guarantees.md links a section for each
-// promise. The section must name the promise's limit and the tests that attack it.
+// promise. The section must name the limit of the promise and the tests that attack the promise.
 func TestEachPromiseIsExplained(t *testing.T) {
 	text := read(t, "guarantees.md")
 	sections := heading.FindAllStringSubmatchIndex(text, -1)

@@ -10,7 +10,7 @@ import (
 
 var (
 	// ruleFiles matches a depguard rule that denies all imports of the module. Its group is the
-	// list of files that the rule is for.
+	// list of files for which the rule holds.
 	ruleFiles  = regexp.MustCompile(`(?m)^ {10}files: \[(.*)\]\n {10}deny: [*&]module$`)
 	quotedGlob = regexp.MustCompile(`"\*\*/(internal/[^"]*)"`)
 )
@@ -41,11 +41,11 @@ func TestPackagesHaveAllowLists(t *testing.T) {
 	}
 }
 
-// programs lists programs, which are described in main.go and need no doc.go.
+// programs lists programs under internal/. They are described in main.go and need no doc.go.
 var programs = map[string]bool{"internal/compat/gen": true}
 
-// within reports whether a folder is equal to another one, or below it. The other one may end with
-// a star.
+// within reports whether a folder is equal to another folder or below it. The path of the other
+// folder may end with a star.
 func within(folder, other string) bool {
 	for ; folder != "."; folder = filepath.Dir(folder) {
 		if ok, _ := filepath.Match(other, folder); ok {

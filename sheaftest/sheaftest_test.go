@@ -21,7 +21,7 @@ func TestNewIsIsolated(t *testing.T) {
 	}
 }
 
-// BenchmarkNew measures how long a test waits for a database: under 5 ms.
+// BenchmarkNew measures how long a test waits for a new database. It should take less than 5 ms.
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
 		if err := sheaftest.New(b).Ping(b.Context(), nil); err != nil {

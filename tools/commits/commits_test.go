@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// repository creates a git repository with one empty commit per message.
+// repository creates a git repository with an empty commit for each message.
 func repository(t *testing.T, messages ...string) history {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -74,8 +74,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckWithoutHistory checks that a shallow clone and a folder outside any repository are
-// skipped, while a subfolder of a repository is checked.
+// TestCheckWithoutHistory: in a shallow clone and in a folder outside of any repository, nothing is
+// checked. In a subfolder of a repository, the commits are checked.
 func TestCheckWithoutHistory(t *testing.T) {
 	t.Parallel()
 	h := repository(t, "first", "second", "third")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLargest finds the largest set of files that reach each other.
+// TestLargest finds the largest set of files that use each other, directly or through others.
 func TestLargest(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ uses, knot string }{
@@ -31,8 +31,8 @@ func TestLargest(t *testing.T) {
 	}
 }
 
-// TestUses loads this package: main.go uses the others, and measure.go and load.go hang together by
-// the type pkg.
+// TestUses checks the graph of this package: main.go uses load.go, limits.go uses measure.go, and
+// no two files use each other.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	pkgs, err := load(".")
@@ -52,7 +52,7 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// TestExceeded has a figure beyond each limit, and one beyond none.
+// TestExceeded checks a package that exceeds each limit, and a package that exceeds none.
 func TestExceeded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

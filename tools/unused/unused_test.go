@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// module is a module with every kind of declaration. Comments in it name the expected findings.
+// module is the source of a module with every kind of declaration. The comments in the source name
+// the expected findings.
 var module = map[string]string{
 	"go.mod": "module example.org/m\n\ngo 1.26\n",
 	"main.go": `package main

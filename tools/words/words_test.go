@@ -45,7 +45,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// toFindings returns the findings in a text of one line.
+// toFindings returns the findings in a line of text.
 func toFindings(text string) []finding {
 	block := paragraph{}
 	block.add(1, text)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestEveryPattern expects each package of patterns in an example and in examples/README.md.
+// TestEveryPattern checks that each package of patterns/ is used in an example and named in
+// examples/README.md.
 func TestEveryPattern(t *testing.T) {
 	t.Parallel()
 	const root = "../../.."
@@ -38,7 +39,7 @@ func TestEveryPattern(t *testing.T) {
 	}
 }
 
-// read returns all files of a pattern.
+// read returns the content of all files whose paths match a glob pattern.
 func read(t *testing.T, pattern string) string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
