@@ -31,7 +31,7 @@ type Live struct {
 	said   time.Duration // the elapsed time at which the last line was written
 	rates  []float64     // for each part of the load, how many users ended per second
 	marked time.Duration // the elapsed time at which the rates were last measured
-	ended  []int64
+	ended  []int64       // for each part of the load, how many users had ended at that time
 }
 
 // NewLive returns a Live that writes to out.

@@ -79,9 +79,9 @@ type Probe struct {
 type Environment struct {
 	// Target is "embedded", "memory", or the URI without a password.
 	Target         string `json:"target"`
-	Server         string `json:"server"` // "Sheaf 0.1.0", "MongoDB 8.0.4"
+	Server         string `json:"server"` // "Sheaf" or "MongoDB"
 	ServerVersion  string `json:"serverVersion"`
-	Topology       string `json:"topology"` // "standalone", "replica set", "sharded cluster"
+	Topology       string `json:"topology"` // "standalone", "replica set" or "sharded cluster"
 	SimulatorBuild string `json:"simulatorBuild"`
 	GoVersion      string `json:"goVersion"`
 	OS             string `json:"os"`
@@ -158,7 +158,7 @@ func (c Check) OK() bool { return c.Done && c.Total == 0 && c.Error == "" }
 type Server struct {
 	// CPUSeconds is the server's processor time, if the server reports it.
 	CPUSeconds float64          `json:"cpuSeconds,omitempty"`
-	Deltas     map[string]int64 `json:"deltas"` // "opcounters.insert": how many in the run
+	Deltas     map[string]int64 `json:"deltas"` // how much each counter grew: "opcounters.insert"
 	Samples    []ServerSample   `json:"samples,omitempty"`
 }
 
