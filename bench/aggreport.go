@@ -66,7 +66,7 @@ func (res *aggResults) write(dir string) error {
 	)
 }
 
-// aggPageBegin and the next constant are the comments in a Markdown page between which the
+// aggPageBegin and aggPageEnd are the comments in a Markdown page between which the
 // aggregation table is written.
 const (
 	aggPageBegin = "<!-- aggregation: written by bench -agg -page -->\n"
