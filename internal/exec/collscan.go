@@ -70,8 +70,8 @@ func (o *CollScanOptions) bounds() (lower, upper []byte) {
 	return lower, upper
 }
 
-// Next implements Node. Its loop is the hottest of the package: for each record it does one step,
-// one move of the iterator, and one match.
+// Next implements Node. Its loop is the hottest of the package: for each record it counts one work,
+// advances the iterator, and matches the filter.
 func (s *CollScan) Next(ctx context.Context) (*Row, error) {
 	if s.stats.IsEOF || s.resting {
 		return nil, nil

@@ -24,7 +24,8 @@ type entryCursor struct {
 	it      storage.Iterator
 	started bool
 	pos     []byte // last entry read, while no iterator is open
-	seekKey []byte // target of the next move, if not empty; otherwise the neighbour is the target
+	// seekKey is the key to which next seeks. If it is empty, next goes to the neighbouring entry.
+	seekKey []byte
 }
 
 // newEntryCursor returns a cursor over the index ix. A nil ix means the _id index.
@@ -91,8 +92,8 @@ func (c *entryCursor) verdict(key []byte) (verdict, error) {
 	return c.check.forward(key)
 }
 
-// seek sets the target of the next move: the first entry at or after key in a forward scan, the
-// last entry before key in a backward scan. The key has no index prefix.
+// seek makes the following call of next go to the first entry at or after key in a forward scan, or
+// to the last entry before key in a backward scan. The key has no index prefix.
 func (c *entryCursor) seek(key []byte) {
 	c.seekKey = append(append(c.seekKey[:0], c.lower[:prefixLen]...), key...)
 }

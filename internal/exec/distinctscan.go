@@ -83,7 +83,7 @@ func (n *DistinctScan) advance(ctx context.Context) (bool, error) {
 	}
 }
 
-// skipValue makes the cursor's next move seek past all entries with the current value.
+// skipValue makes the cursor's next call of next seek past all entries with the current value.
 func (n *DistinctScan) skipValue() error {
 	end := 0
 	for _, f := range n.index.Pattern[:n.fields] {

@@ -39,7 +39,9 @@ type Env struct {
 	AllowDiskUse bool
 
 	works uint64
-	stop  uint64 // works at which step calls check: the end of the budget or the next look at the context
+	// number of works at which step calls check: the end of the budget or the next check of the
+	// context
+	stop  uint64
 	limit uint64
 }
 

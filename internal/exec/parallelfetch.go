@@ -44,7 +44,7 @@ func parallelFetchOf(f *Fetch, procs *Processors) *parallelFetch {
 	return p
 }
 
-// Run works as parallelScan.Run does.
+// Run has the contract of parallelScan.Run.
 func (p *parallelFetch) Run(ctx context.Context, work func(ctx context.Context, in Node) error) error {
 	err := p.run(ctx, work)
 	p.fetch.stats.IsEOF = err == nil
@@ -152,7 +152,7 @@ func (f *fetchPart) Close() { f.records.close() }
 // Parallel reads the rows of a plan with several goroutines. It is a parallelScan or a
 // parallelFetch.
 type Parallel interface {
-	// Run works as parallelScan.Run does.
+	// Run has the contract of parallelScan.Run.
 	Run(ctx context.Context, work func(ctx context.Context, in Node) error) error
 	// Workers returns the number of goroutines that took part. It is valid after Run.
 	Workers() int

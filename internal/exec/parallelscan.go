@@ -31,7 +31,7 @@ type parallelScan struct {
 	reader  *Reader
 	options CollScanOptions
 	after   uint64
-	instead *CollScan // receives the counters; may be nil
+	instead *CollScan // the plan's scan, which gets the counters of the workers; may be nil
 
 	// wanted is the number of workers that wait for a range, minus the number of ranges on offer.
 	// Workers read it between records.

@@ -27,8 +27,8 @@ func (r *Reader) Pin() {
 	}
 }
 
-// Visible returns the stamp up to which the reader sees all stamped records, without holes. It may
-// see some records with later stamps.
+// Visible returns the newest stamp up to which the reader sees every stamped record. It may see
+// some records with later stamps.
 func (r *Reader) Visible() storage.Stamp {
 	r.Pin()
 	return r.pinned.Visible

@@ -4,8 +4,8 @@ import "github.com/sheafdb/sheaf/internal/memory"
 
 // seen is a set of record keys. It drops records that a node reaches a second time.
 type seen struct {
-	// single says that no record can be reached twice. Then no keys are stored, but tests are
-	// counted.
+	// single says that no record can be reached twice. Then no keys are stored, and add only counts
+	// its calls.
 	single bool
 	keys   map[string]struct{}
 	bytes  int64

@@ -20,18 +20,16 @@ type Sort struct {
 	key    KeyFunc
 	limit  int64
 	loaded bool
-	// ranked says that the input is ordered by descending score. taken counts the rows read from
-	// it, and least is the score of the last row within the limit.
+	// ranked says that the input is ordered by descending score.
 	ranked bool
 	whole  bool    // the sort key is the score alone
 	source *TextOr // the input that computes the scores
-	taken  int64
-	least  float64
+	taken  int64   // number of rows read from a ranked input
+	least  float64 // score of the last row within the limit, if the input is ranked
 
-	// entries says that the rows are index entries, whose records are read after the sort. saved
-	// says that the tree has been saved.
+	// entries says that the rows are index entries, whose records are read after the sort.
 	entries bool
-	saved   bool
+	saved   bool // the tree has been saved
 
 	rows sortRows
 	// pattern is the sort pattern if the sort key is built from the document; otherwise it is nil.

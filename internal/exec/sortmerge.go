@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// SortMerge merges inputs, each of which is ordered by the sort key. On demand it yields each
-// record once.
+// SortMerge merges inputs, each of which is ordered by the sort key. If dedup is true, it yields
+// each record once.
 type SortMerge struct {
 	base
 	key   KeyFunc

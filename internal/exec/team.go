@@ -29,8 +29,8 @@ type team struct {
 	panic   any   // panic of a started goroutine
 }
 
-// errOtherFailed ends a worker after another worker has failed. The other worker's error is
-// reported.
+// errOtherFailed ends a worker after another worker has failed. run returns the error of that other
+// worker.
 var errOtherFailed = errors.New("exec: another worker of the team failed")
 
 // run works in the caller's goroutine and waits for the workers that were recruited. It returns the

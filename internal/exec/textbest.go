@@ -48,7 +48,9 @@ type bestFirst struct {
 	heads []float64 // for each term a bound of its unread scores
 	ended []bool
 
-	read, checked int     // entries read so far, and at the last check
+	// read is the number of entries read so far. checked is the value of read at the last check;
+	// see isDue.
+	read, checked int
 	unseen        float64 // at the last check, the bound of the score of records not found yet
 	queue         []int32
 	threshold     float64 // all records with at least this score have been queued

@@ -27,7 +27,8 @@ type TextOr struct {
 	first   *bestFirst // used if Best is set
 	next    int        // next entry, if not Ranked
 	row     Row
-	number  []byte // encoding of the score read last; score is its value
+	// number is the encoding of the score that was read last, and score is its value.
+	number  []byte
 	score   float64
 	decoded []byte
 	record  []byte

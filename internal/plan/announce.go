@@ -24,10 +24,11 @@ func (e *Execution) Observe(ctx context.Context) {
 	e.observer, _ = ctx.Value(storage.PlanKey{}).(storage.PlanObserver)
 }
 
-// Forget ends the effect of Observe.
+// Forget removes the observer: the plan's further work is not reported to any operation.
 func (e *Execution) Forget() { e.observer = nil }
 
-// tell reports to the observer the work that the plan has done since the last report.
+// tell reports to the observer the index keys and documents that the plan has read since the last
+// report.
 func (e *Execution) tell() {
 	if e.observer == nil {
 		return

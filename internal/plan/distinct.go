@@ -152,7 +152,7 @@ func (d *distinctRun) addDocument(doc bsonx.Doc) error { return d.path.walk(doc,
 type valueSet struct {
 	seen    map[string]struct{}
 	values  []bsonx.Value
-	data    []byte // bytes of the values
+	data    []byte // bytes of the values, one after another
 	bytes   int
 	hasNull bool
 	key     []byte

@@ -45,16 +45,17 @@ type Context struct {
 	// Folded is true if the index holds collation keys in place of strings. A regular expression
 	// follows no collation, so it cannot be evaluated on such keys.
 	Folded bool
-	// CollatedRegex is true if a regular expression may use such an index; it then reads all
-	// strings.
+	// CollatedRegex is true if a regular expression may use an index with a collation. Its bounds
+	// then contain all strings.
 	CollatedRegex bool
 	// Collation turns strings into the values that the index holds.
 	Collation *collation.Collator
-	// Room is memory for one interval, which may be used once.
+	// Room is memory for one interval, so that the result needs no allocation. Only one result may
+	// use it.
 	Room Intervals
 }
 
-// one returns bounds of one interval.
+// one returns bounds that consist of the interval iv, in the memory of Room.
 func (c *Context) one(iv Interval) Intervals { return append(c.Room, iv) }
 
 // undefined is the value that the index holds for an array without elements.
@@ -172,7 +173,7 @@ func firstEntry(v bsonx.Value) bsonx.Value {
 	return v.Doc().First().Value
 }
 
-// RangeBounds returns the part of the interval within that compares with v by op.
+// RangeBounds returns the values in the interval within for which the comparison op with v is true.
 func (c *Context) RangeBounds(op filter.CompareOp, v bsonx.Value, within Interval) Intervals {
 	switch op {
 	case filter.Lt, filter.Lte:
@@ -188,8 +189,9 @@ func (c *Context) RangeBounds(op filter.CompareOp, v bsonx.Value, within Interva
 	return c.one(within)
 }
 
-// Equality returns the bounds of an equality. They are exact except for null, which also stands for
-// missing fields, for arrays, whose elements are indexed, and for MinKey and MaxKey.
+// Equality returns the bounds of an equality. They are not exact for null, because an index also
+// stores null for a missing field. They are not exact for an array, whose elements are indexed, or
+// for MinKey and MaxKey.
 func Equality(v bsonx.Value, c Context) Field {
 	switch v.Type {
 	case bsonx.TypeNull:
@@ -208,7 +210,7 @@ func Equality(v bsonx.Value, c Context) Field {
 }
 
 func inBounds(n *filter.In, c Context) (Field, bool) {
-	var room [1]Interval // for each value in turn
+	var room [1]Interval // memory for the bounds of one value, overwritten by the next value
 	out := Field{nil, Exact}
 	points := make(Intervals, 0, len(n.Values))
 	var others []Intervals
@@ -276,8 +278,8 @@ func prefixSuccessor(prefix string) (string, bool) {
 	return string(b), true
 }
 
-// typeBounds returns the brackets of the types' classes. The index holds the elements of arrays, so
-// the type array cannot be recognised.
+// typeBounds returns the bounds of a $type: all values of the given types. The index holds the
+// elements of an array in place of the array, so the type array gets no restriction.
 func typeBounds(n *filter.TypeOf) Field {
 	out := Field{nil, Exact}
 	if n.Set.Number {
@@ -293,7 +295,7 @@ func typeBounds(n *filter.TypeOf) Field {
 		case bsonx.TypeDouble, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDecimal128,
 			bsonx.TypeString, bsonx.TypeSymbol:
 			out.Tight = max(out.Tight, InexactCovered)
-		default: // the brackets of other types are exact
+		default: // all values of the other types are keys in the bounds
 		}
 		out.Intervals = out.Intervals.Union(bracketOf(t.Class()))
 	}
@@ -303,8 +305,8 @@ func typeBounds(n *filter.TypeOf) Field {
 	return out
 }
 
-// elemMatchBounds returns the intersection of the bounds of all predicates on the element. Only the
-// document tells whether the field is an array.
+// elemMatchBounds returns the bounds of an $elemMatch: the intersection of the bounds of its
+// predicates. Only the document tells whether the field is an array.
 func elemMatchBounds(n *filter.ElemMatchValue, c Context) (Field, bool) {
 	out, found := Field{All, InexactFetch}, false
 	var all []Intervals
@@ -354,8 +356,9 @@ func hasArrayOperand(n filter.Node) bool {
 	return false
 }
 
-// notBounds returns the complement of bounds within which every key is a match. On a multikey path
-// a document can have keys inside and outside, so its record must be read.
+// notBounds returns the bounds of a negation: the complement of the bounds of the negated
+// predicate. On a multikey path, a document can have keys inside and outside of the bounds, so its
+// record must be read.
 func notBounds(n *filter.Not, c Context) (Field, bool) {
 	if hasArrayOperand(n.Child) {
 		return Field{}, false

@@ -32,7 +32,7 @@ var classBrackets = map[int]Interval{
 
 var maxObjectID = bsonx.ObjectID([12]byte(bytes.Repeat([]byte{0xFF}, 12)))
 
-// The least values of classes that have no constructor.
+// The least values of classes for which bsonx has no constructor.
 var (
 	dbPointerMin     = bsonx.Value{Type: bsonx.TypeDBPointer, Data: append([]byte{1, 0, 0, 0, 0}, make([]byte, 12)...)}
 	codeMin          = bsonx.Value{Type: bsonx.TypeCode, Data: []byte{1, 0, 0, 0, 0}}

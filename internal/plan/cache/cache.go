@@ -189,8 +189,9 @@ func (c *Cache) Clear(collection uint32) {
 	}
 }
 
-// ClearShape removes the entries of a shape in a collection, for all purposes and for all sets of
-// candidates. The last byte of a shape is its purpose, which is at most purposes.
+// ClearShape removes the entries of a query shape in a collection, for all commands and for all
+// sets of candidates. The last byte of a shape is the purpose of the query. purposes is the
+// greatest purpose.
 func (c *Cache) ClearShape(collection uint32, shape []byte, purposes byte) {
 	query := string(shape[:len(shape)-1])
 	c.mu.Lock()

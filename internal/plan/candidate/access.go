@@ -13,7 +13,8 @@ import (
 // Max limits the number of candidates of a query (internalQueryPlannerMaxIndexedSolutions).
 const Max = 64
 
-// branchWork is the work of planning a branch of an $or, without the predicates beside the $or.
+// branchWork is counted for the planning of each branch of an $or, so that planning notices the end
+// of its operation; see package interrupt. The predicates beside the $or are counted separately.
 const branchWork = 16 * interrupt.Step
 
 // access is a way to find the records that match a conjunction: a tree that yields every match.

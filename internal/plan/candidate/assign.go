@@ -223,7 +223,7 @@ func (e *enumerator) access(a assignment, x *indexinfo.Index, c *canonical.Conju
 	return out
 }
 
-// serve marks the predicates as bounding an access.
+// serve marks the predicates of the assignment as Served: they bound an access.
 func (a assignment) serve() {
 	for _, have := range a {
 		have.pred.Served = true

@@ -132,7 +132,7 @@ func (e *enumerator) same(s, other *node.Solution) bool {
 	return bytes.Equal(s.Signature, other.Signature) && e.bounds(s) == e.bounds(other)
 }
 
-// boundWork is the work of describing an interval.
+// boundWork is counted for each interval that is described as text; see package interrupt.
 const boundWork = 8 * interrupt.Step
 
 // bounds describes the bounds of all scans as text. The result is useless if the operation has
@@ -180,8 +180,9 @@ func (e *enumerator) naturalScan() node.Node {
 	if e.cq.Asked.Coll == nil || !e.cq.Asked.Coll.Oplog && !scan.Clustered {
 		return scan
 	}
-	// The oplog is ordered by its stamps, and a clustered collection by its _ids. So bounds on
-	// these restrict the scan: a reader that follows the oplog does not read it from the beginning.
+	// The oplog is ordered by its stamps, and a clustered collection by its _ids. So a predicate on
+	// the stamp or the _id restricts the scan: a reader that follows the oplog does not read it
+	// from the beginning.
 	for _, a := range e.accesses(nil, &e.cq.Whole, nil) {
 		if a.scan != nil && a.scan.Index.Clustered && len(a.scan.Bounds[0]) == 1 {
 			scan.IDs, scan.HasIDs = a.scan.Bounds[0][0], true

@@ -6,9 +6,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// groupScan returns a DISTINCT_SCAN for a query with OneOf, or nil. It requires an index that holds
-// the rows of each value together, in the order of the sort. The scan reads the first or the last
-// row of a value and skips the others.
+// groupScan returns a DISTINCT_SCAN for a query whose caller reads only one row for each value of a
+// field (Query.OneOf), or nil. It needs an index that holds the rows of each value together, in the
+// order of the sort. The scan reads the first or the last row of a value and skips the others.
 func (e *enumerator) groupScan(solutions []*node.Solution) *node.Solution {
 	field := e.cq.Asked.OneOf
 	if field == "" || e.cq.Purpose != canonical.Find || e.cq.Natural != 0 || e.cq.Hint.Natural != 0 ||

@@ -62,8 +62,8 @@ func (e *enumerator) nearSolutions(c *canonical.Conjunction) []*node.Solution {
 	return out
 }
 
-// beside returns the predicates that bound the other fields of a geo index. It returns false if the
-// first field is another field and no predicate bounds it.
+// beside returns the predicates that bound the fields of a geo index other than the geo field. It
+// returns false if the index begins with another field and no predicate bounds it.
 func (e *enumerator) beside(x *indexinfo.Index, near int, c *canonical.Conjunction) (assignment, bool) {
 	var chosen assignment
 	for f := range x.Fields {

@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 )
 
-// wildcardAccesses appends the accesses to a conjunction through the forms of a wildcard index.
+// wildcardAccesses appends the accesses to a conjunction through a wildcard index. For the path of
+// each predicate, it uses the index as if it were an index on this path; see Index.FormFor.
 func (e *enumerator) wildcardAccesses(out []access, x *indexinfo.Index, c, need *canonical.Conjunction) []access {
 	var tried []string
 	for _, p := range c.Predicates {

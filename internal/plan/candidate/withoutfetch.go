@@ -158,7 +158,9 @@ func (fi finisher) projectsSorted() bool {
 // coveredBy reports whether all paths are fields of the index that were never arrays.
 func coveredBy(x *indexinfo.Index, paths []string) bool {
 	if x.Collation != nil || x.Kind == index.Plane {
-		return false // such keys do not restore strings, or the values of arrays
+		// The entries do not hold the original values: a collation replaces strings, and a 2d index
+		// combines several values into an array.
+		return false
 	}
 	for _, p := range paths {
 		f := x.FieldOf(p)

@@ -9,8 +9,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 )
 
-// Estimates of the memory that planning takes, in bytes: for any predicate, and for a predicate
-// that an index may serve, with its bounds, the compared plans, and the operator of its branch.
+// Estimates of the memory that planning takes, in bytes. predicateBytes is for every predicate.
+// servedBytes is added for a predicate that an index may serve: its bounds, the compared plans, and
+// the operator of its branch.
 const (
 	predicateBytes = 384
 	servedBytes    = 1792
@@ -19,7 +20,8 @@ const (
 // manyPredicates is the number of predicates from which the memory of planning is counted.
 const manyPredicates = 1 << 7
 
-// countPredicates counts the memory of planning for the operation.
+// countPredicates adds the estimated memory of planning the query's predicates to the memory of the
+// operation.
 func (cq *Query) countPredicates(ctx context.Context) error {
 	if cq.Root == nil || cq.Asked.Filter.Predicates() < manyPredicates {
 		return nil

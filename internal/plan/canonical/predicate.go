@@ -115,7 +115,7 @@ type Conjunction struct {
 	// Branch is true for a branch of an $or, together with the predicates beside the $or.
 	Branch bool
 
-	// block has room for the next predicates.
+	// block is memory for the next predicates, so that several of them need one allocation.
 	block []Predicate
 	room  struct {
 		conjuncts  [UsualConjuncts]filter.Node
@@ -252,8 +252,8 @@ func soleLeaf(n *filter.Nor) (filter.Leaf, bool) {
 
 func (c *Conjunction) addLeaf(n filter.Node, l filter.Leaf, conjunct filter.Node, prefix string, elems []elemFrame) {
 	path := prefix + l.FieldPath().String()
-	// Inside an $elemMatch a number is a field of the element, which may itself be an array. An
-	// index treats it differently.
+	// Inside an $elemMatch, a number in a path names a field of the element, also if the element is
+	// an array. Index keys follow another rule, so the predicate cannot bound an index.
 	if len(elems) > 0 && bounds.HasNumber(path) {
 		return
 	}

@@ -20,7 +20,7 @@ func Filter(n filter.Node) string {
 	return out.String()
 }
 
-// described is a node of the tree that a message shows.
+// described is a node of the tree that an error message shows for a filter.
 type described struct {
 	rank  int // order of the node among its siblings
 	path  string
@@ -45,8 +45,8 @@ func sortDescribed(nodes []described) {
 	})
 }
 
-// rankOf returns the rank of a kind. It leaves room after each kind for nodes that exist only in
-// messages.
+// rankOf returns the rank of a kind of filter node. It leaves room after each kind for nodes that
+// exist only in messages.
 func rankOf(k filter.Kind) int { return 10 * int(k) }
 
 func describedAs(k filter.Kind, path, line string) described {

@@ -34,7 +34,7 @@ func (c *Cache) Indexes(coll *table.Collection) []*Index {
 	return known.indexes
 }
 
-// isCurrent reports whether the multikey paths of the indexes have not changed since.
+// isCurrent reports whether the multikey paths of the indexes are still the paths in k.
 func (k *knownCollection) isCurrent() bool {
 	for _, x := range k.indexes {
 		if x.Stored != nil && !slices.Equal(x.multi, x.Stored.Multikey()) {

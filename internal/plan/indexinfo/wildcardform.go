@@ -15,7 +15,8 @@ type Wildcard struct {
 	Arrays *index.PathSet // paths of arrays at the time of planning
 	// At is the position of the field that holds the path. The next field holds the value.
 	At int
-	// form is true for a form. Generic is true for the generic form.
+	// form is true if the Index is a form: for one path, or generic. Generic is true for the
+	// generic form.
 	form, Generic bool
 }
 

@@ -55,7 +55,7 @@ func (b Builder) predicate(n filter.Node) table.Predicate {
 		switch n.Kind() {
 		case filter.KindExpr, filter.KindWhere, filter.KindSampleRate, filter.KindText, filter.KindJSONSchema:
 			stateful = true
-		default: // the other kinds do not
+		default: // nodes of the other kinds do not need the whole filter
 		}
 		return !stateful
 	})

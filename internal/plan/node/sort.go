@@ -75,8 +75,8 @@ func (n *Sort) describe(w *Writer, run exec.Node) {
 	w.input(n, run)
 }
 
-// kind returns the type of the sort that explain prints. A sort is "simple" if its rows are only
-// documents.
+// kind returns the type of the sort that explain prints: "simple" if its rows are only documents,
+// otherwise "default".
 func (n *Sort) kind(w *Writer) string {
 	if w.Targets || n.Entries || Has[*TextOr](n) || w.q.WantsPlace() {
 		return "default"

@@ -262,7 +262,7 @@ func (w *Writer) intervals(b *bsonx.Builder, ivs bounds.Intervals, reverse, coll
 	}
 }
 
-// intervalWork is the work of writing an interval as a text.
+// intervalWork is counted for each interval that is written as a text; see package interrupt.
 const intervalWork = 8 * interrupt.Step
 
 // ShownFilter serializes a filter. It returns nil if the operation must not hold that much memory.

@@ -29,7 +29,8 @@ func (q *Query) ReturnsSortKey() bool {
 }
 
 // CheckMeta fails if the projection or the sort needs metadata that the query does not produce:
-// sort keys without a sort, or scores or distances without such a search.
+// sort keys without a sort, scores without a text search, or distances without a search by
+// distance.
 func (q *Query) CheckMeta() error {
 	if err := CheckSortMeta(q.Sort, q.Filter); err != nil {
 		return err
@@ -48,7 +49,8 @@ func (q *Query) CheckMeta() error {
 	return errNoSortKey
 }
 
-// CheckSortMeta fails if a sort needs scores or distances and the filter has no such search.
+// CheckSortMeta fails if a sort needs scores and the filter has no text search, or if it needs
+// distances and the filter has no search by distance.
 func CheckSortMeta(sort bsonx.Doc, f *filter.Filter) error {
 	for it := sort.Iter(); it.Next(); {
 		if MetaPath(it.Value()) == "" {

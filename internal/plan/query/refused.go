@@ -75,8 +75,8 @@ func describeQuery(q *Query) string {
 	return text
 }
 
-// NoTextIndex returns the error for a text search in a collection that does not exist. A count does
-// not use it: it finds nothing.
+// NoTextIndex returns the error for a text search in a collection that does not exist. Callers do
+// not use it for a count, which returns 0.
 func NoTextIndex(namespace string) error {
 	return mongoerr.New(mongoerr.IndexNotFound, "text index required for $text query (no such collection '%s')",
 		namespace)

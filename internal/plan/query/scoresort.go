@@ -73,8 +73,8 @@ func SortKey(sort bsonx.Doc, c *collation.Collator) exec.KeyFunc {
 	return func(dst []byte, row *exec.Row) ([]byte, error) { return gen.Append(dst, row.Doc, metaOf(row)) }
 }
 
-// metaOf returns the metadata by which a row is sorted. A row that was not found by such a search
-// has null, which sorts last.
+// metaOf returns the metadata by which a row is sorted. Metadata that the row does not have is
+// null, which sorts last.
 func metaOf(row *exec.Row) index.SortMeta {
 	m := index.SortMeta{Score: bsonx.Null, Distance: bsonx.Null, Random: bsonx.Null}
 	if row.Scored {

@@ -31,9 +31,9 @@ func (t *Candidate) Score() float64 {
 	return score
 }
 
-// rank sorts candidates by score, the best first. Of candidates with equal scores, the one that
-// read fewer documents comes first, then the one whose scans are bounded in more fields. Others
-// keep their order. Candidates that failed come last.
+// rank sorts candidates by score, the best first. If scores are equal, a candidate that read fewer
+// documents comes first, and then a candidate whose scans are bounded in more fields. Otherwise
+// candidates with equal scores keep their order. Candidates that failed come last.
 func rank(cs []*Candidate) {
 	slices.SortStableFunc(cs, func(a, b *Candidate) int {
 		if (a.err == nil) != (b.err == nil) {
