@@ -51,7 +51,8 @@ func listed() []Definition {
 	}
 }
 
-// table is filled by definitions: the types read it when they compile an index.
+// table holds the result of definitions. It is filled at the first use and not initialised, because
+// the functions in it read it when they compile an index.
 var table struct {
 	once sync.Once
 	defs []Definition

@@ -18,7 +18,7 @@ func HashedKey(v bsonx.Value, r *interrupt.Running) (int64, error) { return hash
 
 func hashOf(v bsonx.Value, truncate bool, r *interrupt.Running) (int64, error) {
 	var room [128]byte
-	h := keyHash{input: room[:4], truncate: truncate, watch: interrupt.Watch{Running: r}} // the seed
+	h := keyHash{input: room[:4], truncate: truncate, watch: interrupt.Watch{Running: r}} // begins with the zero seed
 	h.value(v)
 	if err := h.watch.Ended(); err != nil {
 		return 0, err
@@ -34,19 +34,19 @@ func hashOf(v bsonx.Value, truncate bool, r *interrupt.Running) (int64, error) {
 const (
 	// hashedAtOnce is the number of bytes that are collected before they are hashed.
 	hashedAtOnce = 16 << 10
-	// hashWork is the work of collecting and hashing one byte.
+	// hashWork is the work that is counted for each byte; see package interrupt.
 	hashWork = 8
 )
 
-// keyHash collects bytes and hashes them.
+// keyHash collects bytes and hashes them, in pieces if there are many.
 type keyHash struct {
-	input    []byte    // bytes that are not in long yet
-	long     hash.Hash // nil for a short value
-	truncate bool      // truncate decimals, too
+	input    []byte    // bytes that were not hashed yet
+	long     hash.Hash // hash of the earlier bytes; nil if all bytes are in input
+	truncate bool      // truncate decimals as well as doubles
 	watch    interrupt.Watch
 }
 
-// write adds bytes. There may be many.
+// write adds bytes, and hashes them in pieces if there are many.
 func (h *keyHash) write(b []byte) {
 	for len(b) > hashedAtOnce && !h.stopped() {
 		h.input, b = append(h.input, b[:hashedAtOnce]...), b[hashedAtOnce:]

@@ -20,11 +20,10 @@ type Keys struct {
 	multikey MultikeyPaths
 	bits     keystring.TypeBits
 	states   []state
-	// path is the path of a wildcard field, as a BSON string. arrays are the paths at which the
-	// field has met arrays.
+	// path is the path of a wildcard field, as a BSON string.
 	path     []byte
 	regular  []bsonx.Value // values of the other fields of a wildcard index
-	arrays   []string
+	arrays   []string      // paths at which the wildcard field has met arrays
 	arraySet map[string]struct{}
 
 	running *interrupt.Running
@@ -32,15 +31,16 @@ type Keys struct {
 	ended   error // the reason why the operation ended
 }
 
-// keyWork is the work of making a key, in addition to its bytes.
+// keyWork is the work that is counted for each key, in addition to its bytes; see package
+// interrupt.
 const keyWork = 2 * interrupt.Step
 
 // Serve sets the operation for which keys are made from now on. Generate fails if the operation
 // ends. r may be nil.
 func (k *Keys) Serve(r *interrupt.Running) { k.running, k.ended = r, nil }
 
-// Read counts bytes of a document that are searched for fields. It fails if the operation has
-// ended. It is needed because a large document may have no keys.
+// Read counts bytes of a document in which fields are searched. It fails if the operation has
+// ended. A large document may have no keys, so counting only the keys would not notice the end.
 func (k *Keys) Read(bytes int) error {
 	if err := k.meter.Did(bytes, k.running); err != nil {
 		k.ended = err
@@ -72,7 +72,7 @@ func (k *Keys) drop() {
 	}
 }
 
-// largeKeys is the size of the buffers, in bytes, that are kept for the next document.
+// largeKeys is the largest size of the buffers, in bytes, that are kept for the next document.
 const largeKeys = 256 << 10
 
 // Size returns the memory of the keys in bytes.
@@ -125,7 +125,8 @@ func (k *Keys) begin() int {
 	return len(k.buf)
 }
 
-// fold returns the form of a value in keys. If that fails, it sets the error of the keys.
+// fold returns a value as keys hold it: a collation replaces strings by their collation keys. If
+// that fails, it sets k.ended.
 func (k *Keys) fold(c *collation.Collator, v bsonx.Value) bsonx.Value {
 	if c == nil {
 		return v

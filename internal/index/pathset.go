@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// maxArrayPaths is the number of array paths that a wildcard index remembers at most. With more,
-// every path counts as an array path. Then bounds are less exact, and the index cannot sort or
-// cover a query.
+// maxArrayPaths is the largest number of array paths that a wildcard index remembers. With more,
+// every path counts as an array path. Then bounds are less exact, and the index can neither sort
+// nor cover a query.
 const maxArrayPaths = 1000
 
 // PathSet is the set of paths at which a wildcard index has met arrays. It is immutable. A nil

@@ -39,7 +39,7 @@ func (g *SortKeyGen) Append(dst []byte, doc bsonx.Doc) ([]byte, error) {
 	return dst, nil
 }
 
-// KeyRoom returns approximately the largest number of bytes for making the sort key of doc.
+// KeyRoom estimates how much memory, in bytes, making the sort key of doc takes at most.
 func (p Pattern) KeyRoom(doc bsonx.Doc) int {
 	room := 0
 	for _, f := range p {
@@ -56,11 +56,11 @@ func (p Pattern) KeyRoom(doc bsonx.Doc) int {
 }
 
 const (
-	// valueRoom is the factor for a value: its key, the copy for the sort, and the copy in its
-	// entry.
+	// valueRoom is the memory per byte of a value: its key, the copy for the sort, and the copy in
+	// the entry of the sort.
 	valueRoom = 3
-	// elementRoom is the factor for an array: the keys of all elements are made, and the sort takes
-	// one.
+	// elementRoom is the memory per byte of an array: the keys of all elements are made, and the
+	// sort takes one of them.
 	elementRoom = 6
 )
 

@@ -192,7 +192,7 @@ func (b *Batch) makeRoom(reply *bsonx.Builder, n int, must bool) (bool, error) {
 	return true, nil
 }
 
-// move puts the reply into a buffer of size bytes.
+// move copies the reply into a buffer of size bytes, in which it can grow.
 func (b *Batch) move(reply *bsonx.Builder, size int) {
 	if room := b.out.Room; room != nil {
 		reply.Move(room(reply.Bytes(), size))
@@ -204,8 +204,8 @@ func (b *Batch) move(reply *bsonx.Builder, size int) {
 // maxExpected limits the number of documents for which expect makes room.
 const maxExpected = 1 << 20
 
-// expect makes room for the whole batch if its number of documents is known. size is the size of
-// the first document. Without it, a growing reply would be copied again and again. If there is not
+// expect makes room for the whole batch if its number of documents is known. Otherwise the growing
+// reply would be copied several times. size is the size of the first document. If there is not
 // enough memory, expect does nothing, and the reply grows on demand.
 func (b *Batch) expect(reply *bsonx.Builder, size int) {
 	src, ok := b.Source.(limited)

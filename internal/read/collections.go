@@ -35,15 +35,15 @@ type Pipelines struct {
 	Now          time.Time
 	allowDiskUse bool
 	user         [32]byte    // digest of the client's user
-	hint         bsonx.Value // for the command's own collection
+	hint         bsonx.Value // hint for the command's own collection
 	Collation    *collation.Collator
 	simple       bool              // the command specifies the simple collation
 	Begun        table.CatalogView // state of the catalog before anything was read
-	Writer       source.Writer     // used by $out and $merge; nil if they may not write
+	Writer       source.Writer     // used by $out and $merge; nil if these stages may not write
 	depth        int               // number of enclosing stages
 	viewBytes    int64             // size of the stages that views have put before the pipeline
 
-	// For a pipeline that is explained:
+	// The next two fields are for a pipeline that is explained. Verbosity is the level of detail.
 	Verbosity explain.Verbosity
 	examined  *pipeline.Examined // counts the reads of the stages; may be nil
 }
@@ -285,9 +285,9 @@ func (p *Pipelines) statsOfView(db, name string, stages []bsonx.Value) bool {
 // indexKey is the metadata that holds the index entry by which a document was found.
 const indexKey = "indexKey"
 
-// checkStageMeta fails if a stage reads metadata that documents of the collection do not have. They
-// have the metadata of a search by distance only if near is true, and the text score only if text
-// is true. A $match never has such metadata.
+// checkStageMeta fails if a stage reads metadata that documents of the collection do not have. The
+// documents have the metadata of a search by distance only if near is true, and the text score only
+// if text is true. In a $match, every use of such metadata is an error.
 func checkStageMeta(stages []bsonx.Value, near, text bool) error {
 	for _, kind := range []string{TextScore, GeoNearDistance, geoNearPoint, "searchScore", "vectorSearchScore"} {
 		if !namesMeta(stages, kind) {
@@ -303,9 +303,9 @@ func checkStageMeta(stages []bsonx.Value, near, text bool) error {
 	return nil
 }
 
-// readsMeta reports whether a stage, or a document within a stage, reads a kind of metadata that it
-// does not have. has tells whether the documents have it. Pipelines over other documents are
-// checked when they are opened. $redact is not checked.
+// readsMeta reports whether a stage, or a document within a stage, reads metadata that the input
+// documents do not have. kind is the kind of metadata, and has tells whether the input documents
+// have it. Pipelines over other documents are checked when they are opened. $redact is not checked.
 func readsMeta(d bsonx.Doc, kind string, has bool) bool {
 	for it := d.Iter(); it.Next(); {
 		v, there := it.Value(), has

@@ -45,7 +45,8 @@ type Engine struct {
 	ImageExpired func(kept time.Time) bool
 }
 
-// Init initialises the engine. It must be called before the first read.
+// Init initialises the registry of snapshots and the counters. It must be called before the first
+// read.
 func (e *Engine) Init() {
 	e.Snapshots.init()
 	e.Operators.init()

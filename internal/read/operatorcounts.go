@@ -196,7 +196,8 @@ func (w countInside) Accumulators(fields bsonx.Value) { w.counts.fields(fields.D
 // Windows implements parsing.Walker.
 func (w countInside) Windows(fields bsonx.Value) { w.counts.fields(fields.Doc(), w.counts.windows) }
 
-// fields counts the accumulators of fields that are each computed by an accumulator.
+// fields counts the accumulators in a document such as the argument of $group, in which an
+// accumulator computes each field.
 func (c *OperatorCounts) fields(doc bsonx.Doc, accumulators nameCounts) {
 	for it := doc.Iter(); it.Next(); {
 		v := it.Value()

@@ -69,8 +69,8 @@ func (v Reads) again(reader *exec.Reader, q *query.Query) (err error) {
 	return table.ErrChanged
 }
 
-// Pin takes the snapshot of a reader. If the collection c may differ from the one in the snapshot,
-// Pin releases the snapshot and fails with table.ErrChanged.
+// Pin takes the snapshot of a reader. If the collection c was changed, renamed or dropped since it
+// was looked up, Pin releases the snapshot and fails with table.ErrChanged.
 func (v Reads) Pin(reader *exec.Reader, c *table.Collection) error {
 	reader.Pin()
 	if !v.isStale(c) {

@@ -16,9 +16,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
-// Scripting is the scope of a command's expressions, without the variables of its let. It tells
-// their JavaScript for which operation it runs. The commands of a connection share one Scripting; a
-// cursor that stays open keeps it.
+// Scripting provides the expressions of a command with JavaScript and the cluster time. It tells
+// JavaScript functions for which operation they run. The commands of a connection share one
+// Scripting; a cursor that stays open keeps it.
 type Scripting struct {
 	// Running is the operation that the JavaScript runs for.
 	Running interrupt.Running

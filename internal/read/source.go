@@ -22,16 +22,16 @@ type PlanSource struct {
 	Run    *plan.Execution
 	reader exec.Reader
 	left   int64 // remaining documents up to the limit; negative if there is no limit
-	// A tailable source has no end. arrivals is closed when documents arrive after the snapshot of
-	// the last Restore. arrived is the count that belongs to it; see table.Collection.Rest. atEnd
-	// is true after the source has read the whole snapshot.
+	// A tailable source has no end. atEnd is true after the source has read its whole snapshot.
 	tailable, atEnd bool
-	arrivals        <-chan struct{}
-	arrived         uint64
-	meta            expr.Meta                            // metadata of the last document
-	sortKey         func(*exec.Row) (bsonx.Value, error) // computes sort keys; nil if they are not requested
-	fields          exec.EntryFields
-	key             []byte // index key of the last document
+	// arrivals is closed when documents arrive after the snapshot of the last Restore.
+	arrivals <-chan struct{}
+	// arrived is the number of arrivals at the last Restore; see table.Collection.Rest.
+	arrived uint64
+	meta    expr.Meta                            // metadata of the last document
+	sortKey func(*exec.Row) (bsonx.Value, error) // computes sort keys; nil if they are not requested
+	fields  exec.EntryFields
+	key     []byte // index key of the last document
 }
 
 // OpenSource plans a query and returns a source of its documents.

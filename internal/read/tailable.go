@@ -36,7 +36,7 @@ type Awaiter struct {
 	deadline time.Time
 }
 
-// Tailed is a source that has no end.
+// Tailed is a source without an end: documents can arrive after the last one that was read.
 type Tailed interface {
 	Save()
 	Restore(ctx context.Context) error

@@ -70,9 +70,9 @@ func (c *changer) changeOne(ctx context.Context, key []byte, seen bsonx.Doc) err
 	return err
 }
 
-// changeBatches changes all targets, several in one transaction, which saves appends to the log
-// and, for durable writes, syncs of the disk. The targets of a batch are found before the first one
-// is locked, so that others do not wait for the search.
+// changeBatches changes all targets, several in one transaction. This saves appends to the
+// write-ahead log and, for durable writes, syncs of the disk. The targets of a batch are found
+// before the first one is locked, so that others do not wait for the search.
 func (c *changer) changeBatches(ctx context.Context, targets *plan.Execution) error {
 	b := getBatch()
 	defer putBatch(b)
@@ -90,9 +90,9 @@ func (c *changer) changeBatches(ctx context.Context, targets *plan.Execution) er
 	}
 }
 
-// changeBatch changes a batch in one transaction. If that fails before the commit, nothing has
-// changed, and each target gets its own transaction: then the targets before an error are changed,
-// and a deadlock cannot happen again.
+// changeBatch changes a batch in one transaction. If the transaction fails before its commit,
+// nothing has changed, and each target gets its own transaction. So the targets before an error are
+// changed, and a deadlock cannot happen again.
 func (c *changer) changeBatch(ctx context.Context, b *batch) error {
 	if len(b.found) > 1 {
 		committed, err := c.changeTogether(ctx, b)

@@ -47,7 +47,8 @@ type Query struct {
 }
 
 // sortedCandidates is the number of targets that a sorted statement about one document searches
-// for. If other writers take the first ones, the statement uses the next without planning again.
+// for. If other writers take the first targets, the statement uses the next one without planning
+// again.
 const sortedCandidates = 16
 
 func (q Query) plan() *query.Query {

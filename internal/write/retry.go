@@ -7,12 +7,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// Retry makes the statements of a command retryable: each transaction records there which
-// statements it has executed. Its methods may be called on nil, for statements that are not
-// retryable, and then do nothing.
+// Retry makes the statements of a command retryable: each transaction stores which statements it
+// has executed. The methods of a nil Retry do nothing, for statements that are not retryable.
 type Retry struct {
 	Session retryable.Session
-	// By identifies the session in the oplog. Its statement number is the one of the next change.
+	// By identifies the session in the oplog. By.StmtID is the statement number of the next change.
 	By oplog.Writer
 	// Now is the time of the command, in milliseconds since 1970.
 	Now int64

@@ -26,13 +26,14 @@ type target struct {
 // act changes a locked target through w. It returns false if it did not change the record.
 type act func(ctx context.Context, w *table.Writer, t *target) (changed bool, err error)
 
-// errTargetsChanged means that a statement must find its targets again: before it changed any,
-// other writers changed or removed all of them, or the collection got other indexes.
+// errTargetsChanged means that a statement must find its targets again. Before the statement
+// changed a target, other writers changed or removed all of them, or the collection got other
+// indexes.
 var errTargetsChanged = errors.New("the targets were changed")
 
 // change locks, checks and changes the targets of a query. It returns how many matched and how many
-// it changed. It fails with table.ErrDropped if the collection was dropped or renamed before it
-// changed any.
+// it changed. It fails with table.ErrDropped if the collection was dropped or renamed before any
+// target was changed.
 func (e *Executor) change(ctx context.Context, q Query, details bool, opts Options,
 	fn act,
 ) (matched, changed int64, err error) {

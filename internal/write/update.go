@@ -112,7 +112,8 @@ func (st *UpdateStatement) apply(opts Options) act {
 	}
 }
 
-// how returns how the update computes new versions.
+// how returns the kind of change for the oplog: a replacement, a modification by operators, or a
+// rewrite by a pipeline.
 func (st *UpdateStatement) how() table.Change {
 	switch st.Update.Kind() {
 	case update.KindReplacement:
