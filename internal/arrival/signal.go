@@ -9,9 +9,10 @@ import (
 )
 
 // After waking its waiters, a Signal rests for restPerWaiter for each of them, but at most for
-// maxRest, before it wakes others. If messages come faster, each waiter then gets several at once.
+// maxRest, before it wakes others. If messages come faster, each waiter then gets several together.
 // Waking 40 listeners for each message would leave a publisher a fiftieth of the processor: over
-// TCP, a getMore takes about 50 µs of it. A message to a quiet topic is still announced at once.
+// TCP, a getMore takes about 50 µs of it. A message to a quiet topic is still announced
+// immediately.
 const (
 	restPerWaiter = 100 * time.Microsecond
 	maxRest       = 5 * time.Millisecond

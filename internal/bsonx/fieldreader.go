@@ -17,7 +17,7 @@ type FieldReader struct {
 	spans   []span
 	doc     Doc
 	next    int // the offset of the next field to read
-	ordinal int // the position of that field among the fields of the document
+	ordinal int // the position of the next field among the fields of the document
 	learned []fieldGuess
 }
 

@@ -22,7 +22,7 @@ const (
 	// maxPiece is the length at which a piece is cut if it has no natural end before, for example
 	// if it consists of marks.
 	maxPiece = 16 << 10
-	// textWork is the amount of work of computing the weights for one byte of text.
+	// textWork is the work that is counted for each byte of text; see package interrupt.
 	textWork = 16
 	// blockBytes is the size of the blocks from which a long key is assembled.
 	blockBytes = 64 << 10

@@ -15,7 +15,7 @@ type testFiles struct {
 	dir string
 	// name returns the file of a name below dir.
 	name func(e entry) string
-	// others are files below dir that test several names together, or what has no name.
+	// others are files below dir that test several names together, or something that has no name.
 	others []string
 }
 
@@ -92,7 +92,7 @@ func TestNamesHaveTestFiles(t *testing.T) {
 	for _, s := range sections() {
 		files, ok := filesOf[s.title]
 		if !ok {
-			// their tests are Go
+			// The names of these sections are tested by Go code.
 			if !slices.Contains([]string{"Commands", "Types of index", "Locales of collations"}, s.title) {
 				t.Errorf("%s: no test files", s.title)
 			}

@@ -69,7 +69,7 @@ func TestFilesHaveCases(t *testing.T) {
 	}
 }
 
-// cases gathers what the cases of a file are about.
+// cases records which cases a test file covers.
 type cases struct {
 	docs  []bson.Raw
 	types map[bson.Type]bool
@@ -129,8 +129,9 @@ func parseLines(t *testing.T, text string) []bson.Raw {
 // isNoDoc reports whether a line was not a document; see parseLines.
 func isNoDoc(line bson.Raw) bool { return !line.Lookup("v").IsZero() }
 
-// setDocs sets the documents that paths refer to. All fields of several documents take part in
-// their cases; of a single one that expressions read, those that are read.
+// setDocs sets the documents that the paths of expressions refer to. If there are several
+// documents, all their fields count for the cases. Of a single document, only the fields that
+// expressions read count.
 func (c *cases) setDocs(docs []bson.Raw, several bool) {
 	c.docs = docs
 	if several {
@@ -160,8 +161,8 @@ func (c *cases) noteOperations(lines []bson.Raw) {
 	}
 }
 
-// noteValue notes a value and those in it. The arrays of operations may be lists of operands: one
-// in another is a value.
+// noteValue notes a value and the values in it. In an operation, an array may be the list of
+// operands, so it counts as a value only if it is inside another array.
 func (c *cases) noteValue(v bson.RawValue, operation bool) {
 	c.types[v.Type] = true
 	switch v.Type {

@@ -30,7 +30,7 @@ func line(name, text string) string {
 	return "error " + name + ": " + strings.ReplaceAll(text, "\n", `\n`)
 }
 
-// as80 converts texts of a newer server to the texts of MongoDB 8.0.
+// as80 converts error texts of a newer server to the texts of MongoDB 8.0.
 func as80() *strings.Replacer {
 	return strings.NewReplacer(
 		"error enumerating plans for query: ", "error processing query: ",

@@ -11,7 +11,7 @@ import (
 // GeoJSON object.
 type Geometry struct {
 	crs      CRS
-	isPoint  bool // the geometry is only point
+	isPoint  bool // the geometry consists only of point
 	point    Point
 	points   []Point
 	lines    []*polyline

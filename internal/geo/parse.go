@@ -35,7 +35,7 @@ type Point struct {
 	onSphere bool
 }
 
-// These errors do not contain values.
+// The reasons why a value is not a geometry, as far as their texts do not show the value.
 var (
 	errNotFinite = reason("Point coordinates must be finite numbers")
 	errExtra     = reason("Point must only contain two numeric elements")

@@ -73,8 +73,8 @@ func intersectsByEdges(a, b *s2.Polygon, w *interrupt.Watch) bool {
 // meeting describes how the boundaries of two polygons meet.
 type meeting struct {
 	cross   bool // two edges cross, or wrong returned true for a shared vertex
-	touch   bool // they share a vertex, and nothing crosses
-	unknown bool // they share a vertex, and one of them has several loops, so only s2 can decide
+	touch   bool // the boundaries share a vertex, and nothing crosses
+	unknown bool // the boundaries share a vertex, and a polygon has several loops, so only s2 can decide
 }
 
 // boundaries compares the boundaries of two polygons edge by edge. For each shared vertex, it calls

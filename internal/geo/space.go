@@ -25,7 +25,7 @@ type Space interface {
 	// Distance returns a lower bound for the distances of all geometries in the cell.
 	// Geometry.Distance measures these distances.
 	Distance(c Cell) float64
-	// Farthest returns an upper bound for the same distances.
+	// Farthest returns an upper bound for the distances of all geometries in the cell.
 	Farthest(c Cell) float64
 	// Reaches reports whether the search finds a geometry at the given distance, which
 	// Geometry.Distance measured.

@@ -17,8 +17,8 @@ const (
 )
 
 // Extend makes room for a value of n bytes in a buffer of at least LargeBuffer bytes. It fails if
-// the operation ends. append would touch every page of the new memory at once, and the first touch
-// of a page can take the kernel 20 µs: 600 ms for 125 MB.
+// the operation ends. append would touch every page of the new memory without a check. The first
+// touch of a page can take the kernel 20 µs, which is 600 ms for 125 MB.
 func Extend(buf []byte, n int, r *Running) ([]byte, error) {
 	n += entry
 	if len(buf) < LargeBuffer || cap(buf)-len(buf) >= n {

@@ -282,13 +282,13 @@ const maxPairs = 17
 
 // magnitude is the absolute value of a number as it is encoded.
 type magnitude struct {
-	whole  uint64 // of numbers from 1 to 2^63
-	word   uint64 // the groups: bits of the fraction, or of a double
-	exact  bool   // no digits follow
+	whole  uint64 // the whole part of a number from 1 to 2^63
+	word   uint64 // 63 bits from the groups: of the fraction, or of a double
+	exact  bool   // the groups are exact, so no digits follow
 	double bool   // word is a double
 	exp    int    // exponent of the digits, if the number is not encoded as whole part and fraction
 	digits [2 * maxPairs]byte
-	n      int // how many digits
+	n      int // number of digits
 }
 
 func (d *decoder) number(t byte) (bsonx.Type, error) {

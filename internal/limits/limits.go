@@ -32,8 +32,8 @@ const (
 	// ClientMetadataBytes is the longest document with which a client introduces itself
 	// (kMaxMongoDMetadataDocumentByteLength).
 	ClientMetadataBytes = 512
-	// AppNameBytes is the longest name of an application in that document
-	// (kMaxApplicationNameByteLength).
+	// AppNameBytes is the longest name of an application in the document with which a client
+	// introduces itself (kMaxApplicationNameByteLength).
 	AppNameBytes = 128
 )
 
@@ -61,7 +61,8 @@ const (
 	Indexes = 64
 	// IndexFields is the largest number of fields of an index (Ordering::kMaxCompoundIndexKeys).
 	IndexFields = 32
-	// SortFields is the largest number of fields of a sort pattern, for the same reason.
+	// SortFields is the largest number of fields of a sort pattern
+	// (Ordering::kMaxCompoundIndexKeys): the sort keys of documents are index keys.
 	SortFields = 32
 )
 
@@ -81,7 +82,7 @@ const (
 	// PipelineStages is the largest number of stages of a pipeline (internalPipelineLengthLimit).
 	PipelineStages = 1000
 	// SubPipelineDepth is the largest number of nested stages that contain a pipeline
-	// (kMaxSubPipelineViewDepth). The pipelines of views that they read count too.
+	// (kMaxSubPipelineViewDepth). Views that these pipelines read count too.
 	SubPipelineDepth = 20
 	// ViewDepth is the largest number of views on top of each other (ViewGraph::kMaxViewDepth).
 	ViewDepth = 20

@@ -14,7 +14,7 @@ import (
 // MongoDB. The zero Sum is 0 (int32).
 type Sum struct {
 	high, low float64
-	plain     float64 // the ordinary sum, because infinities and NaN spoil the pair
+	plain     float64 // the ordinary sum, which is the result if an infinity or NaN was added
 	spoiled   bool
 	decimal   *apd.Decimal
 	widest    bsonx.Type

@@ -6,8 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// The functions here take a number in their domain, convert it to a decimal, compute with sixty
-// digits, and round once to 34 digits. NaN gives NaN.
+// The functions here take a number in their domain, convert it to a decimal, compute with
+// wideDigits digits, and round once to 34 digits. NaN gives NaN.
 
 // Sin returns the sine of a finite number.
 func Sin(v bsonx.Value) bsonx.Value {

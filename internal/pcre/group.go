@@ -19,8 +19,8 @@ type group struct {
 	branchStart int // position in the backtracking output
 	branchGroup int // how many groups were opened before this branch
 
-	// These are for resetsNumbers. They are how many groups captured before the group, and how many
-	// after its longest branch.
+	// firstCapture is the number of capturing groups before this group. lastCapture is the number
+	// after its longest branch. Only groups of the kind resetsNumbers need them.
 	firstCapture, lastCapture int
 	isCondition, negative     bool // set for assertions
 }

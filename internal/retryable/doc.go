@@ -6,9 +6,9 @@
 //   - A Record describes the effect of one statement of a session, or of consecutive statements
 //     that each inserted a document. The commit of a multi-document transaction has a record, too.
 //   - A Record's key is the session and the statement's number; see Space for the bytes.
-//   - A History has the records of the newest transaction number of a session. Records with a
-//     greater number overwrite older records one by one. The remaining older records have no
-//     meaning.
+//   - A History has the records of the newest transaction number of a session. A record with a
+//     greater transaction number overwrites the older record of the same statement number. Older
+//     records that were not overwritten have no meaning.
 //
 // Invariants:
 //

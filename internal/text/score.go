@@ -12,10 +12,10 @@ const maxWords = 1 << 16
 // Scorer computes the terms of documents and their scores. It remembers the term of each word,
 // because most words of a text are frequent in all texts. The zero value is ready to use.
 type Scorer struct {
-	words map[*Language]map[string]int32 // to the position of the term, or stopWord
+	words map[*Language]map[string]int32 // for each word, the index of its term in terms, or stopWord
 	ids   map[string]int32
 	terms []termState
-	count int // of words
+	count int // number of words in words
 
 	// inDoc and inString are indexes into terms: the terms found in the document so far, and the
 	// terms found in the current string.
@@ -28,7 +28,8 @@ type Scorer struct {
 	bytes, held int
 }
 
-// wordWork is the work of finding a word, in addition to its bytes.
+// wordWork is the work that is counted for each word, in addition to its bytes; see package
+// interrupt.
 const wordWork = 2 * interrupt.Step
 
 // Serve sets the operation for which documents are scored from now on. Score fails if the operation

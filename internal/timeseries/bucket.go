@@ -64,12 +64,12 @@ type Builder struct {
 	opts  *Options
 	names []string
 	index map[string]int
-	cols  [][]bsonx.Value // by name, of all measurements
-	sizes []int           // of the measurements
+	cols  [][]bsonx.Value // for each name, the values of all measurements
+	sizes []int           // sizes of the measurements in bytes
 	times []int64
-	order []int // the order of the measurements by time, once sorted
+	order []int // positions of the measurements in the order of their times; set by Sort
 
-	decoded []*column // that hold values of cols
+	decoded []*column // decoded columns, from which cols borrows values
 	free    []*column
 	encoder columnEncoder
 	values  []bsonx.Value

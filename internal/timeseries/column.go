@@ -50,7 +50,7 @@ type columnEncoder struct {
 	prev    bsonx.Value
 	number  int64 // prev as an integer
 	delta   int64
-	scale   int // of pending
+	scale   int // scale of the deltas in pending
 }
 
 // appendColumn appends the column of values. Missing values become gaps.

@@ -44,7 +44,7 @@ type columnDecoder struct {
 	number int64
 	delta  int64
 	scale  int
-	last   uint64 // of the words so far
+	last   uint64 // last value of the words decoded so far
 	limit  int
 }
 

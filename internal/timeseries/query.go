@@ -130,7 +130,8 @@ func (p pusher) comparisons(cond bsonx.Value, bound func(op string, v bsonx.Valu
 	return terms
 }
 
-// in requires a value between the smallest and the greatest member of the list.
+// in returns predicates for $in: a bucket must have a value between the least and the greatest
+// member of the list.
 func (p pusher) in(list bsonx.Value, bound func(op string, v bsonx.Value) []bsonx.Value) []bsonx.Value {
 	if list.Type != bsonx.TypeArray || list.Doc().IsEmpty() {
 		return nil
@@ -180,8 +181,8 @@ func (p pusher) timeBound(op string, v bsonx.Value) []bsonx.Value {
 	return terms
 }
 
-// shifted returns a date moved by the span of a bucket. The opposite bound of a bucket is not
-// further away.
+// shifted returns a date moved by the span of a bucket. A bucket with a time beyond the date has no
+// time beyond the shifted date in the other direction.
 func (o *Options) shifted(date bsonx.Value, sign int64) bsonx.Value {
 	const most = math.MaxInt64 - MaxSpan*1000
 	return bsonx.Date(min(max(date.Int64(), -most), most) + sign*o.Span*1000)

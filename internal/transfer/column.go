@@ -27,7 +27,7 @@ type column struct {
 type columnType struct {
 	name   string
 	parse  func(cell, arg string) (any, error)
-	format func(v bson.RawValue, arg string) (string, bool) // false: the value has another type
+	format func(v bson.RawValue, arg string) (string, bool) // false if the value has another type
 }
 
 // columnTypes is the table of types, with the names that mongoimport uses.

@@ -164,8 +164,8 @@ func unexpected(err error) error {
 type lineCounter struct {
 	in     io.Reader
 	read   int64
-	breaks []int64 // offsets of line breaks after the last asked offset
-	line   int     // of the last asked offset
+	breaks []int64 // offsets of line breaks after the offset of the last call of at
+	line   int     // line of the offset of the last call of at
 }
 
 func (c *lineCounter) Read(p []byte) (int, error) {

@@ -38,8 +38,8 @@ const (
 	maxTextNesting = 1000
 	maxTextBytes   = 16 << 20
 	maxTextValues  = 1 << 18
-	// valueSize is the smallest number of bytes that a value counts. It accounts for the time of
-	// converting an empty value.
+	// valueSize is the number of bytes that checkText adds for each value besides its text. It
+	// accounts for the time of converting an empty value.
 	valueSize = 24
 	// maxChars is the largest length of a text, in characters.
 	maxChars = 1 << 25

@@ -44,7 +44,8 @@ const (
 	// maxSteps is the largest product of instructions and characters for a search by goja without
 	// checks for interrupts. An instruction takes up to 12 ns per character.
 	maxSteps = 1 << 22
-	// smallest is the smallest number of steps per character that an expression counts.
+	// smallest is the number of instructions that is assumed for the largest expression at first,
+	// before a larger one is compiled.
 	smallest = 16
 	// lookSteps is the number of steps (instructions times characters) between two checks for
 	// interrupts in a search.
