@@ -4,8 +4,9 @@
 // Concepts:
 //
 //   - System is the computer's clock. Fixed is a clock that stands still.
-//   - Settle makes a clock that ignores a jump forward until the jump has lasted for a minute. It
-//     is for work that a wrong time would damage permanently: TTL deletes and oplog timestamps.
+//   - Settle makes a clock that ignores a jump forward of more than ten seconds until the jump has
+//     lasted for a minute. It is for work that a wrong time would damage permanently: TTL deletes
+//     and oplog timestamps.
 //   - Since measures a duration with the computer's monotonic clock if it can.
 //
 // Invariants:
@@ -13,7 +14,8 @@
 //  1. Every Clock of this package is safe for concurrent use.
 //  2. This package imports no other package of the project.
 //
-// The package has no timers and no tickers: a Clock only tells the time.
+// A Clock only tells the time. AfterFunc, NewTimer, NewTicker and Sleep follow the time of a
+// Driver. For every other Clock they follow the computer's time.
 //
 // To add a clock, write a type with a method Now, in a file named after the type.
 package clock

@@ -14,9 +14,9 @@ const (
 )
 
 // settled is the computer's clock for work that a wrong time would damage permanently: the removal
-// of expired documents, and timestamps that never go back. It accepts a jump forward only after a
-// minute. Until then its time continues as before the jump. It accepts a jump back at once. settled
-// is safe for concurrent use.
+// of expired documents, and timestamps that never go back. It accepts a jump forward of more than
+// tolerance only after it has lasted for patience. Until then its time continues as before the
+// jump. It accepts a jump back at once. settled is safe for concurrent use.
 type settled struct {
 	read func() (wall time.Time, elapsed time.Duration)
 

@@ -25,7 +25,8 @@
 //     time.
 //  3. An index entry and the record that it points to are read from one reader.
 //  4. Any error but ErrPaused ends the tree: only Close may follow.
-//  5. Every loop calls Env.step, which notices a killed or expired operation.
+//  5. Every loop calls Env.step, itself or in an input. Env.step notices a killed or expired
+//     operation.
 //  6. Close releases everything, including temporary files, and may be called more than once.
 //
 // The package does not choose plans, does not know the plan cache and does not print explain

@@ -39,8 +39,8 @@ type Env struct {
 	AllowDiskUse bool
 
 	works uint64
-	// number of works at which step calls check: the end of the budget or the next check of the
-	// context
+	// stop is the number of works at which step calls check: the end of the budget or the next
+	// check of the context.
 	stop  uint64
 	limit uint64
 }

@@ -11,7 +11,7 @@ import (
 // heldRows checks rows that were held. A node may have pulled rows when the tree is saved, and
 // yield them under a later reader. Such a row is held: a write may have deleted the record
 // meanwhile, or changed it so that it no longer matches. A held row is checked before it is
-// yielded. The rows of a Sort do not count as held: they are the documents as the sort has read
+// yielded. The rows of a Sort of documents do not count as held: they stay as the sort has read
 // them.
 type heldRows struct {
 	records recordReader
@@ -37,9 +37,9 @@ func (h *heldRows) hasEntry(row *Row) (bool, error) {
 	return true, closer.Close()
 }
 
-// look reports whether the index entry of a row still exists and its record still matches the
-// query. If the row has a document, look returns the current one, borrowed until the next call or
-// Save.
+// look reports whether the index entry of a row still exists. If the row has a document, look also
+// checks that the record still matches the query, and returns the current document, borrowed until
+// the next call or Save.
 func (h *heldRows) look(row *Row) (doc bsonx.Doc, ok bool, err error) {
 	if ok, err := h.hasEntry(row); err != nil || !ok {
 		return nil, false, err

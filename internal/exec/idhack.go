@@ -13,8 +13,8 @@ import (
 )
 
 // IDHack reads the record with a given _id by one get from the store, without an iterator or a
-// snapshot. In a collection whose records are not clustered by _id, it looks up the _id index
-// first.
+// snapshot. In a collection whose records are not clustered by _id, IDHack first looks up the key
+// of the record in the _id index, which takes an iterator.
 type IDHack struct {
 	base
 	coll   *table.Collection

@@ -28,8 +28,8 @@ type parallelFetch struct {
 }
 
 // parallelFetchOf returns a parallel fetch that reads the same records as f and adds to f's
-// counters. It returns nil if f has already begun, if its input is not an index scan, or if its
-// reader cannot be shared by goroutines.
+// counters. It returns nil if f has already begun, if f has a works budget, if its input is not an
+// index scan, or if its reader cannot be shared by goroutines.
 func parallelFetchOf(f *Fetch, procs *Processors) *parallelFetch {
 	scan, ok := f.inputs[0].(*IndexScan)
 	if !ok || scan.stats.Works > 0 || !f.env.isUnlimited() {

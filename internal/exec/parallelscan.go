@@ -34,7 +34,7 @@ type parallelScan struct {
 	instead *CollScan // the plan's scan, which gets the counters of the workers; may be nil
 
 	// wanted is the number of workers that wait for a range, minus the number of ranges on offer.
-	// Workers read it between records.
+	// Workers read it after every shareInterval records.
 	wanted atomic.Int32
 
 	changed sync.Cond

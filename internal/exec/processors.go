@@ -2,9 +2,9 @@ package exec
 
 import "sync/atomic"
 
-// Processors limits the goroutines of all parallel scans of a store to the number of processors. A
-// parallel scan counts its own goroutine with enter, and starts another one only if borrow
-// succeeds. So many clients that scan at once get one goroutine each.
+// Processors keeps the parallel scans of a store from starting more goroutines than there are
+// processors. A parallel scan counts its own goroutine with enter, and starts another one only if
+// borrow succeeds. So many clients that scan at once get one goroutine each.
 type Processors struct {
 	total int32
 	busy  atomic.Int32

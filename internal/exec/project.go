@@ -42,8 +42,8 @@ func (n *Project) Next(ctx context.Context) (*Row, error) {
 }
 
 // ProjectCovered builds documents from index entries, without reading the records. An index does
-// not distinguish a missing field from null, so ProjectCovered reads the record if the entry
-// contains a null.
+// not distinguish a missing field from null, so ProjectCovered reads the record if a projected
+// field of the entry is null.
 type ProjectCovered struct {
 	base
 	paths   []string

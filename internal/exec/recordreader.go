@@ -14,9 +14,9 @@ const (
 	// opened. A get costs more than a seek, but less than opening an iterator and a seek. Most
 	// queries that use an index read one record.
 	singleGets = 2
-	// keptSeeks is the number of records that one reader puts into the engine's record cache in any
-	// case. It puts further records there only in free space, or in place of records that were not
-	// requested again. Otherwise a large query would evict the records of other queries.
+	// keptSeeks is the number of records that one recordReader puts into the engine's record cache
+	// in any case. It puts further records there only in free space, or in place of records that
+	// were not requested again. Otherwise a large query would evict the records of other queries.
 	keptSeeks = 256
 )
 

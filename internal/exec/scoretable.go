@@ -94,8 +94,8 @@ func (t *scoreTable) grow() {
 	}
 }
 
-// ranking is a heap of a table's entries. The entry with the highest score is on top; of equal
-// scores, the entry with the least record key.
+// ranking is a heap of a table's entries. The entry with the highest score comes first. Entries
+// with equal scores are ordered by their record keys.
 type ranking struct {
 	table *scoreTable
 	order []int32

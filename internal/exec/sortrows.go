@@ -12,7 +12,7 @@ import (
 // sort keeps.
 type sortRows struct {
 	scored  bool      // keep the score of a row, after its record key
-	located bool      // keep the distance and place of a row, also after its record key
+	located bool      // keep the distance and place of a row, after its record key and score
 	shape   Projector // shapes the kept document; nil keeps it unchanged
 	// indexKeys decodes the index key of a row. The key is kept before the document. If indexKeys
 	// is nil, index keys are not kept.

@@ -12,8 +12,9 @@ import (
 )
 
 // HashedKey returns MongoDB's hash of a value in a hashed index: the first eight bytes of an MD5
-// over a zero seed and the value. Numbers with the same whole part have the same hash, whatever
-// their type. It fails if the operation r ends. r may be nil.
+// over a zero seed and the value. A double is truncated and a decimal is rounded to a whole number
+// before it is hashed, so that equal whole numbers of all types have the same hash. It fails if the
+// operation r ends. r may be nil.
 func HashedKey(v bsonx.Value, r *interrupt.Running) (int64, error) { return hashOf(v, false, r) }
 
 func hashOf(v bsonx.Value, truncate bool, r *interrupt.Running) (int64, error) {

@@ -35,9 +35,9 @@ func (p Pattern) String() string {
 	return b.String()
 }
 
-// MultikeyPaths has a bit set for each field of a pattern. A bit is set if the path component was
-// an array in some indexed document (bit 0 is the first component). If all bits are zero, or the
-// slice is nil, the index is not multikey.
+// MultikeyPaths has a number for each field of a pattern. Bit k of the number is set if component k
+// of the field's path was an array in some indexed document. If all bits are zero, or the slice is
+// nil, the index is not multikey.
 type MultikeyPaths []uint64
 
 // IsMultikey reports whether any component was an array.

@@ -78,7 +78,7 @@ const largeKeys = 256 << 10
 // Size returns the memory of the keys in bytes.
 func (k *Keys) Size() int { return cap(k.buf) + cap(k.spans)*spanBytes }
 
-// keyOverhead is the number of bytes of a key in addition to its value.
+// keyOverhead estimates the number of bytes that a key has in addition to its value.
 const keyOverhead = 64
 
 // spanBytes is the size of a span.

@@ -21,7 +21,8 @@ const (
 	// Wildcard fields hold the values at all paths below a path, or at the paths that a projection
 	// selects. The field before it holds the path.
 	Wildcard
-	// Text fields hold the words of strings and their weights.
+	// Text fields are all fields of a text index: the words, their scores, and the fields beside
+	// the text.
 	Text
 	// Plane fields hold cells of a plane ("2d").
 	Plane

@@ -19,7 +19,7 @@ const (
 	ScoreField = "_ftsx"
 )
 
-// Longer terms are stored as their beginning and a hash.
+// A term of more than maxTerm bytes is stored as its first termPrefix bytes and a hash.
 const (
 	maxTerm    = 256
 	termPrefix = 224
@@ -197,7 +197,7 @@ func (f *extraField) value(doc bsonx.Doc) (v bsonx.Value, ok bool) {
 	return v, v.Type != bsonx.TypeArray
 }
 
-// TermKey returns the form of a term in a key.
+// TermKey returns a term as index keys hold it: shortened if it has more than maxTerm bytes.
 func TermKey(term string) string {
 	if len(term) <= maxTerm {
 		return term

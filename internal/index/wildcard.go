@@ -23,7 +23,8 @@ const codeRegularArray = mongoerr.Code(7246301)
 //
 // An array is indexed by its elements. An array inside an array is one value, and an empty array is
 // undefined. A document of which nothing is indexed, because its fields are excluded or have dots
-// in their names, is also undefined. So every document with an indexed path has an entry.
+// in their names, is also undefined. So every document with an indexed path has an entry. In a
+// compound index, other documents have an entry with MinKey if one of the other fields exists.
 type wildcardGen struct {
 	before, after []keyField
 	desc          bool

@@ -12,7 +12,7 @@
 //     helps, the candidate is a collection scan.
 //  3. If there are several candidates, the plan cache (package cache) names one, or a trial
 //     (package trial) chooses one.
-//  4. The winning tree is built into operators of package exec and run by an Execution.
+//  4. An Execution runs the operators (package exec) of the winning tree.
 //
 // Package explain writes the output of the explain command. Package describe writes filters as
 // error messages show them.
@@ -20,15 +20,16 @@
 // Invariants:
 //
 //  1. A plan is an immutable, printable value; running it does not change it.
-//  2. The result of a query never depends on which plan ran: bounds contain every match. If bounds
-//     are not exact, a residual filter checks the rows again.
+//  2. The result of a query never depends on which plan ran, except that a hinted sparse or partial
+//     index may lack documents: bounds contain every match. If bounds are not exact, a residual
+//     filter checks the rows again.
 //  3. Plans are made after the reader has its snapshot, so that the multikey paths that they rely
 //     on hold for the data that they read.
 //  4. The cache only chooses between candidates that were just made for the current query: a stale
 //     entry costs time and never changes a result.
 //  5. The key of the plan cache contains the signatures of all candidates, which depend on the
-//     query's values. Candidates are therefore always enumerated, which is cheap. Operators are
-//     built only for the winner.
+//     query's values. Candidates are therefore always enumerated, which is cheap. If the cache
+//     names the plan, operators are built only for it.
 //
 // The package does not change data. Updates and deletes get their targets from Planner.Targets.
 //

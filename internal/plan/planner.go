@@ -28,8 +28,8 @@ type Options struct {
 	Memory *memory.Budget
 	// Clock measures the times that explain reports; nil means the system's clock.
 	Clock clock.Clock
-	// Processors is the number of goroutines that scans may keep busy at once, beyond one for each
-	// query; 0 means GOMAXPROCS.
+	// Processors is the number of busy goroutines at which scans start no further ones; 0 means
+	// GOMAXPROCS.
 	Processors int
 	// CacheSize is the largest number of entries of the plan cache, for all collections together; 0
 	// means cache.DefaultSize.
@@ -107,8 +107,8 @@ func (p *Planner) Targets(ctx context.Context, q *query.Query, r storage.Reader)
 // not known, as in a transaction.
 type Counter func() (int64, error)
 
-// Count returns the number of matching documents, after Skip and up to Limit. Without a filter it
-// calls records, if records is not nil, instead of reading the collection.
+// Count returns the number of matching documents, after Skip and up to Limit. Without a filter and
+// a hint it calls records, if records is not nil, instead of reading the collection.
 func (p *Planner) Count(ctx context.Context, q *query.Query, r storage.Reader, records Counter) (int64, error) {
 	return p.count(ctx, q, r, records)
 }

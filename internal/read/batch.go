@@ -201,12 +201,14 @@ func (b *Batch) move(reply *bsonx.Builder, size int) {
 	reply.Grow(size - reply.Len())
 }
 
-// maxExpected limits the number of documents for which expect makes room.
+// maxExpected limits the room that expect makes, in bytes. It also limits the number of documents:
+// expect does nothing if more may follow.
 const maxExpected = 1 << 20
 
-// expect makes room for the whole batch if its number of documents is known. Otherwise the growing
-// reply would be copied several times. size is the size of the first document. If there is not
-// enough memory, expect does nothing, and the reply grows on demand.
+// expect makes room for the whole batch, up to maxExpected bytes, if its number of documents is
+// known. Otherwise the growing reply would be copied several times. size is the size of the first
+// document as an array element. If there is not enough memory, expect does nothing, and the reply
+// grows on demand.
 func (b *Batch) expect(reply *bsonx.Builder, size int) {
 	src, ok := b.Source.(limited)
 	if !ok {

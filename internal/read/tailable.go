@@ -48,7 +48,7 @@ type Tailed interface {
 func (s *PlanSource) news() <-chan struct{} { return s.arrivals }
 
 // Rest delays the next getMore of a cursor that has read everything. If many documents arrive, the
-// getMore then returns several of them at once.
+// getMore then returns several of them together.
 func (s *PlanSource) Rest(ctx context.Context, op *session.Op) error {
 	if !s.tailable || !s.atEnd {
 		return nil

@@ -41,7 +41,8 @@ func unpackStage(o *timeseries.Options, include []string, events bsonx.Doc) bson
 
 // unpack puts the stages that read the buckets of a time-series collection before stages on its
 // measurements. They are a $match with the part of the leading $match stages that can be evaluated
-// on buckets, and the stage that unpacks the required fields.
+// on buckets, and the stage that unpacks the required fields. If the stages after them only count
+// measurements, unpack returns stages that add up the counts of the buckets.
 func unpack(c *table.Collection, stages []bsonx.Value, vars *expr.Vars, p *Pipelines) []bsonx.Value {
 	o := c.Timeseries
 	if reportsFirst(stages) {

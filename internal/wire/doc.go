@@ -7,7 +7,7 @@
 // Invariants:
 //
 //  1. Parse never panics and never reads outside its buffer. Everything it returns borrows that
-//     buffer.
+//     buffer, except for a compressed message (Message.Owned).
 //  2. Every BSON document that Parse returns has passed bsonx.Validate.
 //  3. No length that a client states is allocated before it was checked against
 //     limits.MessageBytes.

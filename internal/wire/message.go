@@ -57,8 +57,8 @@ const (
 	codeNoBody            = mongoerr.Code(40587)
 )
 
-// ErrMalformed is the error for a message whose header cannot be trusted. No reply to it is
-// possible, so the server closes the connection.
+// ErrMalformed is the error for a message so malformed that no reply to it is possible. The server
+// closes the connection.
 var ErrMalformed = errors.New("malformed message")
 
 // ErrUnanswered means a legacy write. Its client reads no reply, and would take one for the reply
@@ -140,7 +140,7 @@ type Message struct {
 	// Compressor is the compressor of the message, or CompressorNone for a plain message. The reply
 	// uses the same one.
 	Compressor Compressor
-	// Unpacked is the length of the message before compression.
+	// Unpacked is the length of a compressed message before its compression; 0 for a plain message.
 	Unpacked int
 	// Owned means that the message does not borrow the buffer from which it was parsed, because it
 	// was compressed.

@@ -17,9 +17,9 @@
 //     nothing is retried.
 //  2. A statement never changes a document that does not match its query at the moment of the
 //     change.
-//  3. A write conflict between statements is retried here and never reported.
-//  4. A statement whose operation has ended changes nothing. A command of many small statements
-//     ends between two of them.
+//  3. Outside of multi-document transactions, a write conflict is retried here and never reported.
+//  4. A statement that begins after the end of its operation changes nothing. A command of many
+//     small statements ends between two of them.
 //  5. A statement that loses all its targets to other writers searches again, so that its result
 //     reflects one moment of the collection.
 //

@@ -78,8 +78,8 @@ type Options struct {
 	// each statement runs in one or several transactions of its own. In a multi-document
 	// transaction, a statement neither waits for other writers nor retries.
 	View table.Writable
-	// Retry makes the statements retryable; nil means that they are not. It must be nil for
-	// statements about many documents and in a multi-document transaction.
+	// Retry makes the statements retryable; nil means that they are not. It must be nil for updates
+	// and deletes of many documents, and in a multi-document transaction.
 	Retry *Retry
 }
 
@@ -93,7 +93,7 @@ func (o Options) validate(ctx context.Context, c *table.Collection, old, doc bso
 	return c.Validator.Check(ctx, old, doc)
 }
 
-// isUserError reports whether err is a mistake of the client.
+// isUserError reports whether err is an error for the client that does not end the whole command.
 func isUserError(err error) bool {
 	var e *mongoerr.Error
 	return errors.As(err, &e) && !Interrupts(e.Code)

@@ -8,7 +8,8 @@ import (
 )
 
 // Retry makes the statements of a command retryable: each transaction stores which statements it
-// has executed. The methods of a nil Retry do nothing, for statements that are not retryable.
+// has executed. A nil Retry is for statements that are not retryable: then attribute, changed,
+// inserted, Of, OfModification and At do nothing.
 type Retry struct {
 	Session retryable.Session
 	// By identifies the session in the oplog. By.StmtID is the statement number of the next change.

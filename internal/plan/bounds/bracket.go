@@ -53,6 +53,6 @@ func bracketOf(class int) Intervals {
 	return Intervals{classBrackets[class]}
 }
 
-// Documents contains all documents. A wildcard index holds the fields of a document in place of the
-// document.
+// Documents contains all documents except the empty one. A wildcard index holds the fields of such
+// a document in place of the document.
 var Documents = Intervals{{Low: bsonx.Document(bsonx.Empty), High: bsonx.Array(bsonx.Empty)}}

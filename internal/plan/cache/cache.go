@@ -18,8 +18,8 @@ import (
 const DefaultSize = 5000
 
 // Cache stores for query shapes which candidate won its trial and how many works that took. An
-// entry becomes active when a second trial of the shape was about as cheap. Only an active entry
-// replaces a trial.
+// entry becomes active when a later trial of the shape needed no more works than the entry allows.
+// Only an active entry replaces a trial.
 type Cache struct {
 	mu      sync.Mutex
 	max     int

@@ -1,8 +1,9 @@
 // Package cache remembers which plan won the trial of a query shape, and how many works that took.
 //
-// An entry becomes active when a second trial of the shape was about as cheap. Only an active entry
-// replaces a trial. The key of an entry consists of the collection, the shape of the query, and the
-// signatures of its candidate plans.
+// An entry becomes active when a later trial of the shape needed no more works than the entry
+// allows; a dearer trial doubles the allowance. Only an active entry replaces a trial. The key of
+// an entry consists of the collection, the shape of the query, and the signatures of its candidate
+// plans.
 //
 // Invariants:
 //

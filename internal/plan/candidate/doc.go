@@ -7,7 +7,8 @@
 //
 // Invariants:
 //
-//  1. Every candidate gives the same result. They differ only in cost.
+//  1. Every candidate gives the same result, except that a hinted sparse or partial index may lack
+//     documents. Candidates differ only in cost.
 //  2. Candidates are ordered so that earlier ones win ties. There is at least one, and there are at
 //     most Max for each conjunction.
 //  3. For queries of usual size, all working memory of planning is one allocation.

@@ -192,7 +192,7 @@ func (e *enumerator) naturalScan() node.Node {
 }
 
 // sortScans returns plans that scan a whole index to provide the sort. They leave out indexes that
-// do not contain every document.
+// may lack a matching document, except a hinted index.
 func (e *enumerator) sortScans(c *canonical.Conjunction) []*node.Solution {
 	var out []*node.Solution
 	for _, x := range e.cq.Indexes {

@@ -40,7 +40,8 @@ func (e *enumerator) expressPlan() *node.Solution {
 	return node.NewSolution(&node.Express{Index: best, In: inner.Root})
 }
 
-// isExpress reports whether the query has only a filter and perhaps a simple projection.
+// isExpress reports whether the query has only a filter, and perhaps a limit and a simple
+// projection.
 func isExpress(cq *canonical.Query) bool {
 	q := cq.Asked
 	return cq.Purpose == canonical.Find && len(cq.Sort) == 0 && cq.Natural == 0 && !cq.Hint.Provided && q.Skip == 0 &&

@@ -7,8 +7,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/canonical"
 )
 
-// factor moves conjuncts that all branches of an $or have in common out of the $or, if they bound
-// an index better than the branches do. A scan by these conjuncts reads each document once.
+// factor moves conjuncts that all branches of an $or have in common out of the $or, unless indexes
+// answer each branch without a residual filter. A scan by the common conjuncts reads each document
+// once.
 func (e *enumerator) factor() {
 	if len(e.cq.Whole.Ors) == 0 || e.cq.Text != nil {
 		return

@@ -3,7 +3,7 @@
 // A Query has the filter, normalised and split into a Conjunction of predicates, the sort, the
 // hint, the indexes that may answer it, and the shape, which is part of the plan cache's key.
 // BoundsOn returns the bounds that a predicate gives to an index field. Each kind of index has its
-// own file (hashed.go, geo.go, wildcardbounds.go).
+// own file (image.go, geo.go, wildcardbounds.go).
 //
 // Invariants:
 //

@@ -16,8 +16,8 @@ type covering struct {
 }
 
 // geoBounds returns the bounds of a predicate on a geo field: the cells that cover the region. Only
-// the document tells whether a geometry in such a cell matches. The other fields of a 2d index hold
-// arrays unchanged, so they get no bounds.
+// the document tells whether a geometry in such a cell matches. The other fields of a 2d index
+// combine the elements of arrays into one value, so they get no bounds.
 func (p *Predicate) geoBounds(x *indexinfo.Index, field int) *Bounds {
 	if have := &p.covering; have.bounds != nil && have.index == x && have.field == field {
 		return have.bounds

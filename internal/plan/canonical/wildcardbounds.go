@@ -54,7 +54,8 @@ func isWildcardValue(v bsonx.Value) bool {
 }
 
 // WildcardBounds returns the bounds of a predicate on the value of a wildcard field. If a document
-// could match, they contain every value; IndexScan.BoundPaths then adds the paths below.
+// that is not empty could match, they contain every value; IndexScan.BoundPaths then adds the paths
+// below.
 func (p *Predicate) WildcardBounds(b *Bounds, x *indexinfo.Index) *Bounds {
 	if !b.Ok || len(b.Intervals.Intersect(bounds.Documents)) == 0 {
 		return b

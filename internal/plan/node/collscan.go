@@ -8,7 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/bounds"
 )
 
-// CollScan reads all records, or the records in a range of _id, and yields those that match Filter.
+// CollScan reads all records, or the records in a range of _id (of ts in the oplog), and yields
+// those that match Filter.
 type CollScan struct {
 	Filter    filter.Node // nil means all
 	Backward  bool

@@ -1,5 +1,5 @@
-// Package node holds the operators that plans consist of, each in its own file: collscan.go,
-// fetch.go, sort.go.
+// Package node holds the operators that plans consist of, each in its own file, for example
+// collscan.go, fetch.go and sort.go.
 //
 // A Node is an immutable description of an operator. Its methods tell the planner everything about
 // the operator: how it is built, what explain shows, which part of the plan cache signature it has,

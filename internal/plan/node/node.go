@@ -20,11 +20,10 @@ type Node interface {
 	// sign appends the part of the plan cache signature that belongs to the node, without its
 	// stage and its inputs: structure without values.
 	sign(dst []byte) []byte
+	// build builds the operator and its inputs.
+	build(b Builder) exec.Node
 	// again builds the operators that shape a row again: the row was read in a trial, and its
 	// record may have changed since. in yields the row without a document.
-	build(b Builder) exec.Node
-	// again builds the operators that shape a row of the plan again. in yields the row without a
-	// document.
 	again(b Builder, in exec.Node) exec.Node
 	// describe writes the output of explain: the stage, its properties, and its inputs. run is the
 	// operator, or nil if the plan has not run.

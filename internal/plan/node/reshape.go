@@ -2,9 +2,9 @@ package node
 
 import "github.com/sheafdb/sheaf/internal/exec"
 
-// Reshape returns the functions that check and shape again the rows that a trial has read, because
-// their records may have changed since. It returns nil for a plan with a sort, whose rows stay as
-// the sort has read them.
+// Reshape describes how to check and shape again the rows that a trial has read, because their
+// records may have changed since. It returns nil for a plan with a sort, whose rows stay as the
+// sort has read them.
 func (b Builder) Reshape(root Node) *exec.Again {
 	if Has[*Sort](root) {
 		return nil

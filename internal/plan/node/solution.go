@@ -9,8 +9,8 @@ import (
 // Solution is a complete candidate plan.
 type Solution struct {
 	Root Node
-	// Sign sets the following fields. Signature is the plan's structure without values, which the
-	// plan cache stores.
+	// Sign sets Signature, HasSort and HasFetch. Signature is the plan's structure without values,
+	// which the plan cache stores.
 	Signature []byte
 	HasSort   bool
 	HasFetch  bool

@@ -57,7 +57,7 @@ func (n *TextOr) scores(dst []float64, doc bsonx.Doc) ([]float64, error) {
 }
 
 // SearchBelow returns the TextOr that computes the scores for a sort. It returns nil if there are
-// other nodes than fetches and the search between them.
+// nodes other than fetches and text matches between n and the TextOr.
 func SearchBelow(n Node) *TextOr {
 	for {
 		if or, ok := n.(*TextOr); ok {
