@@ -150,8 +150,8 @@ func appendShellArray(dst []byte, d Doc, depth int) []byte {
 	return append(dst, " ]"...)
 }
 
-// appendShellDouble formats an integral double with a decimal point, as in 1.0. Infinities, NaN and
-// numbers with an exponent get no decimal point.
+// appendShellDouble formats an integral double with a decimal point, as in 1.0. It adds nothing to
+// infinities, NaN and numbers with an exponent.
 func appendShellDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):

@@ -70,8 +70,8 @@ func (u uint128) divmodPow10(k int) (q, r uint128) {
 
 // digits returns the number of decimal digits. It returns 0 for zero.
 func (u uint128) digits() int {
-	// 1233/4096 is slightly more than log10(2), so the estimate is the number of digits or one
-	// more.
+	// 1233/4096 is slightly less than log10(2), so the estimate is the number of digits or one
+	// less.
 	n := bits.Len64(u.lo)
 	if u.hi != 0 {
 		n = 64 + bits.Len64(u.hi)

@@ -20,7 +20,8 @@ func (v Value) IsMissing() bool { return v.Type == TypeMissing }
 // IsNull reports whether the value is null or absent.
 func (v Value) IsNull() bool { return v.Type == TypeNull || v.Type == TypeMissing }
 
-// The following methods require that the value has the right type. They do not check it.
+// The methods from Doc to CodeWithScope require that the value has the right type. They do not
+// check it.
 
 // Doc returns an embedded document. For an array it returns the document with the keys "0", "1", ….
 func (v Value) Doc() Doc { return Doc(v.Data) }

@@ -151,9 +151,9 @@ func (by *rules) compareShort(a, b []byte) int {
 }
 
 // AppendKey appends the collation key of a string. Comparing keys as bytes gives the order of the
-// strings. AppendKey checks for interrupts of the operation r or, if r is nil, of the collator's
-// operation. It reserves memory for a large key before it builds the key. It fails after an
-// interrupt, or if the memory limit is exceeded.
+// strings. For a long string AppendKey reserves memory, and checks for interrupts of the operation
+// r or, if r is nil, of the collator's operation. It fails after an interrupt, or if the memory
+// limit is exceeded.
 func (c *Collator) AppendKey(dst, s []byte, r *interrupt.Running) ([]byte, error) {
 	if c == nil {
 		return append(dst, s...), nil

@@ -97,7 +97,8 @@ func Locales() (usable, others []string) {
 	return usable, slices.Clone(refused)
 }
 
-// supported returns an error if x/text orders the locale differently from MongoDB.
+// supported returns an error if x/text orders the locale differently from MongoDB, or if the
+// options are not supported in the locale.
 func (p *parser) supported() error {
 	o := &p.opts
 	l, ok := supported[o.locale]

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-// Region is the argument of $geoWithin and $geoIntersects. It does not change and is safe for
-// concurrent use.
+// Region is the argument of $geoWithin and $geoIntersects. After ParseRegion and ToSphere it does
+// not change, and is safe for concurrent use.
 type Region struct {
 	kind     regionKind
 	geometry Geometry    // for regionGeometry

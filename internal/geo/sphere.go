@@ -57,7 +57,7 @@ func polygonTouches(polygon *s2.Polygon, p s2.Point) bool {
 }
 
 // isOutside reports whether a point is outside of a box of longitudes and latitudes by more than
-// the rounding error. Near the poles it always returns false.
+// the rounding error. Near the poles it compares only the latitudes.
 func isOutside(b s2.Rect, p s2.LatLng) bool {
 	const margin, nearPole = 1e-7, math.Pi/2 - 1e-3
 	lat := float64(p.Lat)

@@ -83,8 +83,8 @@ func ToDecimal(v bsonx.Value) (bsonx.Value, error) {
 	return encode(toDecimal(v)), nil
 }
 
-// ParseDouble parses the text of a double as $toDouble does: it accepts no blanks and no
-// hexadecimal digits.
+// ParseDouble parses the text of a double as $toDouble does: it accepts no blanks, no underscores
+// and no hexadecimal numbers.
 func ParseDouble(s string) (float64, bool) {
 	for i := range len(s) {
 		if c := s[i]; c == 'x' || c == 'X' || c == '_' || c == 'p' || c == 'P' {

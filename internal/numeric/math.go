@@ -170,8 +170,8 @@ func anyDecimalPow(base, exponent bsonx.Value) bsonx.Value {
 	return padded(asBinary(m.do2((*apd.Context).Pow, b, e)))
 }
 
-// powLimit returns the limit of a power for exponents far from 0: infinity, zero or, for the bases
-// 1 and -1, 1.
+// powLimit returns the limit of a power for an infinite base or an exponent far from 0: infinity,
+// zero or, for the bases 1 and -1, 1.
 func powLimit(base, exponent *apd.Decimal) bsonx.Value {
 	size := new(apd.Decimal).Abs(base)
 	away := size.Cmp(apd.New(1, 0))

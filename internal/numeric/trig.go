@@ -7,7 +7,7 @@ import (
 )
 
 // The functions here take a number in their domain, convert it to a decimal, compute with
-// wideDigits digits, and round once to 34 digits. NaN gives NaN.
+// wideDigits digits, and round the result to a binary128 and then to 34 digits. NaN gives NaN.
 
 // Sin returns the sine of a finite number.
 func Sin(v bsonx.Value) bsonx.Value {
@@ -107,7 +107,7 @@ func throughBinary(v bsonx.Value, f func(m *wide, x *apd.Decimal) *apd.Decimal) 
 	return padded(out)
 }
 
-// isTiny reports whether a number is nearer to 0 than to any other decimal128.
+// isTiny reports whether a number is smaller than a tenth of the smallest decimal128.
 func isTiny(x *apd.Decimal) bool {
 	return x.Form == apd.Finite && !x.IsZero() && int64(x.Exponent)+x.NumDigits() < bsonx.MinDecimalExp
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/rangetable"
 )
 
-// delimiters are the characters between words. MongoDB defines them by Unicode categories.
+// delimiters are the characters between words. MongoDB defines them by Unicode properties.
 var delimiters = rangetable.Merge(unicode.Dash, unicode.Hyphen, unicode.Pattern_Syntax, unicode.Quotation_Mark,
 	unicode.Terminal_Punctuation, unicode.White_Space)
 

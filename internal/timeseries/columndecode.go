@@ -40,7 +40,7 @@ func (c *column) At(i int) bsonx.Value {
 // columnDecoder is the state between two blocks.
 type columnDecoder struct {
 	*column
-	prev   bsonx.Value // aliases the input or, for numbers, is only a type
+	prev   bsonx.Value // the last value that is not a delta; it borrows the input
 	number int64
 	delta  int64
 	scale  int

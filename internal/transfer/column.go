@@ -30,7 +30,7 @@ type columnType struct {
 	format func(v bson.RawValue, arg string) (string, bool) // false if the value has another type
 }
 
-// columnTypes is the table of types, with the names that mongoimport uses.
+// columnTypes is the table of types. Types that mongoimport has, too, have the same names.
 func columnTypes() []columnType {
 	return []columnType{
 		{"auto", func(cell, _ string) (any, error) { return guess(cell), nil }, formatAuto},
@@ -135,7 +135,7 @@ func parseBoolean(cell string) (bool, error) {
 }
 
 // parseDate parses a date by a layout of Go's package time. Without a layout it accepts RFC 3339,
-// with or without a time of day.
+// also without the time zone, with a space in place of the T, or without the time of day.
 func parseDate(cell, layout string) (any, error) {
 	layouts := []string{layout}
 	if layout == "" {

@@ -19,9 +19,10 @@
 //     nothing.
 //  3. Memory is limited by the batch, whatever the size of the file. A single record may take
 //     maxRecord bytes.
-//  4. No part of a file is skipped, and no value is changed, without an error. An export stops at
-//     a document that its format would change. A CSV cell of type auto is a number only if
-//     printing the number gives the cell's text.
+//  4. No part of a file is skipped, and no value is changed, without an error. Only the options
+//     RoundNumbers and Replace allow such changes. An export stops at a document that its format
+//     cannot hold. A CSV cell of type auto is a number only if printing the number gives the cell's
+//     text.
 //
 // The package knows files and the official driver, but not the server: it works with any MongoDB.
 //

@@ -64,8 +64,8 @@ func (e *interruption) Error() string {
 // Unwrap returns the error of the context.
 func (e *interruption) Unwrap() error { return e.Err }
 
-// Run imports all documents of r. If ctx ends, it finishes the current batch and returns an
-// *interruption.
+// Run imports all documents of r. If ctx ends, it finishes a batch that is being sent, and returns
+// an *interruption.
 func (im *Importer) Run(ctx context.Context, r Reader) (Result, error) {
 	var res Result
 	b := &batch{}

@@ -160,7 +160,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// lineCounter remembers the starts of lines in text that was read but not yet consumed.
+// lineCounter remembers the line breaks in text that was read but not yet consumed.
 type lineCounter struct {
 	in     io.Reader
 	read   int64

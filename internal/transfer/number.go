@@ -87,8 +87,8 @@ func withPoint(f float64) string {
 	return text
 }
 
-// checkLosses returns an error if valid JSON has content that no document can hold: half a
-// surrogate pair or, unless rounds is set, a number that is not exact.
+// checkLosses returns an error if valid JSON has content that no document can hold: text that is
+// not UTF-8, half a surrogate pair or, unless rounds is set, a number that is not exact.
 func checkLosses(text []byte, rounds bool) error {
 	if !utf8.Valid(text) {
 		return errors.New("the text is not UTF-8")

@@ -17,7 +17,7 @@ var arrayMethods = [...]string{
 }
 
 // takesFunction lists the methods that call a function for each element. Calling a function notices
-// an interrupt, so these methods need no other check.
+// an interrupt, so these methods need no lower limit for lists that are not arrays.
 var takesFunction = map[string]bool{
 	"every": true, "filter": true, "find": true, "findIndex": true, "findLast": true,
 	"findLastIndex": true, "forEach": true,

@@ -17,9 +17,11 @@
 //     runs. Global variables that a function sets may or may not exist at its next call.
 //  2. A call ends at its time limit, when its operation is interrupted, when it recurses too
 //     deeply, or when the heap of the process grows too much while it runs.
-//  3. A function can access only its arguments: no files, no network, no modules, no Go values.
+//  3. A function can access only its arguments, the stored values of system.js and the variables
+//     that the operation sets: no files, no network, no modules, no Go values.
 //  4. Every failure is a JSInterpreterFailure (139), except an interrupt of the operation, results
-//     that are too large or too deep, and the errors of functions that interp.Define added.
+//     that are too large or too deep, invalid documents of system.js, and the errors of functions
+//     that interp.Define added.
 //  5. A call is interrupted between two instructions, so the cost of one instruction is limited.
 //     The built-in functions reject arguments that would take too much time, memory or stack
 //     (limits.js). The nesting of source code is limited too. Regular expressions check for

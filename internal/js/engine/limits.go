@@ -59,8 +59,8 @@ const (
 	elementSize = 16
 )
 
-// limitsProgram is compiled at the first use. Changing regexp2's global default is safe, because no
-// other code in the process uses regexp2.
+// limitsProgram is compiled at the first use. Changing regexp2's global default is safe for this
+// project, because only goja uses version 2 of regexp2.
 var limitsProgram = sync.OnceValues(func() (*goja.Program, error) {
 	regexp2.DefaultMatchTimeout = regexTimeout
 	regexp2.SetTimeoutCheckPeriod(regexTick)

@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/clock"
 )
 
-// setNatives defines the Go functions that the prelude uses. The prelude removes them before user
-// code runs.
+// setNatives defines the Go functions that the prelude uses. The prelude removes _bsonsize and
+// _equal before user code runs.
 func (e *engine) setNatives() error {
 	natives := map[string]func(goja.FunctionCall) goja.Value{
 		"_bsonsize": func(call goja.FunctionCall) goja.Value {

@@ -35,8 +35,8 @@ const (
 	// maxWideRanges is the largest number of ranges of non-ASCII characters in a pattern that
 	// ignores case. Folding the case of one range takes up to 1.5 ms.
 	maxWideRanges = 32
-	// maxFolds is the largest cost of folding the case of ., \W, \D and \S in regexp2, which takes
-	// 17 ms each (see foldCost).
+	// maxFolds is the largest cost of folding the case of ., \W, \D and \S in regexp2, in the units
+	// of foldCost. A unit takes 17 ms.
 	maxFolds = 8
 	// maxWide is the largest number of non-ASCII characters in a pattern for regexp2, whose
 	// character classes take quadratic time.
@@ -195,7 +195,7 @@ func checkBacktracking(pattern, flags string) error {
 }
 
 // foldCost returns the cost of folding the case of a pattern's characters in regexp2, in units of
-// one ., \W, \D or \S.
+// one dot. \W, \D and \S cost two units.
 func foldCost(pattern string) int {
 	cost, class := 0, false
 	for i := 0; i < len(pattern); i++ {

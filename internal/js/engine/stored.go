@@ -14,8 +14,8 @@ const (
 	codeStoredValue = mongoerr.Code(10210)
 )
 
-// storedScripts returns the documents of the database's collection system.js, or nil if there is no
-// such collection.
+// storedScripts returns the documents of the database's collection system.js, or nil if the options
+// do not give access to it.
 func storedScripts(o *js.Options) ([]bsonx.Doc, error) {
 	if o.Stored == nil {
 		return nil, nil

@@ -10,9 +10,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 )
 
-// toJS converts a BSON value to JavaScript. Documents become ordinary objects. Strings, numbers,
-// bools, null and dates become JavaScript values of the same kind. Other types become objects of
-// prelude classes.
+// toJS converts a BSON value to JavaScript. Documents become ordinary objects. Strings, doubles,
+// int32, bools, null, dates and regular expressions become JavaScript values of the same kind.
+// Other types become objects of prelude classes.
 func (c *converter) toJS(v bsonx.Value) goja.Value {
 	switch v.Type {
 	case bsonx.TypeMissing, bsonx.TypeUndefined:
