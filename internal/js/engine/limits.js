@@ -1,5 +1,5 @@
-// What bounds single calls of the language's own functions. A call of a script is looked at between two instructions only:
-// a function that is not written in JavaScript and takes long, takes much memory or recurses deeply must be refused before.
+// Limits for single calls of JavaScript's built-in functions. The engine checks for interrupts only between two instructions of a
+// script. So a call that would take long, need much memory or recurse deeply must be rejected before it begins.
 (function (global, natives) {
   'use strict';
   const maxLength = natives.maxLength, { checkChars, checkWide } = natives, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 19, maxWide = 1 << 22, maxWideText = 1 << 21, maxNormalized = 1 << 20, maxNumber = 1 << 20, maxDate = 1 << 10, few = 16, maxUncopied = 256;
@@ -8,8 +8,9 @@
   const range = (what) => { throw new RangeError(what); };
   const { includes } = String.prototype, has = (s, part) => apply(includes, s, [part]);
   const isObject = (x) => x !== null && (typeof x === 'object' || typeof x === 'function');
-  // What a check reads the call reads again, so it must be the same then: arguments become primitive values before the check, and the
-  // length of what is no array is a plain number. Functions that run code of the script between two elements count while they go.
+  // After a check, the built-in function reads its arguments again. They must not change in between. So arguments become primitive
+  // values before the check, and the length of an object that is not an array must be a plain number. Functions that run code of the
+  // script between two elements check the limits at each element.
   define(typed, 'length', { ...describe(typed, 'length'), configurable: false });
   define(Array.prototype, Symbol.iterator, { value: Array.prototype.values, writable: false, configurable: false });
   const checkPlain = (x) => {
@@ -26,7 +27,7 @@
     if (x === null || x === undefined) return 0;
     checkPlain(x);
     const n = +x.length || 0;
-    if (n > few && n <= maxLength && isObject(x)) natives.checkChain(x, n); // callers refuse longer ones
+    if (n > few && n <= maxLength && isObject(x)) natives.checkChain(x, n); // callers reject longer lists
     return n;
   };
   // A function that makes a large value checks the memory first.
@@ -38,8 +39,8 @@
     checkRoom(n, elementSize);
   };
 
-  // wrap replaces a method; before is called with its arguments and may refuse them, after with its
-  // result.
+  // wrap replaces a method. The new method calls before, which may change the arguments or throw an error, then the old method, and
+  // then after with the result.
   function wrap(object, name, before, after) {
     const native = object[name];
     if (typeof native !== 'function') return;
@@ -52,7 +53,7 @@
     }.value;
     define(object, name, { value, writable: true, configurable: true });
   }
-  // mask replaces a constructor, which stays the same for instanceof and its static members. instead, where given, makes the objects.
+  // mask replaces a constructor. instanceof and the static members work as before. If instead is given, it makes the objects.
   function mask(name, before, instead) {
     const native = global[name];
     if (typeof native !== 'function') return;
@@ -68,7 +69,8 @@
   }
   const none = () => {};
 
-  // What lists the properties of a value: those of a text are its characters, and of a list its elements.
+  // checkKeys limits the number of properties of the arguments. The properties of a text are its characters, and the properties of a
+  // list are its elements.
   const checkKeys = (max) => (_, args) => {
     for (let i = 0; i < args.length; i++) {
       const n = ArrayBuffer.isView(args[i]) ? lengthOf(args[i]) : natives.countKeys(args[i]);
@@ -77,7 +79,7 @@
     }
   };
   for (const name of ['keys', 'values', 'assign', 'getOwnPropertyNames', 'getOwnPropertySymbols', 'freeze', 'isFrozen', 'seal', 'isSealed', 'preventExtensions']) wrap(Object, name, checkKeys(maxKeys));
-  // To set a property that a target has not got looks into all its prototypes.
+  // Setting a property that the target does not have searches all its prototypes.
   wrap(Object, 'assign', (_, args) => {
     let n = 0;
     for (let i = 1; i < args.length; i++) n += natives.countKeys(args[i]);
@@ -86,7 +88,8 @@
   for (const name of ['entries', 'defineProperties', 'getOwnPropertyDescriptors', 'create', 'groupBy']) wrap(Object, name, checkKeys(maxEntries));
   for (const name of ['ownKeys', 'preventExtensions']) wrap(Reflect, name, checkKeys(maxKeys));
 
-  // A getter may change the prototypes of a list while a method goes through the list.
+  // A getter may change the prototypes of a list while a method visits the list. So each change of a prototype checks the lists that
+  // are being visited again.
   const relink = Object.setPrototypeOf, proto = describe(Object.prototype, '__proto__');
   const relinked = (set, object, args) => {
     const before = args[0] === undefined || args[0] === null ? null : parent(args[0]), result = apply(set, object, args);
@@ -107,7 +110,7 @@
   const setProto = (x, to) => apply(proto.set, x, [to]);
   define(Object.prototype, '__proto__', { ...proto, set(to) { relinked(setProto, undefined, [this, to]); } });
 
-  // The engine's own fails for an entry without a key.
+  // The engine's own fromEntries fails for an entry without a key.
   const fromEntries = {
     fromEntries(list) {
       const object = {};
@@ -120,7 +123,7 @@
   }.fromEntries;
   define(Object, 'fromEntries', { value: fromEntries, writable: true, configurable: true });
 
-  // Locales would be ignored without a word.
+  // The engine would ignore locales silently.
   const checkLocale = (args) => {
     if (args[0] !== undefined || args[1] !== undefined) throw new TypeError('locales and their options are not supported');
   };
@@ -152,13 +155,13 @@
       return list;
     },
   };
-  // added returns a list with an element or, of what is spread, all elements.
+  // added returns the list with x appended. If x is spreadable, it appends the elements of x.
   const added = (list, x) => {
     if (Array.isArray(x) && !(Symbol.isConcatSpreadable in x)) {
       const n = list.length + x.length;
       if (n > maxLength) range('Invalid array length');
       checkRoom(n, elementSize);
-      if (n <= large) return apply(nativeConcat, list, [x]); // it takes up to a microsecond an element
+      if (n <= large) return apply(nativeConcat, list, [x]); // the native function takes up to a microsecond per element
     }
     const spread = isObject(x) ? x[Symbol.isConcatSpreadable] : false;
     const begin = list.length, n = (spread === undefined ? Array.isArray(x) : spread) ? lengthOf(x) : -1;
@@ -185,14 +188,14 @@
     for (let i = 0; i < n; i++) list[i] = x[i];
     return list;
   };
-  // iterated returns a source of elements that keeps to one way of giving them.
+  // iterated returns x or an object with the elements of x. A script cannot change its iteration after the check.
   const iterated = (x) => {
     if (!isObject(x) || (Array.isArray(x) && parent(x) === Array.prototype && describe(x, Symbol.iterator) === undefined)) return x;
     const iterate = x[Symbol.iterator];
     if (iterate !== undefined && iterate !== null) return { [Symbol.iterator]: () => apply(iterate, x, []) };
     return copy(x, lengthOf(x));
   };
-  // Lists that are iterated take a microsecond an element.
+  // An iteration takes a microsecond per element, so lists are limited to fewer elements here.
   const checkIterated = (_, args) => {
     const list = args[0];
     const n = list !== null && typeof list === 'object' && list.size > 0 ? list.size : lengthOf(list);
@@ -205,7 +208,7 @@
   for (const name of ['all', 'allSettled', 'any', 'race']) {
     wrap(Promise, name, (_, args) => { if (lengthOf(args[0]) > maxPromises || (args[0] && args[0].size > maxPromises)) range('Invalid array length'); });
   }
-  // copied returns a long list of arguments as another list: an interrupt is heard while it is made.
+  // copied copies a long list of arguments. Interrupts can end the copying, because it is written in JavaScript.
   const copied = (x) => {
     const n = lengthOf(x);
     if (n > maxCall) range('too many arguments');
@@ -220,7 +223,7 @@
     checkList(list);
     args[0] = copy(list, lengthOf(list));
   });
-  // Bound functions that are bound again and again would recurse outside of the language.
+  // The native bind would recurse in Go if a bound function is bound again and again.
   define(Function.prototype, 'bind', {
     value: function bind(self, ...first) {
       const fn = this;
@@ -241,7 +244,7 @@
     checkLocale([args[1], args[2]]);
     if (s.length + (args[0] = `${args[0]}`).length > maxCompared) range('the texts are too long: compare parts of ' + maxCompared / 2 + ' characters');
   });
-  // A long sort is one of a function of the script's kind, in which an interrupt is heard.
+  // A long sort gets a comparator, which checks for interrupts.
   for (const name of ['sort', 'toSorted']) wrap(typed, name, (list, args) => { if (args[0] === undefined && lengthOf(list) > maxKeys) args[0] = natives.compareNumbers; });
   wrap(typed, 'toLocaleString', (list, args) => {
     checkLocale(args);
@@ -260,7 +263,7 @@
     if (args[0].length > maxNumber) range('the text of a number is longer than ' + maxNumber + ' characters');
   });
   define(Number, 'parseFloat', { value: global.parseFloat, writable: true, configurable: true });
-  // No date is so long.
+  // A long text is not a date. A short invalid text replaces it, which the engine rejects quickly.
   wrap(Date, 'parse', (_, args) => {
     args[0] = str(args[0]);
     if (args[0].length > maxDate) args[0] = 'long';
@@ -288,7 +291,7 @@
   for (const [name, method] of [['trim', 'trim'], ['trimStart', 'trimStart'], ['trimEnd', 'trimEnd'], ['trimLeft', 'trimStart'], ['trimRight', 'trimEnd']]) {
     define(String.prototype, name, { value: trims[method], writable: true, configurable: true });
   }
-  // A character beyond ASCII becomes up to three bytes, each of which is written as %XX.
+  // A non-ASCII code unit becomes up to three bytes, each of which is written as %XX.
   for (const name of ['encodeURI', 'encodeURIComponent', 'decodeURI', 'decodeURIComponent', 'escape', 'unescape']) {
     wrap(global, name, (_, args) => {
       const text = (args[0] = str(args[0]));
@@ -348,14 +351,14 @@
     args[0] = str(args[0]);
     if (args[0].length > maxWide) range('the text is longer than ' + maxWide + ' characters');
   });
-  // Each value goes through a function of the script, in which an interrupt is heard.
+  // stringify gets a function that it calls for each value, so that an interrupt can end it.
   const nativeStringify = JSON.stringify, nativeParse = JSON.parse, same = (_, value) => value;
   wrap(JSON, 'stringify', (_, args) => {
     natives.checkSize(args[0]);
     if (isObject(args[2])) args[2] = args[2] instanceof Number ? +args[2] : args[2] instanceof String ? `${args[2]}` : undefined;
     if (typeof args[2] === 'number' && args[2] > 10) args[2] = 10;
     if (typeof args[1] === 'function') return;
-    if (Array.isArray(args[1])) { // the names of the fields to keep: of a copy that runs no code
+    if (Array.isArray(args[1])) { // the fields to keep, taken from a copy that has no getters and no toJSON
       const text = nativeStringify(args[0], same);
       args[0] = text === undefined ? undefined : nativeParse(text);
     } else args[1] = same;
@@ -370,7 +373,7 @@
   };
   const { eval: evalText } = { eval(text) { return typeof text === 'string' ? evaluate(text) : text; } };
   define(global, 'eval', { value: evalText, writable: true, configurable: true });
-  // A direct call of eval: see eval.go.
+  // The functions for a direct call of eval: see eval.go.
   const known = (get) => {
     try { get(); } catch (e) { return !(e instanceof ReferenceError && has(e.message, 'is not defined')); }
     return true;
@@ -406,9 +409,8 @@
   for (const fn of [function* () {}, async function () {}]) {
     define(Object.getPrototypeOf(fn), 'constructor', { value: function () { throw new Error('not supported'); }, writable: false, configurable: false });
   }
-  // An iterator of a script may have one of the language's own functions as its method next. Such an
-  // iterator never ends if the function returns an object, and no code of the script runs between
-  // two steps. So each function that may return an object hears an interrupt.
+  // A script's iterator may have a built-in function as its method next. If the function returns an object, the iterator never ends,
+  // and no code of the script runs between two steps. So each built-in function that may return an object checks for interrupts.
   const iterator = parent(parent([].values())), species = Symbol.species;
   const returning = [
     [Object.prototype, ['valueOf', '__proto__']], [iterator, [Symbol.iterator]], [String.prototype, [Symbol.iterator]],
@@ -430,10 +432,10 @@
   const errors = ['RangeError', 'TypeError', 'SyntaxError', 'ReferenceError', 'EvalError', 'URIError', 'AggregateError', 'GoError'];
   for (const name of ['Object', 'Array', 'Error', ...errors]) mask(name, none);
   for (const name of errors) Object.setPrototypeOf(global[name], global.Error);
-  // Without a species the engine makes a list itself, which is faster.
+  // Without a species the engine makes arrays itself, which is faster.
   const { Array: List } = global, listSpecies = { get species() { return this === List ? undefined : this; } };
   define(List, species, { get: describe(listSpecies, 'species').get, configurable: true });
-  // Big integers grow without bound, and proxies of proxies recurse.
+  // Scripts do not get these classes: big integers grow without limit, and proxies of proxies recurse in Go.
   for (const name of ['BigInt', 'BigInt64Array', 'BigUint64Array', 'Proxy', 'WebAssembly', 'Atomics']) delete global[name];
   delete DataView.prototype.getBigInt64;
   delete DataView.prototype.getBigUint64;

@@ -1,4 +1,4 @@
-// The classes and functions that MongoDB's JavaScript engine defines. Each instance carries what tobson.go needs.
+// The classes and functions that MongoDB's JavaScript engine defines. Each instance has the properties that tobson.go reads.
 (function (global) {
   'use strict';
   const BigInt = global.BigInt;
@@ -34,7 +34,7 @@
   }, 'ObjectId');
   global.ObjectID = global.ObjectId;
 
-  // whole makes a big integer of a text that is not too long: the engine takes minutes for millions of digits.
+  // whole converts a value to a big integer. It rejects long texts, because the engine takes minutes for millions of digits.
   const maxDigits = 1000;
   const whole = (v) => {
     if (typeof v === 'object' && v !== null) v = String(v);
@@ -170,7 +170,7 @@
     toString() { return '[object MaxKey]'; }
   }, 'MaxKey');
 
-  // ISODate reads the forms of ISO 8601 that MongoDB's shell reads, with or without separators; no zone means UTC.
+  // ISODate parses the formats of ISO 8601 that MongoDB's shell parses, with or without separators. Without a zone the time is UTC.
   global.ISODate = (text) => {
     if (text === undefined) return new Date();
     const m = /^(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2})(?::?(\d{2})(?::?(\d{2})(?:\.(\d+))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/.exec(text);
@@ -186,7 +186,7 @@
   global.isNumber = (x) => typeof x === 'number';
   global.isObject = (x) => x instanceof Object;
 
-  // tojson prints as MongoDB's does: a short value on one line, a long one with a field a line.
+  // show formats a value for tojson, as MongoDB does. tojson puts a short text on one line.
   function show(x, indent, flat) {
     if (x === null) return 'null';
     switch (typeof x) {
@@ -216,7 +216,7 @@
   };
   global.tojsononeline = (x) => global.tojson(x, ' ', true);
   global.tojsonObject = (x, indent, flat) => showObject(x, indent || '', flat);
-  // What a function prints goes nowhere: a server has no terminal.
+  // Printed text is discarded, because a server has no terminal.
   global.print = global.printjson = global.printjsononeline = () => {};
 
   const bsonsize = global._bsonsize, equal = global._equal;
