@@ -47,8 +47,8 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
-// TestArrivalsWhileNobodyWaits checks that an arrival during a rest without waiters wakes no later
-// waiter, who has to look first.
+// TestArrivalsWhileNobodyWaits checks that an arrival during a rest without waiters does not wake a
+// later waiter. A waiter looks for data before it waits.
 func TestArrivalsWhileNobodyWaits(t *testing.T) {
 	t.Parallel()
 	var a Signal

@@ -222,7 +222,8 @@ func IndexKey(i int) string { return strconv.Itoa(i) }
 // Collection scans spend most of their time in such iterations.
 const longName = 8
 
-// zeroByte returns the index of the first zero byte of a word.
+// zeroByte returns the index of the first zero byte of a word, or longName if the word has no zero
+// byte.
 func zeroByte(word uint64) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	return bits.TrailingZeros64((word-ones)&^word&highs) / 8

@@ -83,7 +83,7 @@ func (u uint128) digits() int {
 	return n
 }
 
-// trim removes trailing zeros, and returns their number.
+// trim removes trailing decimal zeros, and returns their number.
 func (u uint128) trim() (uint128, int) {
 	n := 0
 	if u.isZero() {

@@ -162,7 +162,8 @@ func (c *cases) noteOperations(lines []bson.Raw) {
 }
 
 // noteValue notes a value and the values in it. In an operation, an array may be the list of
-// operands, so it counts as a value only if it is inside another array.
+// operands, so it counts as a value only if it is inside another array, or belongs to $literal or
+// to a field.
 func (c *cases) noteValue(v bson.RawValue, operation bool) {
 	c.types[v.Type] = true
 	switch v.Type {

@@ -53,7 +53,7 @@ func (t *team) run(ctx context.Context, work func(ctx context.Context, in Node) 
 // Workers returns the number of goroutines that took part. It is valid after Run.
 func (t *team) Workers() int { return t.workers }
 
-// call runs one worker.
+// call runs the work in the current goroutine, with an input of its own.
 func (t *team) call(ctx context.Context) {
 	in := t.node()
 	// A panic propagates, but the other workers must not wait for this one.

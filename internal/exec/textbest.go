@@ -45,7 +45,7 @@ type bestFirst struct {
 	terms int
 	parts []float64 // for each record the scores of all terms; 0 means unknown
 	state []bestState
-	heads []float64 // for each term a bound of its unread scores
+	heads []float64 // for each term, an upper bound for the scores of its unread entries
 	ended []bool
 
 	// read is the number of entries read so far. checked is the value of read at the last check;

@@ -204,7 +204,7 @@ func padLeft(digits []byte, n int) []byte {
 	return digits
 }
 
-// appendPairs appends digits, two in a byte, without trailing zeros.
+// appendPairs appends digits without trailing zeros, two in a byte, and the terminator 00.
 func appendPairs(dst, digits []byte) []byte {
 	for len(digits) > 0 && digits[len(digits)-1] == '0' {
 		digits = digits[:len(digits)-1]

@@ -45,7 +45,8 @@ func (p *Planner) count(ctx context.Context, q *query.Query, r storage.Reader, r
 
 func counted(n exec.Node) int64 { return int64(n.Stats().Counted) }
 
-// planCount plans a count. The stored number of records answers it only if there is no filter.
+// planCount plans a count. Without a filter, hint, min and max, the stored number of records is the
+// answer.
 func (p *Planner) planCount(ctx context.Context, q *query.Query, r storage.Reader, records Counter,
 ) (*trial.Choice, error) {
 	if q.Coll == nil {

@@ -22,7 +22,7 @@ type watch struct {
 	ctx      context.Context // the context of the call's operation
 	deadline time.Time       // the deadline of the call
 	guarded  *guard          // the guard of the call
-	// converted is the number of values converted to and from BSON.
+	// converted is the number of calls of step.
 	converted int
 	// ended is the reason why the call was interrupted, or nil.
 	ended atomic.Pointer[string]

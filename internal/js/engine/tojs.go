@@ -103,8 +103,8 @@ func (c *converter) classToJS(v bsonx.Value) goja.Value {
 	}
 }
 
-// construct creates an object of a global class. The first call looks the class up, before user
-// code can replace it.
+// construct creates an object of a global class. The first call for a class looks it up. Later
+// calls use the same class, even if a script has replaced the global variable.
 func (c *converter) construct(class string, args ...any) goja.Value {
 	constructor := c.classes[class]
 	if constructor == nil {

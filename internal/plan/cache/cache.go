@@ -75,7 +75,8 @@ const (
 	maxCacheEntry = 128 << 10
 )
 
-// maxCacheDebug limits the size of the data that only $planCacheStats shows, in bytes.
+// maxCacheDebug is the total size, in bytes, of the data that only $planCacheStats shows, at which
+// new entries get none of it.
 const maxCacheDebug = 2 << 20
 
 // New returns an empty cache of at most limit entries.

@@ -180,9 +180,8 @@ func (e *enumerator) naturalScan() node.Node {
 	if e.cq.Asked.Coll == nil || !e.cq.Asked.Coll.Oplog && !scan.Clustered {
 		return scan
 	}
-	// The oplog is ordered by its stamps, and a clustered collection by its _ids. So a predicate on
-	// the stamp or the _id restricts the scan: a reader that follows the oplog does not read it
-	// from the beginning.
+	// The oplog is ordered by ts, and a clustered collection by _id. So a predicate on ts or _id
+	// restricts the scan: a reader that follows the oplog does not read it from the beginning.
 	for _, a := range e.accesses(nil, &e.cq.Whole, nil) {
 		if a.scan != nil && a.scan.Index.Clustered && len(a.scan.Bounds[0]) == 1 {
 			scan.IDs, scan.HasIDs = a.scan.Bounds[0][0], true

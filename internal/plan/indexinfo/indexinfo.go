@@ -70,7 +70,7 @@ var (
 	idKey     = bsonx.NewDoc("_id", 1)
 	idPattern = index.Pattern{{Path: "_id"}}
 
-	// The oplog is clustered by its stamps.
+	// The oplog is clustered by the field ts.
 	oplogKey     = bsonx.NewDoc("ts", 1)
 	oplogPattern = index.Pattern{{Path: "ts"}}
 )

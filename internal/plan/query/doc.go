@@ -2,7 +2,7 @@
 // targets, with the checks that need no index.
 //
 // Query is a plain value that the caller fills. CheckMeta, CheckTailable, CheckHint and
-// CheckSortMeta refuse requests that no collection accepts. Refused marks errors that were found
+// CheckSortMeta refuse requests that cannot be answered. Refused marks errors that were found
 // before a query ran. The package also reads the other values of a row, not its document, that
 // sorts and projections need: scores, distances, sort keys, index keys.
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// RecordIDOf returns the record id of a row: its _id, or its insertion sequence in a capped
-// collection.
+// RecordIDOf returns the record id of a row: its _id, its insertion sequence in a capped
+// collection, or its ts in the oplog.
 func RecordIDOf(coll *table.Collection, row *exec.Row) (bsonx.Value, error) {
 	id, _, _, err := keystring.Decode(nil, row.RecordKey[recordPrefixLen:], false, nil)
 	if n, ok := id.AsExactInt64(); ok && coll.Capped != nil {
