@@ -77,9 +77,9 @@ func commandEntries() []entry {
 	return out
 }
 
-const indexText = `Each type has the options of the manual; [indexes](indexes.md) has examples. A query never uses a
-wildcard index for positions in arrays, or for comparisons with MinKey and MaxKey that match missing
-fields, because the index would miss documents.
+const indexText = `Each type of index has the options of MongoDB's manual; the page [indexes](indexes.md) has examples.
+A query never uses a wildcard index for positions in arrays, or for comparisons with MinKey and
+MaxKey that match missing fields, because the index would miss documents.
 `
 
 func indexTypes() []entry {
@@ -90,11 +90,11 @@ func indexTypes() []entry {
 	return out
 }
 
-const collationText = `All fields of a collation are supported, wherever strings are compared. Strings have the order of
-ICU 57.1, as in MongoDB, with two exceptions:
+const collationText = `All fields of a collation are supported, wherever strings are compared. With a
+collation, strings have the order of ICU 57.1, as in MongoDB, with two exceptions:
 
 - Characters that Unicode added after version 6.2 (2012) sort after all letters.
-- Marks on a letter are put in canonical order, even if "normalization" is false.
+- Marks on a letter are compared in canonical order, even if "normalization" is false.
 `
 
 func locales() []entry {
@@ -120,15 +120,15 @@ func features(infos []feature.Info) []entry {
 const introduction = `# Compatibility
 
 This page lists the features of MongoDB 8.0, and says which of them Sheaf supports. ` + "`make generate`" + `
-writes it from the registries that the server itself reads.
+writes this page from the registries that the server itself reads.
 
-- **supported**: Sheaf answers like MongoDB. If you find a difference, it is a bug.
+- **supported**: Sheaf answers like MongoDB. A difference that you find is a bug.
 - **refused**: a MongoDB server of the same kind (the only member of a replica set, not in a sharded
   cluster, without users) answers every call with an error, and so does Sheaf.
-- **known**: MongoDB has it, but Sheaf does not have it yet. Using it returns an error,
-  never silence or a wrong result.
-- **absent**: only other kinds of MongoDB servers have it (sharded clusters, Atlas). Sheaf answers
-  like a standalone mongod.
+- **known**: MongoDB has the feature, but Sheaf does not have it yet. A use of the feature returns
+  an error, never silence or a wrong result.
+- **absent**: only other kinds of MongoDB servers have the feature (sharded clusters, Atlas). Sheaf
+  answers like a standalone mongod.
 `
 
 // Write writes the page.
