@@ -360,19 +360,6 @@ func (s *indexSpec) checkBuild() error {
 	}
 }
 
-// columnstore is an index type that MongoDB removed in 8.0.
-const columnstore = "columnstore"
-
-// checkColumnstore returns an error for a columnstore index.
-func (s *indexSpec) checkColumnstore() error {
-	for it := s.key.Iter(); it.Next(); {
-		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == columnstore {
-			return mongoerr.New(mongoerr.NotImplemented, "Columnstore indexes can no longer be created")
-		}
-	}
-	return nil
-}
-
 // isID reports whether the key is {_id: 1} or {_id: -1}. It ignores fractions of the number.
 func (s *indexSpec) isID() bool {
 	first := s.key.First()
