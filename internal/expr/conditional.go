@@ -221,8 +221,9 @@ func (n *ifNull) Children() []Expr { return n.args }
 // Total returns true: the node has a value for all values of its operands.
 func (n *ifNull) Total() bool { return true }
 
-// simplified removes constants that are null, and the operands after a constant that is not null.
-// The last operand stays.
+// simplified removes the operands that never decide the result of $ifNull: all operands after the
+// first constant that is not null, and the constants that are null. A null constant stays if it is
+// the last operand, because it is then the result.
 func (n *ifNull) simplified() Expr {
 	var kept []Expr
 	for i, e := range n.args {

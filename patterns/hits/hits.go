@@ -45,7 +45,9 @@ type Config struct {
 	patterns.Env
 	// Daily and Monthly are the names of the collections; "hits.daily" and "hits.monthly" if empty.
 	Daily, Monthly string
-	// Form is the form of the documents in the collection. The server refuses hits in another form.
+	// Form is the arrangement of the minutes in the documents of days. All Counters of a collection
+	// must use the same form. The server does not check the form: it refuses only the increments
+	// whose path meets a value of another type.
 	Form Form
 	// Location is the time zone in which days begin; UTC if nil.
 	Location *time.Location

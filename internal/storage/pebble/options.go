@@ -160,9 +160,10 @@ func (o Options) memtables() int {
 	return 4
 }
 
-// compactions returns the least and the greatest number of concurrent compactions: usually one, and
-// two if compactions fall behind and a processor is free. A compaction of documents of 16 MB takes
-// 100 MB.
+// compactions returns the least and the greatest number of concurrent compactions. The least number
+// is one. The greatest number is two if the process may use two processors: Pebble runs the second
+// compaction if compactions fall behind. A small store runs at most one compaction at a time,
+// because a compaction of documents of 16 MB takes 100 MB of memory.
 func (o Options) compactions() (lower, upper int) {
 	if o.isSmall() {
 		return 1, 1
