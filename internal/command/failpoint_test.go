@@ -53,6 +53,10 @@ func TestFailPoints(t *testing.T) {
 		{c, `{"count": "c"}`, 8},
 		{c, `{"count": "c"}`, 0},
 		{admin, `{"waitForFailPoint": "failCommand", "timesEntered": 1, "maxTimeMS": 100000}`, 0},
+		{admin, `{"configureFailPoint": "failCommand", "mode": {"times": 1},
+			"data": {"failCommands": ["renameCollection"], "namespace": "d.c", "errorCode": 8}}`, 0},
+		{admin, `{"renameCollection": "d.b", "to": "d.a"}`, 26},
+		{admin, `{"renameCollection": "d.c", "to": "d.a"}`, 8},
 
 		{admin, `{"configureFailPoint": "failCommand", "mode": {"activationProbability": 1.5}, "data": {"failCommands": ["count"], "errorCode": 8}}`, 2},
 		{admin, `{"configureFailPoint": "failCommand", "mode": {"activationProbability": 0}, "data": {"failCommands": ["count"], "errorCode": 8}}`, 0},

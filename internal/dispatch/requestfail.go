@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/session"
 )
 
 // failCall makes a request available to fail points. It implements failpoint.Call.
@@ -20,8 +21,9 @@ func (c failCall) AppName() string { return clientName(c.Request) }
 
 // Namespace implements failpoint.Call.
 func (c failCall) Namespace() string {
-	db, coll := c.Target()
-	return db + "." + string(coll)
+	var info session.OpInfo
+	info.DB, info.Collection = c.Target()
+	return info.Namespace()
 }
 
 // Clock implements failpoint.Call.
