@@ -90,7 +90,8 @@ func lookup(v bsonx.Value, path []string) (bsonx.Value, bool) {
 // documents may be between the bounds.
 func (t *pruneTerm) skips(low, high bsonx.Value) bool {
 	if low.IsMissing() && high.IsMissing() {
-		return true // no measurement has the field, so none is equal to a value
+		// Skip the bucket: no measurement has the field, so none satisfies the comparison.
+		return true
 	}
 	if !sameClass(low.Type, high.Type) || !hasBounds(low.Type) {
 		return false

@@ -23,7 +23,8 @@ import (
 // ErrPlan is returned for an invalid plan.
 var ErrPlan = errors.New("sim: invalid plan")
 
-// DefaultPoolSize is the number of connections of a process. The books use 4 processes of 50.
+// DefaultPoolSize is the default for the maximum number of connections of a process. The MongoDB
+// books that the scenarios come from used as many in total: 4 processes of 50 connections.
 const DefaultPoolSize = 200
 
 // Bounds of a plan.
