@@ -129,8 +129,8 @@ var large = map[string][]string{
 	"$minN": {`{"input": ARRAY, "n": 2}`}, "$maxN": {`{"input": ARRAY, "n": 2}`},
 }
 
-// TestLargeOperandsCount evaluates each operator with large operands repeatedly. Each evaluation
-// must count as much work as the operand has bytes, so that a loop notices an interrupt.
+// TestLargeOperandsCount checks that an operator adds at least the bytes of its operand to the
+// meter of work. Otherwise a loop over large operands would notice an interrupt too late.
 func TestLargeOperandsCount(t *testing.T) {
 	t.Parallel()
 	vars := largeVariables()

@@ -89,7 +89,8 @@ func (t *translator) compile(fl flags) (*Regexp, error) {
 		inline = "(?i)"
 	}
 	if t.out.linearOK {
-		// Patterns that Go rejects, such as very large repetitions, are left to the other engine.
+		// Go rejects some patterns, for example very large repetitions. Then linear is nil, and the
+		// backtracking engine matches the pattern.
 		r.linear, _ = regexp.Compile(inline + string(t.out.linear))
 		r.mayBeEmpty = sync.OnceValue(func() bool { return mayBeEmpty(r.linear.String()) })
 		r.program = sync.OnceValue(func() int { return programSize(r.linear.String()) })

@@ -20,8 +20,8 @@
 //  3. Expressions see the document before the projection.
 //  4. A projection of plain names allocates nothing, except for the growth of the destination.
 //
-// The package does not decide what a plan has to fetch. Fields and Dependencies provide the
-// information.
+// The package does not decide whether a plan must fetch the document: the planner does, from the
+// paths that Fields and Dependencies return.
 //
 // To add a projection operator, give it a case in operator.go, a line in Operators, and a test
 // under testdata.

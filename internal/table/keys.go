@@ -50,7 +50,8 @@ func (c *Collection) space() byte {
 	return keyspace.Records
 }
 
-// RecordKey appends the key of the record with that _id. The records must be clustered by _id.
+// RecordKey appends to dst the key of the record whose _id is id. The collection must be clustered
+// by _id.
 func (c *Collection) RecordKey(dst []byte, id bsonx.Value) []byte {
 	dst, err := c.RecordKeyFor(dst, id, nil)
 	if err != nil {

@@ -48,8 +48,9 @@ type termState struct {
 	freq, next float64
 }
 
-// Score computes the terms of a document, which Len and Term give. It fails if the document names
-// an unknown language, if the operation ends, or if the memory limit is exceeded.
+// Score finds the terms of a document and their scores. Afterwards, Len returns their number and
+// Term returns each of them. Score fails if the document names an unknown language, if the
+// operation ends, or if the memory limit is exceeded.
 func (sc *Scorer) Score(s *Spec, doc bsonx.Doc) error {
 	sc.reset()
 	var ended error

@@ -33,8 +33,9 @@ const MaxPoints = 100_000
 type Series interface {
 	// Add adds each sample to the sum of its time.
 	Add(ctx context.Context, samples ...Sample) error
-	// Query returns the sums of a tag between two times, one for each step. It rounds from down and
-	// to up to a multiple of step since 1970. The sum is zero for a step without samples.
+	// Query divides the time between from and to into steps. For each step it returns a point with
+	// the sum of the tag's samples, or zero if the step has no samples. Query rounds from down, and
+	// to up, to multiples of step since 1970.
 	Query(ctx context.Context, tag string, from, to time.Time, step time.Duration) ([]Point, error)
 	// Last returns the last point of a tag that is not zero, or ErrNone.
 	Last(ctx context.Context, tag string) (Point, error)

@@ -471,7 +471,7 @@ func TestCrashPreallocateNext(t *testing.T) {
 			}
 		},
 	})
-	// PreallocateNext sends one command for the tags, and two commands for each of the two tags.
+	// PreallocateNext lists the tags with one command. Then it sends two commands for each tag.
 	if points != 10 {
 		t.Errorf("%d points", points)
 	}

@@ -1,5 +1,6 @@
-// Limits for single calls of JavaScript's built-in functions. The engine checks for interrupts only between two instructions of a
-// script. So a call that would take long, need much memory or recurse deeply must be rejected before it begins.
+// Limits for single calls of JavaScript's built-in functions. The engine checks for interrupts only
+// between two instructions of a script. So a call that would take long, need much memory or recurse
+// deeply must be rejected before it begins.
 (function (global, natives) {
   'use strict';
   const maxLength = natives.maxLength, { checkChars, checkWide } = natives, maxCall = 1e5, maxKeys = 2e5, maxEntries = 1e5, maxPromises = 1e4, maxFlat = 100, maxCompared = 1 << 19, maxWide = 1 << 22, maxWideText = 1 << 21, maxNormalized = 1 << 20, maxNumber = 1 << 20, maxDate = 1 << 10, few = 16, maxUncopied = 256;
@@ -8,9 +9,10 @@
   const range = (what) => { throw new RangeError(what); };
   const { includes } = String.prototype, has = (s, part) => apply(includes, s, [part]);
   const isObject = (x) => x !== null && (typeof x === 'object' || typeof x === 'function');
-  // After a check, the built-in function reads its arguments again. They must not change in between. So arguments become primitive
-  // values before the check, and the length of an object that is not an array must be a plain number. Functions that run code of the
-  // script between two elements check the limits at each element.
+  // After a check, the built-in function reads its arguments again. They must not change in
+  // between. So arguments become primitive values before the check, and the length of an object
+  // that is not an array must be a plain number. Functions that run code of the script between two
+  // elements check the limits at each element.
   define(typed, 'length', { ...describe(typed, 'length'), configurable: false });
   define(Array.prototype, Symbol.iterator, { value: Array.prototype.values, writable: false, configurable: false });
   const checkPlain = (x) => {
@@ -39,8 +41,8 @@
     checkRoom(n, elementSize);
   };
 
-  // wrap replaces a method. The new method calls before, which may change the arguments or throw an error, then the old method, and
-  // then after with the result.
+  // wrap replaces a method. The new method calls before, which may change the arguments or throw an
+  // error, then the old method, and then after with the result.
   function wrap(object, name, before, after) {
     const native = object[name];
     if (typeof native !== 'function') return;
@@ -53,7 +55,8 @@
     }.value;
     define(object, name, { value, writable: true, configurable: true });
   }
-  // mask replaces a constructor. instanceof and the static members work as before. If instead is given, it makes the objects.
+  // mask replaces a constructor. instanceof and the static members work as before. If instead is
+  // given, it makes the objects.
   function mask(name, before, instead) {
     const native = global[name];
     if (typeof native !== 'function') return;
@@ -69,8 +72,8 @@
   }
   const none = () => {};
 
-  // checkKeys limits the number of properties of the arguments. The properties of a text are its characters, and the properties of a
-  // list are its elements.
+  // checkKeys limits the number of properties of the arguments. The properties of a text are its
+  // characters, and the properties of a list are its elements.
   const checkKeys = (max) => (_, args) => {
     for (let i = 0; i < args.length; i++) {
       const n = ArrayBuffer.isView(args[i]) ? lengthOf(args[i]) : natives.countKeys(args[i]);
@@ -88,8 +91,8 @@
   for (const name of ['entries', 'defineProperties', 'getOwnPropertyDescriptors', 'create', 'groupBy']) wrap(Object, name, checkKeys(maxEntries));
   for (const name of ['ownKeys', 'preventExtensions']) wrap(Reflect, name, checkKeys(maxKeys));
 
-  // A getter may change the prototypes of a list while a method visits the list. So each change of a prototype checks the lists that
-  // are being visited again.
+  // A getter may change the prototypes of a list while a method visits the list. So each change of
+  // a prototype checks the lists that are being visited again.
   const relink = Object.setPrototypeOf, proto = describe(Object.prototype, '__proto__');
   const relinked = (set, object, args) => {
     const before = args[0] === undefined || args[0] === null ? null : parent(args[0]), result = apply(set, object, args);
@@ -188,7 +191,8 @@
     for (let i = 0; i < n; i++) list[i] = x[i];
     return list;
   };
-  // iterated returns x or an object with the elements of x. A script cannot change its iteration after the check.
+  // iterated returns x or an object with the elements of x. A script cannot change its iteration
+  // after the check.
   const iterated = (x) => {
     if (!isObject(x) || (Array.isArray(x) && parent(x) === Array.prototype && describe(x, Symbol.iterator) === undefined)) return x;
     const iterate = x[Symbol.iterator];
@@ -208,7 +212,8 @@
   for (const name of ['all', 'allSettled', 'any', 'race']) {
     wrap(Promise, name, (_, args) => { if (lengthOf(args[0]) > maxPromises || (args[0] && args[0].size > maxPromises)) range('Invalid array length'); });
   }
-  // copied copies a long list of arguments. Interrupts can end the copying, because it is written in JavaScript.
+  // copied copies a long list of arguments. Interrupts can end the copying, because it is written
+  // in JavaScript.
   const copied = (x) => {
     const n = lengthOf(x);
     if (n > maxCall) range('too many arguments');
@@ -409,8 +414,9 @@
   for (const fn of [function* () {}, async function () {}]) {
     define(Object.getPrototypeOf(fn), 'constructor', { value: function () { throw new Error('not supported'); }, writable: false, configurable: false });
   }
-  // A script's iterator may have a built-in function as its method next. If the function returns an object, the iterator never ends,
-  // and no code of the script runs between two steps. So each built-in function that may return an object checks for interrupts.
+  // A script's iterator may have a built-in function as its method next. If the function returns an
+  // object, the iterator never ends, and no code of the script runs between two steps. So each
+  // built-in function that may return an object checks for interrupts.
   const iterator = parent(parent([].values())), species = Symbol.species;
   const returning = [
     [Object.prototype, ['valueOf', '__proto__']], [iterator, [Symbol.iterator]], [String.prototype, [Symbol.iterator]],
@@ -435,7 +441,8 @@
   // Without a species the engine makes arrays itself, which is faster.
   const { Array: List } = global, listSpecies = { get species() { return this === List ? undefined : this; } };
   define(List, species, { get: describe(listSpecies, 'species').get, configurable: true });
-  // Scripts do not get these classes: big integers grow without limit, and proxies of proxies recurse in Go.
+  // Scripts do not get these classes: big integers grow without limit, and proxies of proxies
+  // recurse in Go.
   for (const name of ['BigInt', 'BigInt64Array', 'BigUint64Array', 'Proxy', 'WebAssembly', 'Atomics']) delete global[name];
   delete DataView.prototype.getBigInt64;
   delete DataView.prototype.getBigUint64;

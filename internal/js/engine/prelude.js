@@ -1,4 +1,5 @@
-// The classes and functions that MongoDB's JavaScript engine defines. Each instance has the properties that tobson.go reads.
+// The classes and functions that MongoDB's JavaScript engine defines. Each instance has the
+// properties that tobson.go reads.
 (function (global) {
   'use strict';
   const BigInt = global.BigInt;
@@ -34,7 +35,8 @@
   }, 'ObjectId');
   global.ObjectID = global.ObjectId;
 
-  // whole converts a value to a big integer. It rejects long texts, because the engine takes minutes for millions of digits.
+  // whole converts a value to a big integer. It rejects long texts, because the engine takes
+  // minutes for millions of digits.
   const maxDigits = 1000;
   const whole = (v) => {
     if (typeof v === 'object' && v !== null) v = String(v);
@@ -170,7 +172,8 @@
     toString() { return '[object MaxKey]'; }
   }, 'MaxKey');
 
-  // ISODate parses the formats of ISO 8601 that MongoDB's shell parses, with or without separators. Without a zone the time is UTC.
+  // ISODate parses the formats of ISO 8601 that MongoDB's shell parses, with or without separators.
+  // Without a zone the time is UTC.
   global.ISODate = (text) => {
     if (text === undefined) return new Date();
     const m = /^(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2})(?::?(\d{2})(?::?(\d{2})(?:\.(\d+))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/.exec(text);

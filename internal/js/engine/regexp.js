@@ -1,6 +1,7 @@
-// Regular expressions within limits. All searches go through exec and test, which interrupts can end. natives.search checks for
-// interrupts while it searches. The engine's own search is used only if it is short, or if it backtracks and so has a time limit.
-// Methods that search many times are written in JavaScript, so that an interrupt can end them between two searches.
+// Regular expressions within limits. All searches go through exec and test, which interrupts can
+// end. natives.search checks for interrupts while it searches. The engine's own search is used only
+// if it is short, or if it backtracks and so has a time limit. Methods that search many times are
+// written in JavaScript, so that an interrupt can end them between two searches.
 (function (global, natives, tools) {
   'use strict';
   const { wrap, mask, range, checkRoom, elementSize, join } = tools, { maxNative, maxSearched, checkChars, checkWide } = natives;
@@ -12,7 +13,8 @@
   const isObject = (x) => (typeof x === 'object' && x !== null) || typeof x === 'function';
   const toLength = (x) => { const n = Math.trunc(+x); return n > 0 ? Math.min(n, Number.MAX_SAFE_INTEGER) : 0; };
 
-  // These functions return the source and flags with which an expression was compiled, even if a script has replaced its properties.
+  // These functions return the source and flags with which an expression was compiled, even if a
+  // script has replaced its properties.
   const getter = (name) => {
     const { get } = Object.getOwnPropertyDescriptor(proto, name);
     return (regex) => apply(get, regex, []);
@@ -24,7 +26,8 @@
     try { return source(x) !== undefined && x !== proto; } catch (e) { return false; }
   };
 
-  // startOf converts lastIndex to a number and returns it. So the engine reads the same number later.
+  // startOf converts lastIndex to a number and returns it. So the engine reads the same number
+  // later.
   const startOf = (regex) => {
     if (typeof regex.lastIndex !== 'number') regex.lastIndex = +regex.lastIndex;
     return toLength(regex.lastIndex);
@@ -50,9 +53,10 @@
     const at = regex.lastIndex;
     let start = now(), result = apply(native, regex, [s]);
     if (result || !mayEnd || now() === start || !backtracks(regex, at)) return result;
-    // A search that exceeds its time limit returns no match, which may be wrong. So the search is repeated, and its time is measured.
-    // The first search does not tell: its time limit ends too early if the limit's clock was late at the beginning, and a first search
-    // from a lastIndex includes compiling the expression.
+    // A search that exceeds its time limit returns no match, which may be wrong. So the search is
+    // repeated, and its time is measured. The first search does not tell: its time limit ends too
+    // early if the limit's clock was late at the beginning, and a first search from a lastIndex
+    // includes compiling the expression.
     if (isGlobal(regex) || isSticky(regex)) regex.lastIndex = at;
     start = now();
     result = apply(native, regex, [s]);
@@ -73,7 +77,8 @@
     return match;
   };
 
-  // checkPattern measures a pattern before it is compiled. It replaces arguments whose text could change later.
+  // checkPattern measures a pattern before it is compiled. It replaces arguments whose text could
+  // change later.
   const checkPattern = (args) => {
     const pattern = args[0];
     let text = pattern;
@@ -99,8 +104,8 @@
       if (!isObject(args[0]) || args[0][method] === undefined || args[0][method] === null) args[0] = new Pattern(args[0], name === 'matchAll' ? 'g' : undefined);
     });
   }
-  // Short texts have few matches. For them the engine's own methods are used, which are faster. For each match, a part of a
-  // replacement such as $` may be as long as the text.
+  // Short texts have few matches. For them the engine's own methods are used, which are faster. For
+  // each match, a part of a replacement such as $` may be as long as the text.
   const maxShort = 1 << 19, maxSplit = 1 << 8, maxGrown = 1 << 24, maxTimes = 1 << 26, maxParts = 1 << 12, maxTexts = 1 << 18;
   const nativeMatch = proto[Symbol.match], nativeReplace = proto[Symbol.replace], nativeSplit = proto[Symbol.split], nativeReplaceAll = String.prototype.replaceAll;
   const isShort = (s) => s.length * (8 + natives.groups) <= maxShort;
@@ -198,8 +203,8 @@
   };
   const replacement = (by) => (typeof by === 'function' ? by : `${by}`);
 
-  // splitterOf returns an expression that finds the next separator from lastIndex on. An expression of a script's own class finds a
-  // separator only at lastIndex.
+  // splitterOf returns an expression that finds the next separator from lastIndex on. An expression
+  // of a script's own class finds a separator only at lastIndex.
   const splitterOf = (regex, flags) => {
     let kind = regex.constructor;
     if (kind !== undefined) {
@@ -271,7 +276,8 @@
   };
   for (const name of Reflect.ownKeys(methods)) define(proto, name, { value: methods[name], writable: true, configurable: true });
 
-  // A part of the replacement such as $` may be as long as the text, so the product of both lengths is checked.
+  // A part of the replacement such as $` may be as long as the text, so the product of both lengths
+  // is checked.
   wrap(String.prototype, 'replace', (s, args) => {
     if (isObject(args[0])) return;
     args[0] = `${args[0]}`;

@@ -74,8 +74,9 @@ type Options struct {
 	// negative Reserve turns this off. The default is DefaultReserve, or more if the memtables
 	// together take more.
 	Reserve int64
-	// Salvage opens a store with a damaged log up to the damage, instead of refusing it. The
-	// removed part is kept in other files, and the Logger reports it.
+	// Salvage opens a store whose log is damaged. The store keeps the commits before the damage.
+	// The rest of the log is moved to other files, and the Logger reports it. Without Salvage, Open
+	// returns an error for such a store.
 	Salvage bool
 	// FS is the file system, by default the operating system's. Other file systems are for tests
 	// and for stores in memory.
