@@ -88,8 +88,7 @@ func (s *slidingSum) result() (bsonx.Value, error) {
 	}
 	v := s.sum.Result()
 	if v.Type == bsonx.TypeDecimal128 && s.decimals == 0 {
-		f, _ := v.AsFloat64()
-		v = bsonx.Double(f)
+		v = s.withoutDecimals(v)
 	}
 	if v.Type == bsonx.TypeDouble && s.doubles == 0 && s.decimals == 0 {
 		if f := math.Round(v.Double()); f >= math.MinInt64 && f < math.MaxInt64 {
@@ -100,6 +99,21 @@ func (s *slidingSum) result() (bsonx.Value, error) {
 		v = numeric.IntOrLong(v.Int64())
 	}
 	return v, nil
+}
+
+// withoutDecimals returns a sum that is a decimal, because the window once contained one, as the
+// type of the numbers that the window still contains.
+func (s *slidingSum) withoutDecimals(sum bsonx.Value) bsonx.Value {
+	if s.doubles == 0 {
+		// A double would lose digits of an int64.
+		if whole, err := numeric.Round(sum, 0); err == nil {
+			if i, err := numeric.ToInt64(whole); err == nil {
+				return i
+			}
+		}
+	}
+	f, _ := sum.AsFloat64()
+	return bsonx.Double(f)
 }
 
 func (s *slidingSum) bytes() int { return 0 }

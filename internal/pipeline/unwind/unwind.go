@@ -128,7 +128,7 @@ func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		case (isArray || v.IsNull() || v.Type == bsonx.TypeUndefined) && !s.stage.Keep:
 			continue
 		case isArray:
-			v = bsonx.Missing
+			v = s.stage.absent()
 		case s.stage.Index == nil:
 			return doc, nil // the document without an array passes unchanged
 		}
@@ -136,6 +136,18 @@ func (s *unwindSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		s.next = 0
 		return s.result(v), nil
 	}
+}
+
+// absent returns what replaces an empty array. The array's field is removed, but it keeps its place
+// if the index is written to this field or below it.
+func (u *Stage) absent() bsonx.Value {
+	switch {
+	case len(u.Index) < len(u.Path) || !slices.Equal(u.Index[:len(u.Path)], u.Path):
+		return bsonx.Missing
+	case len(u.Index) == len(u.Path):
+		return bsonx.Null
+	}
+	return bsonx.Document(bsonx.Empty)
 }
 
 // Save implements source.Source. It copies the array that is being unwound.
