@@ -55,8 +55,8 @@ func parseSetWindowFields(arg bsonx.Value, opts parsing.Options) ([]parsing.Stag
 	if err := w.parseOutput(output.Doc(), order); err != nil {
 		return nil, err
 	}
-	if w.constantArray {
-		return nil, errPartitionArray()
+	if w.partitionErr != nil {
+		return nil, w.partitionErr
 	}
 	return w.stages(partition, sortBy)
 }
@@ -107,10 +107,9 @@ type setWindowFields struct {
 	computed  bool      // the partition value is in partitionField
 	functions []*window.Function
 	output    *document.Tree
-	// constantArray is true if the partition is a constant array. The error for it comes after
-	// errors in the output.
-	constantArray bool
-	streams       bool // every function needs only the current document
+	// partitionErr is the error of a constant partition. Errors in the output come before it.
+	partitionErr error
+	streams      bool // every function needs only the current document
 }
 
 func (w *setWindowFields) parsePartition(v bsonx.Value) error {
@@ -123,10 +122,13 @@ func (w *setWindowFields) parsePartition(v bsonx.Value) error {
 		return err
 	}
 	if err := failures.Err(); err != nil {
-		return mongoerr.Within("Failed to optimize partitionBy expression", err)
+		w.partitionErr = mongoerr.Within("Failed to optimize partitionBy expression", err)
+		return nil
 	}
 	if c, ok := expr.ConstValue(e); ok {
-		w.constantArray = c.Type == bsonx.TypeArray
+		if c.Type == bsonx.TypeArray {
+			w.partitionErr = errPartitionArray()
+		}
 		return nil
 	}
 	_, plain := expr.FieldPath(e)
