@@ -289,3 +289,24 @@ func BenchmarkIncDecimal(b *testing.B) {
 func inNoArena(op func(*bsonx.Arena, bsonx.Value) (bsonx.Value, error)) func(bsonx.Value) (bsonx.Value, error) {
 	return func(v bsonx.Value) (bsonx.Value, error) { return op(nil, v) }
 }
+
+// TestLargeAngles compares with the values of a C library, which rounds correctly.
+func TestLargeAngles(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ angle, sin, cos, tan float64 }{
+		{1e22, -0.8522008497671888, 0.523214785395139, -1.6287782256068988},
+		{1 << 63, 0.9999303766734422, 0.011800076512800236, 84.73931296875567},
+		{-(1 << 63), -0.9999303766734422, 0.011800076512800236, -84.73931296875567},
+		{math.MaxFloat64, 0.004961954789184062, -0.9999876894265599, -0.004962015874444895},
+	} {
+		s, co, tan := SinDouble(c.angle), CosDouble(c.angle), TanDouble(c.angle)
+		if s != c.sin || co != c.cos || tan != c.tan {
+			t.Errorf("%v: sine %v, cosine %v, tangent %v", c.angle, s, co, tan)
+		}
+	}
+	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if !math.IsNaN(SinDouble(f)) || !math.IsNaN(CosDouble(f)) || !math.IsNaN(TanDouble(f)) {
+			t.Errorf("%v has an angle", f)
+		}
+	}
+}

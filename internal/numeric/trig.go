@@ -1,6 +1,9 @@
 package numeric
 
 import (
+	"math"
+	"math/big"
+
 	"github.com/cockroachdb/apd/v3"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -25,6 +28,55 @@ func Tan(v bsonx.Value) bsonx.Value {
 		s, c := m.sinCos(x)
 		return m.quo(s, c)
 	}), shortZero)
+}
+
+// largeAngle is where the functions of package math begin to lose digits. They reduce an angle from
+// 2^29 on to a fraction of 53 bits, and then subtract, so that results near 0 are inexact.
+const largeAngle = 1 << 29
+
+func isLargeAngle(f float64) bool { return math.Abs(f) >= largeAngle && !math.IsInf(f, 0) }
+
+// SinDouble returns the sine of a double.
+func SinDouble(f float64) float64 {
+	if !isLargeAngle(f) {
+		return math.Sin(f)
+	}
+	s, _ := sinCosDouble(f)
+	return s
+}
+
+// CosDouble returns the cosine of a double.
+func CosDouble(f float64) float64 {
+	if !isLargeAngle(f) {
+		return math.Cos(f)
+	}
+	_, c := sinCosDouble(f)
+	return c
+}
+
+// TanDouble returns the tangent of a double.
+func TanDouble(f float64) float64 {
+	if !isLargeAngle(f) {
+		return math.Tan(f)
+	}
+	s, c := sinCosDouble(f)
+	return s / c
+}
+
+// sinCosDouble computes with wideDigits digits, as for decimals.
+func sinCosDouble(f float64) (sin, cos float64) {
+	m := newWide()
+	x, _, err := apd.NewFromString(new(big.Float).SetFloat64(f).Text('f', wideDigits))
+	if err != nil {
+		return math.NaN(), math.NaN()
+	}
+	s, c := m.sinCos(x)
+	return nearestDouble(s), nearestDouble(c)
+}
+
+func nearestDouble(d *apd.Decimal) float64 {
+	f, _ := ParseDouble(d.Text('e'))
+	return f
 }
 
 // Asin returns the inverse sine of a number from -1 to 1.

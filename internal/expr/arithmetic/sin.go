@@ -12,9 +12,9 @@ import (
 
 var inf = math.Inf(1)
 
-func sinDefinition() expr.Definition  { return finite("$sin", math.Sin, numeric.Sin) }
-func cosDefinition() expr.Definition  { return finite("$cos", math.Cos, numeric.Cos) }
-func tanDefinition() expr.Definition  { return finite("$tan", math.Tan, numeric.Tan) }
+func sinDefinition() expr.Definition  { return finite("$sin", numeric.SinDouble, numeric.Sin) }
+func cosDefinition() expr.Definition  { return finite("$cos", numeric.CosDouble, numeric.Cos) }
+func tanDefinition() expr.Definition  { return finite("$tan", numeric.TanDouble, numeric.Tan) }
 func sinhDefinition() expr.Definition { return bounded("$sinh", math.Sinh, numeric.Sinh, -inf, inf) }
 
 func coshDefinition() expr.Definition { return bounded("$cosh", math.Cosh, numeric.Cosh, -inf, inf) }
