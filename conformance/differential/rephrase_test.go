@@ -30,6 +30,11 @@ func TestRewriteCalls(t *testing.T) {
 			"no onError", `{"v":{"$convert":{"input":"$n","to":5}}}`,
 			`{"v":{"$cond":[{"$in":[{"$type":"$n"},["object","array"]]},{"$toInt":{"$concat":["no number: ",{"$type":"$$ROOT"}]}},{"$convert":{"input":"$n","to":5}}]}}`, refuseConversion,
 		},
+		{"a constant document", `{"v":{"$toString":{"a":1}}}`, `{"v":{"$toInt":"no number"}}`, refuseConversion},
+		{
+			"a document with a field", `{"v":{"$toString":{"a":"$n"}}}`,
+			`{"v":{"$cond":[{"$in":[{"$type":{"a":"$n"}},["object","array","regex","javascript","javascriptWithScope","symbol","timestamp","minKey","maxKey","dbPointer"]]},{"$toInt":{"$concat":["no number: ",{"$type":"$$ROOT"}]}},{"$toString":[{"a":"$n"}]}]}}`, refuseConversion,
+		},
 		{"a number as find", `{"v":{"$replaceOne":{"input":"$n","find":"$r"}}}`, `{"v":{"$replaceOne":{"input":"$n","find":{"$cond":[{"$in":[{"$type":"$r"},["regex"]]},1,"$r"]}}}}`, refuseRegex},
 		{
 			"what 8.0 knows", `{"v":{"$convert":{"input":"$n","to":"int","onError":1}}}`,

@@ -71,14 +71,12 @@ func refuseConversion(name string, arg any) any {
 // isNewConstant reports whether a value is an array or a document. MongoDB 8.0 converts neither to
 // a string. known reports whether the value is certainly a constant.
 func isNewConstant(v any) (isNew, known bool) {
-	switch v := v.(type) {
-	case bson.A:
+	switch v.(type) {
+	case bson.A, bson.D:
 		return true, !mentions(v, "", func(_, key string, value any) bool {
 			text, _ := value.(string)
 			return strings.HasPrefix(key, "$") || strings.HasPrefix(text, "$")
 		})
-	case bson.D:
-		return true, len(v) == 0
 	}
 	return false, false
 }
