@@ -87,6 +87,11 @@ var rephrasingTable = []rephrasing{
 		Stages: rebuilding, Both: true,
 	},
 	{
+		Name:   "place of a field that $unsetField removes and $setField adds",
+		Reason: "as above, within one expression; with the document of each $unsetField put together again both servers answer the same",
+		Call:   rebuildUnset, Both: true,
+	},
+	{
 		Name:   "order that a stage leaves open",
 		Reason: "groups, sets, what a $graphLookup found, and documents with equal sort keys come in any order (MongoDB's sort of more than 16 is not stable); with one order fixed behind each such stage both servers answer the same",
 		Stages: settled, Both: true,
@@ -328,6 +333,14 @@ func roundThrice(name string, arg any) any {
 	three := op("$multiply", bson.A{"$$result", int32(3)})
 	rounded := cond(typeIn("$$result", "double"), op("$toDouble", op("$toDecimal", three)), "$$result")
 	return op("$let", fields("vars", bson.D{{"result", op(name, arg)}}, "in", rounded))
+}
+
+// rebuildUnset makes an array of the fields of each $unsetField, and a document of this array.
+func rebuildUnset(name string, arg any) any {
+	if name != "$unsetField" {
+		return nil
+	}
+	return op("$arrayToObject", op("$objectToArray", op(name, arg)))
 }
 
 // nearDoubles is like equalValue, but decimals, and numbers in strings, may differ in the last bits

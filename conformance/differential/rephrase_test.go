@@ -35,6 +35,11 @@ func TestRewriteCalls(t *testing.T) {
 			"a document with a field", `{"v":{"$toString":{"a":"$n"}}}`,
 			`{"v":{"$cond":[{"$in":[{"$type":{"a":"$n"}},["object","array","regex","javascript","javascriptWithScope","symbol","timestamp","minKey","maxKey","dbPointer"]]},{"$toInt":{"$concat":["no number: ",{"$type":"$$ROOT"}]}},{"$toString":[{"a":"$n"}]}]}}`, refuseConversion,
 		},
+		{"a literal document", `{"v":{"$toString":{"$literal":{}}}}`, `{"v":{"$toInt":"no number"}}`, refuseConversion},
+		{
+			"$unsetField", `{"v":{"$unsetField":{"field":"a","input":"$o"}}}`,
+			`{"v":{"$arrayToObject":{"$objectToArray":{"$unsetField":{"field":"a","input":"$o"}}}}}`, rebuildUnset,
+		},
 		{"a number as find", `{"v":{"$replaceOne":{"input":"$n","find":"$r"}}}`, `{"v":{"$replaceOne":{"input":"$n","find":{"$cond":[{"$in":[{"$type":"$r"},["regex"]]},1,"$r"]}}}}`, refuseRegex},
 		{
 			"what 8.0 knows", `{"v":{"$convert":{"input":"$n","to":"int","onError":1}}}`,

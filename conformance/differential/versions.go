@@ -71,6 +71,13 @@ func refuseConversion(name string, arg any) any {
 // isNewConstant reports whether a value is an array or a document. MongoDB 8.0 converts neither to
 // a string. known reports whether the value is certainly a constant.
 func isNewConstant(v any) (isNew, known bool) {
+	if literal, isLiteral := v.(bson.D); isLiteral && len(literal) == 1 && literal[0].Key == "$literal" {
+		switch literal[0].Value.(type) {
+		case bson.A, bson.D:
+			return true, true
+		}
+		return false, false
+	}
 	switch v.(type) {
 	case bson.A, bson.D:
 		return true, !mentions(v, "", func(_, key string, value any) bool {
