@@ -35,7 +35,7 @@ func TestFailPoints(t *testing.T) {
 		cmd  string
 		code int32
 	}{
-		{admin, `{"configureFailPoint": "nosuch", "mode": "alwaysOn"}`, 2},
+		{admin, `{"configureFailPoint": "nosuch", "mode": "alwaysOn"}`, 266},
 		{admin, `{"configureFailPoint": "failCommand", "mode": {"times": 0}, "data": {"errorLabels": [1]}}`, 14},
 		{admin, `{"configureFailPoint": "maxTimeAlwaysTimeOut", "mode": "alwaysOn"}`, 0},
 		{c, limited, 50},
@@ -48,7 +48,7 @@ func TestFailPoints(t *testing.T) {
 		{c, `{"find": "c", "filter": {"$where": "sleep(300); return true"}, "maxTimeMS": 1}`, 50},
 
 		{admin, `{"waitForFailPoint": "failCommand", "timesEntered": 1, "maxTimeMS": 1}`, 50},
-		{admin, `{"waitForFailPoint": "nosuch", "timesEntered": 1, "maxTimeMS": 1}`, 233},
+		{admin, `{"waitForFailPoint": "nosuch", "timesEntered": 1, "maxTimeMS": 1}`, 266},
 		{admin, `{"configureFailPoint": "failCommand", "mode": {"times": 1}, "data": {"failCommands": ["count"], "errorCode": 8}}`, 0},
 		{c, `{"count": "c"}`, 8},
 		{c, `{"count": "c"}`, 0},

@@ -107,6 +107,7 @@ const (
 	TooManyLogicalSessions                   Code = 261
 	ExceededTimeLimit                        Code = 262
 	OperationNotSupportedInTransaction       Code = 263
+	FailPointSetFailed                       Code = 266
 	PreparedTransactionInProgress            Code = 267
 	MigrationConflict                        Code = 272
 	IndexBuildAborted                        Code = 276
@@ -253,6 +254,7 @@ var names = map[Code]string{
 	TooManyLogicalSessions:                   "TooManyLogicalSessions",
 	ExceededTimeLimit:                        "ExceededTimeLimit",
 	OperationNotSupportedInTransaction:       "OperationNotSupportedInTransaction",
+	FailPointSetFailed:                       "FailPointSetFailed",
 	PreparedTransactionInProgress:            "PreparedTransactionInProgress",
 	MigrationConflict:                        "MigrationConflict",
 	IndexBuildAborted:                        "IndexBuildAborted",

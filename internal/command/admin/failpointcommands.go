@@ -42,7 +42,7 @@ func FailPointCommands() []command.Definition {
 func runWaitForFailPoint(ctx context.Context, req *command.Request, _ *bsonx.Builder) error {
 	name := req.CommandValue().Str()
 	if !slices.Contains(failpoint.Names, name) {
-		return mongoerr.New(codeNoFailPoint, "%s not found", name)
+		return mongoerr.New(mongoerr.FailPointSetFailed, "%s not found", name)
 	}
 	if !req.Generic.HasMaxTime {
 		return mongoerr.New(mongoerr.IDLFailedToParse,
@@ -61,9 +61,6 @@ func runWaitForFailPoint(ctx context.Context, req *command.Request, _ *bsonx.Bui
 	}
 }
 
-// codeNoFailPoint is MongoDB's error code FailPointSetFailed.
-const codeNoFailPoint = mongoerr.Code(233)
-
 func runConfigureFailPoint(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	name := req.CommandValue()
 	if name.Type != bsonx.TypeString {
@@ -75,7 +72,7 @@ func runConfigureFailPoint(_ context.Context, req *command.Request, reply *bsonx
 	}
 	if p != nil {
 		if !slices.Contains(failpoint.Names, name.Str()) {
-			return mongoerr.New(mongoerr.BadValue, "%s not found", name.Str())
+			return mongoerr.New(mongoerr.FailPointSetFailed, "%s not found", name.Str())
 		}
 		if p.Data, err = parseFailData(req.Doc("data")); err != nil {
 			return err
