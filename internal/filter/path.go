@@ -66,9 +66,6 @@ func (p *Path) Len() int { return len(p.parts) }
 // Name returns component i.
 func (p *Path) Name(i int) string { return p.parts[i].name }
 
-// Index returns component i as an array index. It returns false if the component is not a number.
-func (p *Path) Index(i int) (int, bool) { return p.parts[i].index, p.parts[i].index >= 0 }
-
 // Walk calls visit for each value at the path, as query predicates see them. It descends into
 // arrays, both implicitly and by numeric components. If a field of the path is absent, or is a
 // scalar before the end of the path, Walk visits a missing value. Walk stops when visit returns
