@@ -66,8 +66,9 @@ race-patterns: ## run the patterns' tests of concurrency under the race detector
 
 # -composites=false: `go vet` would refuse bson.D{{"a", 1}}, the short form of the driver's own documentation.
 .PHONY: lint
-lint: ## check the code: golangci-lint as configured in .golangci.yml, tools/unused, tools/knots; and the words: tools/words
+lint: ## check the code: golangci-lint as configured in .golangci.yml, and the tools imports, unused, knots and words
 	$(LINT) run ./...
+	$(GO) run ./tools/imports
 	$(GO) run ./tools/unused # 3 s of processor time where the packages are compiled already
 	$(GO) run ./tools/knots -check >/dev/null # prints the limit that is exceeded on stderr
 	$(GO) run ./tools/words

@@ -44,20 +44,6 @@ func TestArchitecturePathsExist(t *testing.T) {
 	}
 }
 
-// TestArchitectureNamesEveryPackage checks that architecture.md names each package of internal/.
-func TestArchitectureNamesEveryPackage(t *testing.T) {
-	text := read(t, "architecture.md")
-	packages, err := filepath.Glob("../internal/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range packages {
-		if name := "internal/" + filepath.Base(dir); !strings.Contains(text, name) {
-			t.Errorf("architecture.md does not name %s", name)
-		}
-	}
-}
-
 var link = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 
 // TestLinksLead checks that every relative link of the documents leads to a file.
