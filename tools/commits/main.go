@@ -4,11 +4,10 @@
 //	go run ./tools/commits               prints the faults, and exits with 1 if there are any
 //	go run ./tools/commits -after HASH   checks the commits after HASH
 //
-// If the history does not contain the fixed commit, as in a shallow clone, nothing is checked.
+// It fails if the history does not contain the fixed commit, as in a shallow clone.
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -25,8 +24,6 @@ func main() {
 	flag.Parse()
 	wrong, err := history{"."}.check(*after)
 	switch {
-	case errors.Is(err, errNoHistory):
-		fmt.Println("commits:", err)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "commits:", err)
 		os.Exit(1)
@@ -36,20 +33,16 @@ func main() {
 	}
 }
 
-// errNoHistory is the error if the history does not contain the commit after which the check
-// begins.
-var errNoHistory = errors.New("no messages are checked")
-
 // history is the git repository in a folder.
 type history struct{ dir string }
 
 // check returns a line for each fault in the messages of the commits that follow the given commit.
 func (h history) check(after string) (wrong []string, err error) {
 	if _, err := h.git("rev-parse", "--git-dir"); err != nil {
-		return nil, fmt.Errorf("%w: this is no git repository", errNoHistory)
+		return nil, fmt.Errorf("no git repository: %w", err)
 	}
 	if _, err := h.git("merge-base", "--is-ancestor", after, "HEAD"); err != nil {
-		return nil, fmt.Errorf("%w: the history does not reach back to %.8s", errNoHistory, after)
+		return nil, fmt.Errorf("the history does not reach back to %.8s: run git fetch --unshallow: %w", after, err)
 	}
 	log, err := h.git("log", "--no-merges", "--reverse", "-z", "--format=%h%n%B", after+"..HEAD")
 	if err != nil {
