@@ -1,28 +1,30 @@
-# Sheaf: what there is to do with this repository. `make help` lists it.
+# The tasks of this repository. `make help` lists them.
 
 GO       ?= go
 LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 5s
 # Tests that take several seconds do all of their work only with it (internal/torture).
 LONG := SHEAF_TEST_LONG=1
-# How long each attack of `make torture` goes on, and the seed of a run to repeat. TORTURE='-run TestKill' picks some.
+# How long each attack of `make torture` goes on, and the seed of a run to repeat.
+# TORTURE='-run TestKill' selects attacks.
 TORTURETIME ?= 1m
 SEED ?= 0
 TORTURE ?=
 # How many random commands `make torture` gives.
 COMMANDS ?= 1000000
-# What attacks the guarantees of docs/guarantees.md.
+# The packages whose tests attack the guarantees of docs/guarantees.md.
 ATTACKS := ./internal/storage/pebble ./internal/crashtest ./internal/concurrencytest ./internal/table ./internal/metamorphic
-# The platforms that a release is built for, and those that `make cross` compiles: each system and each processor once, beside this machine's own.
-# `make cross CROSS='$(PLATFORMS)'` compiles all.
+# PLATFORMS are built for a release. `make cross` compiles CROSS: each system and each processor
+# once, except this machine's own. `make cross CROSS='$(PLATFORMS)'` compiles all.
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 CROSS ?= darwin/arm64 windows/amd64
-# The packages whose work is concurrency: they are tested again under the race detector.
+# The packages whose code runs in several goroutines are tested again under the race detector.
 RACE_DIRS := internal/storage internal/clock internal/arrival internal/changelog internal/table internal/exec internal/schema internal/catalog internal/session internal/server internal/concurrencytest sheaftest sim/load sim/engine sim/agent
-# Of the pipeline, the tests of $group in several goroutines. All its tests take minutes under the race detector.
+# The tests of the package pipeline in which several goroutines run. The other tests do not need the
+# race detector, and would take minutes under it.
 RACE_PIPELINE := ^TestParallel
 PATTERNS ?= ./patterns/...
-# Of the patterns, those tests in which several are at work.
+# The tests of the patterns in which several clients work at the same time.
 RACE_PATTERNS := Together|Concurrent|Model|One|Once|Stampede|Worker|Everyone|Moats|Moving|Run
 # Modules of their own, so that what only tests need stays out of the main go.mod.
 NESTED := conformance bench
@@ -69,7 +71,8 @@ test-race: ## run the concurrent packages' tests in short form under the race de
 race-patterns: ## run the patterns' tests of concurrency under the race detector
 	$(LONG) $(GO) test -race -short -run '$(RACE_PATTERNS)' -skip Crash $(PATTERNS)
 
-# -composites=false: `go vet` would refuse bson.D{{"a", 1}}, the short form of the driver's own documentation.
+# -composites=false: `go vet` would refuse bson.D{{"a", 1}}, the short form of the driver's own
+# documentation.
 .PHONY: lint
 lint: ## check the code: golangci-lint as configured in .golangci.yml, and the tools imports, unused, knots and words
 	$(LINT) run ./...

@@ -1,4 +1,5 @@
-// The data of aggregation.md: a small shop. `mongosh shop docs/shop.js` loads it into the database shop.
+// The data of aggregation.md: a small shop. `mongosh shop docs/shop.js` loads it into the database
+// shop.
 db.dropDatabase();
 db.customers.insertMany([
   { _id: 1, name: 'Ada', city: 'London' },

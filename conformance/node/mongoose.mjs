@@ -1,4 +1,5 @@
-// What an application does with Mongoose: schemas, validation, indexes, populate, middleware, aggregation. Run by node_test.go.
+// Uses Mongoose as an application does: schemas, validation, indexes, populate, middleware,
+// aggregation. node_test.go runs it.
 import assert from 'node:assert';
 import mongoose from 'mongoose';
 

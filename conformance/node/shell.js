@@ -1,4 +1,5 @@
-// What a person does in mongosh: connect, look around, CRUD, indexes, validation, aggregation. Run by node_test.go.
+// Uses mongosh as a person does: connect, look around, CRUD, indexes, validation, aggregation.
+// node_test.go runs it.
 const assert = require('assert');
 
 let passed = 0;
@@ -207,7 +208,7 @@ check('explain shows the query, the stages and what they returned', () => {
   const run = shop.sales.explain('executionStats').aggregate(pipeline);
   assert.strictEqual(Number(run.stages.at(-1).nReturned), 1);
   assert.strictEqual(EJSON.stringify(shop.sales.aggregate(pipeline).explain().command.pipeline), EJSON.stringify(pipeline));
-  // What writes is explained, and not run.
+  // A pipeline that writes is explained, and not run.
   assert.strictEqual(shop.sales.explain().aggregate([{ $out: 'never' }]).ok, 1);
   assert.ok(!shop.getCollectionNames().includes('never'));
 });

@@ -1,4 +1,4 @@
-// Helpers that every database has: the seconds that the log of changes goes back.
+// Adds a helper to every database: oplogSeconds returns how many seconds the oplog goes back.
 Object.getPrototypeOf(db).oplogSeconds = function () {
   const log = this.getSiblingDB('local').oplog.rs;
   const [first, last] = [1, -1].map((way) => log.find().sort({ $natural: way }).limit(1).next().ts.t);

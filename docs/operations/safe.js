@@ -1,4 +1,5 @@
-// What a shell on production data had better not have. `mongosh --shell docs/operations/safe.js`, or load it from ~/.mongoshrc.js.
+// Removes functions that are dangerous on production data from the shell. Start it with
+// `mongosh --shell docs/operations/safe.js`, or load this file in ~/.mongoshrc.js.
 for (const name of ['drop', 'deleteMany', 'remove', 'renameCollection']) {
   Object.getPrototypeOf(db.collection)[name] = () => {
     throw new Error(`${name} was taken out of this shell`);

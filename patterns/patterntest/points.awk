@@ -1,6 +1,7 @@
-# Reads the output of `go test -v`, and after it a line "exit" with the status of go test. Prints how many operations of each package
-# were stopped, and at how many points. An operation that exists in several designs, or with and without transactions, counts once
-# for each. Fails if a test or go test failed, or if no operation was stopped.
+# Reads the output of `go test -v`, and after it a line "exit" with the status of go test. Prints
+# how many operations of each package were stopped, and at how many points. An operation that exists
+# in several designs, or with and without transactions, counts once for each. Fails if a test or
+# go test failed, or if no operation was stopped.
 BEGIN {
 	status = 1 # until the last line is read
 	printf "| package | operations | crash points |\n|---|---|---|\n"

@@ -49,11 +49,11 @@ func goFile(path string, src []byte, texts bool) ([]finding, error) {
 	return f.found, nil
 }
 
-// scanned is a Go file with its findings so far.
+// scanned is a file with its findings so far.
 type scanned struct {
 	path  string
 	lines []string
-	fset  *token.FileSet
+	fset  *token.FileSet // nil if the file is not a Go file
 	found []finding
 	// excused has the numbers of the lines that may have any width.
 	excused map[int]bool
@@ -65,8 +65,11 @@ func (f *scanned) line(pos token.Pos) int { return f.fset.Position(pos).Line }
 
 // comment looks for patterns in the paragraphs of a comment, and records how wide its lines may be.
 func (f *scanned) comment(group *ast.CommentGroup) {
-	first := f.line(group.Pos())
-	lines := commentLines(group)
+	f.lineComments(f.line(group.Pos()), commentLines(group))
+}
+
+// lineComments does the same for the lines of a comment without their signs.
+func (f *scanned) lineComments(first int, lines []string) {
 	for start := 0; start < len(lines); {
 		kind := kindOf(lines[start])
 		end := blockEnd(lines, start)
@@ -105,7 +108,7 @@ func (f *scanned) read(lines []string, first int) {
 // startsComment reports whether a line holds only a comment, without code before it.
 func startsComment(line string, within bool) bool {
 	line = strings.TrimSpace(line)
-	return within || strings.HasPrefix(line, "//") || strings.HasPrefix(line, "/*")
+	return within || strings.HasPrefix(line, "//") || strings.HasPrefix(line, "/*") || strings.HasPrefix(line, "#")
 }
 
 // literal looks for patterns in a string literal. It allows any width for the lines of a long

@@ -1,5 +1,6 @@
 // Words looks for constructions that make comments and documents hard to read, and for lines that
-// are too wide. It reads the Go files and Markdown documents that git tracks.
+// are too wide. It reads the Go files and Markdown documents that git tracks, and the comments of
+// Makefiles and of files in JavaScript, YAML, awk and shell.
 //
 //	go run ./tools/words                  the findings in all files
 //	go run ./tools/words docs sim         the findings in these files and folders
@@ -26,11 +27,15 @@
 // A line of a document has at most 100 columns, or is a single sentence. Code, tables, headings and
 // pictures have no limit.
 //
+// In scripts, Makefiles and YAML files, a line of code may have any width. -wrap does not change
+// these files.
+//
 // After -wrap run `make fmt`: gofumpt and gci have rules of their own for divided literals and
 // signatures. Running both again changes nothing.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -109,8 +114,9 @@ func tracked(paths []string) ([]string, error) {
 }
 
 func scan(files []string) (found []finding, err error) {
+	read := 0
 	for _, path := range files {
-		if ext := filepath.Ext(path); ext != ".go" && ext != ".md" || strings.Contains("/"+path, "/testdata/") {
+		if strings.Contains("/"+path, "/testdata/") {
 			continue
 		}
 		src, err := os.ReadFile(path)
@@ -119,20 +125,38 @@ func scan(files []string) (found []finding, err error) {
 		} else if err != nil {
 			return nil, err
 		}
-		if filepath.Ext(path) == ".md" {
-			found = append(found, markdownFile(path, src)...)
-			continue
-		}
-		some, err := goFile(path, src, ownTexts(path))
+		some, known, err := scanFile(path, src)
 		if err != nil {
 			return nil, err
 		}
+		if known {
+			read++
+		}
 		found = append(found, some...)
+	}
+	if read == 0 {
+		return nil, errors.New("there are no files to read")
 	}
 	sort.SliceStable(found, func(i, j int) bool {
 		return found[i].path < found[j].path || found[i].path == found[j].path && found[i].line < found[j].line
 	})
 	return found, nil
+}
+
+// scanFile returns the findings in a file. It returns false for a file of a kind that is not read.
+func scanFile(path string, src []byte) (found []finding, known bool, err error) {
+	switch filepath.Ext(path) {
+	case ".go":
+		found, err = goFile(path, src, ownTexts(path))
+		return found, true, err
+	case ".md":
+		return markdownFile(path, src), true, nil
+	}
+	sign := commentSign(path, src)
+	if sign == "" {
+		return nil, false, nil
+	}
+	return scriptFile(path, src, sign), true, nil
 }
 
 // ownTexts reports whether the string literals of a file are checked. Literals in other files may

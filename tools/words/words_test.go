@@ -106,6 +106,53 @@ func TestGoFile(t *testing.T) {
 	}
 }
 
+func TestScriptFile(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, path, src string
+		want            []string
+	}{
+		{
+			"a Makefile", "Makefile", "# The log\n# of changes.\nx := 1 # those of\n",
+			[]string{"Makefile:1 field-word", "Makefile:3 that-of"},
+		},
+		{"help of a target", "Makefile", "lint: ## check those of all\n", []string{"Makefile:1 that-of"}},
+		{"YAML", "a/x.yml", "a: b\n  # those of\nc: '# those of'\n", []string{"a/x.yml:2 that-of"}},
+		{
+			"a script", "run", "#!/bin/sh those of " + wide + "\n# " + wide + "\n" + wide + "\n",
+			[]string{"run:2 wide-comment"},
+		},
+		{"awk", "x.awk", "# is none.\nBEGIN { }\n", []string{"x.awk:1 is-none"}},
+		{"JavaScript", "x.js", "x; // those of\n// those\n// of\n", []string{"x.js:1 that-of", "x.js:2 that-of"}},
+		{
+			"a block", "x.mjs", "/* Those\n * of */\nx;\n/*\n is none */\n'those of';\n",
+			[]string{"x.mjs:1 that-of", "x.mjs:5 is-none"},
+		},
+		{"a string", "x.js", "f('a // those of'); g(\"// those of\"); // fine\n", nil},
+		{"a string and a comment", "x.js", "f('a // those of'); // is none\n", []string{"x.js:1 is-none"}},
+		{"a URL", "x.js", "// https://example.com/" + wide + "\n", nil},
+		{"another kind", "x.css", "/* those of */", nil},
+		{"a text", "LICENSE", "# those of", nil},
+	} {
+		found, _, err := scanFile(c.path, []byte(c.src))
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		var got []string
+		for _, f := range found {
+			where, _, _ := strings.Cut(f.String(), ": ")
+			got = append(got, where+" "+f.name)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	if found, err := scan(nil); err == nil {
+		t.Errorf("no files: %v", found)
+	}
+}
+
 func TestMarkdownFile(t *testing.T) {
 	t.Parallel()
 	const page = "# Those of\n\nThe log\nof changes.\n\n```\nthose of\n```\n\n- one\n- is none\n\n| a | that of |\n\n`those of` [x](that of)\n"

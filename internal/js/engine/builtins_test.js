@@ -41,7 +41,8 @@
   ];
   const small = {Array: ['numbers', 'texts', 'objects', 'lists', 'shared', 'pretended', 'object'], String: ['text', 'searched', 'wide', 'spaces', 'repeated', 'texts', 'numbers'], Object: ['object', 'numbers'], Map: ['map'], Set: ['set'], ArrayBuffer: ['buffer']};
 
-  // functions calls f with the holder, the name and the name of the class for each function of the language.
+  // functions calls f for each function of the language, with the holder, the name and the name of
+  // the class.
   function functions(f) {
     for (const name of Object.getOwnPropertyNames(global)) {
       const value = global[name];
