@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,8 +74,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckWithoutHistory: a shallow clone and a folder outside of any repository are errors. In a
-// subfolder of a repository, the commits are checked.
+// TestCheckWithoutHistory: of a shallow clone, the newest message is checked. A folder outside of
+// any repository is an error. In a subfolder of a repository, the commits are checked.
 func TestCheckWithoutHistory(t *testing.T) {
 	t.Parallel()
 	h := repository(t, "first", "second", "third")
@@ -85,10 +86,11 @@ func TestCheckWithoutHistory(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(h.dir, "sub"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, h := range map[string]history{"shallow": shallow, "none": none} {
-		if wrong, err := h.check(first); err == nil || wrong != nil {
-			t.Errorf("%s: %q, %v", name, wrong, err)
-		}
+	if wrong, err := shallow.check(first); err != nil || len(wrong) != 2 {
+		t.Errorf("shallow: %q, %v", wrong, err) // "third" has neither the form nor a body
+	}
+	if wrong, err := none.check(first); !errors.Is(err, errNoRepository) || wrong != nil {
+		t.Errorf("none: %q, %v", wrong, err)
 	}
 	if _, err := (history{filepath.Join(h.dir, "sub")}).check(first); err != nil {
 		t.Error(err)
