@@ -28,6 +28,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/memory"
@@ -360,7 +361,7 @@ func besideMemory(engine storage.Engine) func() int64 {
 }
 
 func openStore(engine storage.Engine, o *Options) (*table.Store, error) {
-	compiler := command.Compiler{Order: engine.Order(), Warn: func(err error) {
+	compiler := ddl.Compiler{Order: engine.Order(), Warn: func(err error) {
 		o.Logger.Warn("Document would fail validation", "c", "STORAGE", "error", err)
 	}}
 	if o.Standalone {

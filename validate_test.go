@@ -7,7 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -83,7 +83,7 @@ func damage(t *testing.T, dir string) {
 	engine, err := pebble.Open(dir, pebble.Options{})
 	check(err)
 	defer func() { check(engine.Close()) }()
-	store, err := schema.Open(engine, command.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(engine, ddl.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler))
 	check(err)
 	defer store.Close()
 	c := store.Lookup("d", "c")

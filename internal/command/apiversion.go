@@ -2,7 +2,6 @@ package command
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -22,22 +21,6 @@ func (g *Generic) API() session.API {
 func CheckStrictField(f *Field, g *Generic) error {
 	if f.Unstable && g.APIStrict == BoolTrue {
 		return mongoerr.New(mongoerr.APIStrictError, "BSON field '%s' is not allowed with apiStrict:true.", f.Name)
-	}
-	return nil
-}
-
-// checkStrictSort returns an error if a sort uses a $meta keyword that the stable API does not
-// have.
-func checkStrictSort(sort bsonx.Doc, vars *expr.Vars) error {
-	for it := sort.Iter(); it.Next(); {
-		if it.Value().Type != bsonx.TypeDocument {
-			continue
-		}
-		if kind := it.Value().Doc().Lookup("$meta"); kind.Type == bsonx.TypeString {
-			if err := vars.CheckMeta(kind.Str()); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

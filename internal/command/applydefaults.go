@@ -12,7 +12,7 @@ func (s *Service) ImpliedConcern() (WriteConcern, bsonx.Doc) {
 	if s.ImpliedOne || !s.Replicates() {
 		return WriteConcern{W: 1}, impliedOne
 	}
-	return WriteConcern{W: -1, Mode: modeMajority, Majority: true}, impliedWrite
+	return WriteConcern{W: -1, Mode: ModeMajority, Majority: true}, impliedWrite
 }
 
 // Append appends the default concerns and their sources in the format of getDefaultRWConcern.

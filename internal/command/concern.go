@@ -67,7 +67,8 @@ func (w *WriteConcern) Unacknowledged() bool { return w.Given && w.W == 0 }
 // durable reports whether a write must survive a loss of power before it is acknowledged.
 func (w *WriteConcern) durable() bool { return w.Journal || w.Majority && !w.NoJournal }
 
-const modeMajority = "majority"
+// ModeMajority is the mode of a write concern that waits for most members of the set.
+const ModeMajority = "majority"
 
 var readConcernLevels = []string{LevelLocal, LevelMajority, LevelLinearizable, levelAvailable, LevelSnapshot}
 
@@ -222,7 +223,7 @@ func (w *WriteConcern) setW(v bsonx.Value) error {
 		return mongoerr.New(mongoerr.FailedToParse, "w has illegal embedded NUL byte, w: %s", v.Str())
 	case v.Type == bsonx.TypeString:
 		w.W, w.Mode = -1, v.Str()
-		w.Majority = w.Mode == modeMajority
+		w.Majority = w.Mode == ModeMajority
 	case v.Type == bsonx.TypeDocument:
 		w.W, w.Tags = -1, v.Doc() // a standalone server treats tags as w: 1
 		return checkTags(w.Tags)

@@ -7,14 +7,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
+// MaxErrorInfo is the largest total length of details (such as the keys of duplicates) in one
+// reply, in bytes. An error whose details would exceed it gets none, except for the first error.
+const MaxErrorInfo = limits.DocumentBytes
+
 // DetailsOf returns the additional fields of an error, or nil if the message and the fields
 // together are too large for a reply.
 func DetailsOf(e *mongoerr.Error) bsonx.Doc {
-	if len(e.Message)+len(e.Info) > maxErrorInfo {
+	if len(e.Message)+len(e.Info) > MaxErrorInfo {
 		return nil
 	}
 	return e.Info

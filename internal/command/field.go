@@ -218,3 +218,19 @@ func fieldIndex(fields []Field, key []byte) int {
 	}
 	return -1
 }
+
+// DocsOf returns the documents of an array and skips null elements. Any other element is an error,
+// in which path names the array.
+func DocsOf(path string, v bsonx.Value) ([]bsonx.Doc, error) {
+	var out []bsonx.Doc
+	for it := v.Doc().Iter(); it.Next(); {
+		if IsAbsent(it.Value()) {
+			continue
+		}
+		if it.Value().Type != bsonx.TypeDocument {
+			return nil, WrongType(path+"."+string(it.Key()), it.Value().Type, Object)
+		}
+		out = append(out, it.Value().Doc())
+	}
+	return out, nil
+}

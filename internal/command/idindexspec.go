@@ -2,8 +2,6 @@ package command
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/collation"
-	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // ClusteredIndexSpec returns the specification that listIndexes shows for the clustered index of a
@@ -43,17 +41,6 @@ func IDIndexOf(options bsonx.Doc) bsonx.Doc {
 	return spec
 }
 
-// CreateCollation returns the collation argument of create, completed with defaults. It returns a
-// missing value if the argument is absent.
-func CreateCollation(req *Request) (bsonx.Value, error) {
-	v := req.Get("collation")
-	if v.Type != bsonx.TypeDocument {
-		return bsonx.Missing, nil
-	}
-	spec, err := collation.Complete(v.Doc(), "create.collation")
-	return bsonx.Document(spec), err
-}
-
 // OriginalSpec is a field in the specification of an index on buckets. It holds the specification
 // of the index on measurements, which the user gave.
 const OriginalSpec = "originalSpec"
@@ -74,13 +61,3 @@ var (
 )
 
 const idIndexName = "_id_"
-
-// StoredCollation returns the collation argument of create in the form that the catalog stores; see
-// read.NormalizedCollation.
-func StoredCollation(req *Request) (bsonx.Value, error) {
-	v, err := CreateCollation(req)
-	if err != nil {
-		return bsonx.Missing, err
-	}
-	return read.NormalizedCollation(v)
-}

@@ -211,7 +211,7 @@ func (s opening) setDefaults() {
 	s.Transactions.Ended = func(t *session.Transaction) {
 		s.Stats.Transactions.Add(table.LatencyTransactions, s.Clock.Now().Sub(t.Started))
 	}
-	s.SlowPolicy.Store(&slowPolicy{sampleRate: 1})
+	s.SlowPolicy.Store(&SlowPolicy{SampleRate: 1})
 	s.Switches.LockMillis.Store(defaultLockMillis)
 	if s.Verbosity == nil {
 		s.Verbosity = NewVerbosity()

@@ -23,6 +23,9 @@ func (r *Request) Reads() read.Reads {
 	return r.Service.Read.Reads(viewOf(r), r.Meant, local)
 }
 
+// Lookup returns a collection or view of the request's database, or nil if it does not exist.
+func (r *Request) Lookup(name string) (*table.Collection, error) { return r.Reads().Lookup(r.DB, name) }
+
 // viewOf returns the state of the data that a request reads.
 func viewOf(r *Request) table.View {
 	switch {

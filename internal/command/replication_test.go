@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
@@ -253,7 +254,7 @@ func TestOperationTime(t *testing.T) {
 
 func TestOplogCommands(t *testing.T) {
 	engine := mem.New()
-	store, err := schema.OpenLogged(engine, command.Compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
+	store, err := schema.OpenLogged(engine, ddl.Compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

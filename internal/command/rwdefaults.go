@@ -34,7 +34,7 @@ type RWDefaults struct {
 // The defaults that apply if no default was set.
 var (
 	impliedRead  = bsonx.NewDoc("level", LevelLocal)
-	impliedWrite = bsonx.NewDoc("w", modeMajority, "wtimeout", 0)
+	impliedWrite = bsonx.NewDoc("w", ModeMajority, "wtimeout", 0)
 	impliedOne   = bsonx.NewDoc("w", 1, "wtimeout", 0)
 )
 

@@ -90,7 +90,7 @@ type Service struct {
 	Stats      stats
 	Slow       atomic.Int64
 	batchBytes int // size limit of one batch; limits.BatchBytes except in tests
-	SlowPolicy atomic.Pointer[slowPolicy]
+	SlowPolicy atomic.Pointer[SlowPolicy]
 	Switches   switches
 	// TransactionSize is the largest number of bytes that a transaction may change.
 	TransactionSize atomic.Int64

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
@@ -68,7 +68,7 @@ func changedBySwapped(t *testing.T, write bsonx.Doc, becomesFolding bool) bool {
 	inner := mem.New()
 	engine := &hookedEngine{Engine: inner}
 	log := slog.New(slog.DiscardHandler)
-	store, err := schema.Open(engine, command.Compiler{}, log)
+	store, err := schema.Open(engine, ddl.Compiler{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -39,7 +40,7 @@ func newTransactor(t *testing.T) *transactor {
 	x := &transactor{now: time.Unix(1_700_000_000, 0), cursors: make(map[string]int64)}
 	log := slog.New(slog.DiscardHandler)
 	engine := mem.New()
-	store, err := schema.OpenLogged(engine, command.Compiler{}, log, table.OplogOptions{})
+	store, err := schema.OpenLogged(engine, ddl.Compiler{}, log, table.OplogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -66,7 +67,7 @@ func openForDDL(t *testing.T, standalone bool) *ddlServer {
 }
 
 func openDDLStore(engine storage.Engine, log *slog.Logger, standalone bool) (*table.Store, error) {
-	compiler := command.Compiler{Warn: func(error) {}}
+	compiler := ddl.Compiler{Warn: func(error) {}}
 	if standalone {
 		return schema.Open(engine, compiler, log)
 	}

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan"
@@ -45,7 +46,7 @@ func boot(t *testing.T, disk *crashdisk.Disk) *machine {
 		t.Fatalf("opening the store behind a loss of power: %v", err)
 	}
 	m := &machine{disk: disk, engine: engine, memory: server.NewMemoryListener("machine:27017")}
-	m.store, err = schema.OpenLogged(engine, command.Compiler{Warn: func(error) {}}, logger, table.OplogOptions{})
+	m.store, err = schema.OpenLogged(engine, ddl.Compiler{Warn: func(error) {}}, logger, table.OplogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

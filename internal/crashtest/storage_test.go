@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
@@ -20,7 +20,7 @@ func checkStorage(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	store, err := schema.Open(engine, command.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(engine, ddl.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

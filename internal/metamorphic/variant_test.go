@@ -11,6 +11,7 @@ import (
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -134,7 +135,7 @@ func openSpilling(t testing.TB, v *variant) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	engine := mem.New()
-	store, err := schema.Open(engine, command.Compiler{Warn: func(error) {}}, log)
+	store, err := schema.Open(engine, ddl.Compiler{Warn: func(error) {}}, log)
 	if err != nil {
 		t.Fatal(err)
 	}

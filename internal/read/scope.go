@@ -25,7 +25,8 @@ type Scope struct {
 	simple bool
 	// Engine has the cache of collations and the counters of operators.
 	Engine *Engine
-	// Mistake is an error in let, which each statement reports; see command.NewStatementScope.
+	// Mistake is an error in let, which each statement reports; see newStatementScope of
+	// package crud.
 	Mistake error
 	// Counts says that the operators of queries are counted.
 	Counts bool

@@ -11,7 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/clock/clocktest"
-	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -38,7 +38,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, options bsonx.Doc) *fixture {
 	t.Helper()
-	store, err := schema.Open(mem.New(), command.Compiler{}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(mem.New(), ddl.Compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
@@ -22,7 +22,7 @@ import (
 // 100,000 such statements, each too short to notice the end by itself.
 func TestStatementsLook(t *testing.T) {
 	t.Parallel()
-	store, err := schema.Open(mem.New(), command.Compiler{}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(mem.New(), ddl.Compiler{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func AdminCommands() []command.Definition {
 				{Name: "sampleRate", Type: command.SafeInt},
 				{Name: "filter", Type: command.OneOf(bsonx.TypeDocument, bsonx.TypeString)},
 			},
-			Run: command.RunProfile,
+			Run: runProfile,
 		},
 		{
 			Name: "setFeatureCompatibilityVersion", Help: "Accepts the only version there is.", AdminOnly: true,

@@ -33,7 +33,7 @@ func AggregateCommands() []command.Definition {
 			{Name: "needsMerge", Type: command.OptionalBool},
 			{Name: "fromMongos", Type: command.OptionalBool},
 			{Name: "isMapReduceCommand", Type: command.OptionalBool, Unstable: true},
-			command.EncryptionInformation,
+			encryptionInformation,
 			exchange,
 			command.CollectionUUID,
 		},

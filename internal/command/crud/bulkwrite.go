@@ -109,7 +109,7 @@ func runBulkWrite(ctx context.Context, req *command.Request, reply *bsonx.Builde
 		return req.Malformed(err)
 	}
 	sc, err := command.NewScope(req)
-	if err != nil && command.EndsCommand(err) {
+	if err != nil && endsCommand(err) {
 		return err
 	}
 	sc.Mistake = err
@@ -161,7 +161,7 @@ func parseNSInfo(req *command.Request) ([]command.Namespace, error) {
 }
 
 var nsInfoFields = []command.Field{
-	{Name: "ns", Type: command.String, Required: true}, command.CollectionUUID, command.EncryptionInformation,
+	{Name: "ns", Type: command.String, Required: true}, command.CollectionUUID, encryptionInformation,
 }
 
 func parseBulkOp(doc bsonx.Doc, spaces []command.Namespace) (bulkOp, error) {
@@ -297,7 +297,7 @@ type bulkRun struct {
 
 	shown                                                  int // index of the namespace that currentOp shows; -1 for none
 	results                                                []bsonx.Doc
-	told                                                   command.ErrorText
+	told                                                   errorText
 	errors, inserted, matched, modified, upserted, deleted int64
 }
 
@@ -318,11 +318,11 @@ func (r *bulkRun) one(ctx context.Context, i int, op *bulkOp) error {
 	switch {
 	case errors.As(err, &fatal):
 		return fatal.error
-	case err != nil && command.EndsCommand(err):
+	case err != nil && endsCommand(err):
 		return err
 	case err != nil:
 		r.errors++
-		r.results = append(r.results, bulkFailure(i, op, r.told.Shortened(err)))
+		r.results = append(r.results, bulkFailure(i, op, r.told.shortened(err)))
 	case !r.errorsOnly:
 		r.results = append(r.results, bsonx.NewDoc("ok", 1.0, "idx", i, "n", int32(n)))
 		r.results[len(r.results)-1] = withFields(r.results[len(r.results)-1], b.Bytes())
@@ -354,7 +354,7 @@ func bulkFailure(i int, op *bulkOp, err *mongoerr.Error) bsonx.Doc {
 	b.StartDoc()
 	b.Double("ok", 0)
 	b.Int32("idx", int32(i))
-	command.AppendWriteError(b, err)
+	appendErrorFields(b, err)
 	b.Int32("n", 0)
 	if op.kind == command.BulkUpdate {
 		b.Int32("nModified", 0)

@@ -27,7 +27,7 @@ func CountCommands() []command.Definition {
 			{Name: "collation", Type: command.Object},
 			{Name: "fields", Type: command.Any, Unstable: true},
 			{Name: "queryOptions", Type: command.Object},
-			command.EncryptionInformation,
+			encryptionInformation,
 		},
 	}}
 }
@@ -85,7 +85,7 @@ func countCollection(ctx context.Context, req *command.Request, name string, c *
 }
 
 func countQuery(req *command.Request, name string, c *table.Collection) (*query.Query, error) {
-	q, err := command.HintedQuery(req, name, c)
+	q, err := hintedQuery(req, name, c)
 	if err != nil {
 		return nil, err
 	}

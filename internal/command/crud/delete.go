@@ -98,7 +98,7 @@ func runDelete(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	opts := singleCommit(req, writeOptions(req), len(specs) == 1 && !specs[0].multi)
 	opts.Retry.Of(retryable.Delete)
 	var total int64
-	var failures command.WriteErrors
+	var failures writeErrors
 	tried, err := eachStatement(len(specs), opts.Ordered, &failures, func(i int) error {
 		specs[i].position = i
 		n, err := runDeleteSpec(ctx, req, sc, req.DB, name, &specs[i], opts)
@@ -167,7 +167,7 @@ func runDeleteStatement(
 			return err
 		}
 		if c == nil {
-			return command.CheckWithout(db, name, st.Filter, st.Hint)
+			return checkWithout(db, name, st.Filter, st.Hint)
 		}
 		if !meant.fits(c) {
 			return errOtherCollation

@@ -82,7 +82,7 @@ func distinctOf(ctx context.Context, req *command.Request) (bsonx.Value, error) 
 	if err != nil {
 		return bsonx.Missing, err
 	}
-	q, err := command.HintedQuery(req, name, c)
+	q, err := hintedQuery(req, name, c)
 	if err != nil {
 		return bsonx.Missing, err
 	}

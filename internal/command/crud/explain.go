@@ -182,7 +182,7 @@ func explainDistinct(req *command.Request) (*explain.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := command.HintedQuery(req, name, c)
+	q, err := hintedQuery(req, name, c)
 	return &explain.Request{Query: q, Command: explain.Distinct, Field: req.String("key")}, err
 }
 

@@ -48,7 +48,7 @@ var findFields = []command.Field{
 	{Name: "term", Type: command.SafeInt, Unstable: true},
 	{Name: "readOnce", Type: command.OptionalBool, Unstable: true},
 	{Name: "collation", Type: command.OwnedObject},
-	command.EncryptionInformation,
+	encryptionInformation,
 	command.CollectionUUID,
 }
 

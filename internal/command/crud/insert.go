@@ -25,8 +25,8 @@ func InsertCommands() []command.Definition {
 			{Name: "stmtId", Type: command.Int},
 			{Name: "stmtIds", Type: command.Array},
 			command.CollectionUUID,
-			command.EncryptionInformation,
-			command.IsTimeseriesNamespace,
+			encryptionInformation,
+			isTimeseriesNamespace,
 		},
 	}}
 }
@@ -81,7 +81,7 @@ func runInsert(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 	req.Op.Debug.Inserted(int64(n))
 	reply.Int32("n", int32(n+batch.executed))
 	batch.finish(n)
-	req.Count(command.CountInsert, int64(n+len(batch.errors.Items)))
+	req.Count(command.CountInsert, int64(n+len(batch.errors.items)))
 	appendWriteErrors(req, reply, &batch.errors)
 	appendRetried(req, reply)
 	return nil
@@ -90,15 +90,15 @@ func runInsert(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 // refuseAll replies that every document failed with err. In an ordered insert only the first
 // document is tried, so only it has an error.
 func refuseAll(err error, req *command.Request, size int, reply *bsonx.Builder) error {
-	if command.EndsCommand(err) {
+	if endsCommand(err) {
 		return err
 	}
 	if req.BoolOr("ordered", true) {
 		size = 1
 	}
-	var failures command.WriteErrors
+	var failures writeErrors
 	for i := range size {
-		failures.Add(i, err)
+		failures.add(i, err)
 	}
 	reply.Int32("n", 0)
 	req.Count(command.CountInsert, int64(size))
@@ -115,8 +115,8 @@ func refuseInsert(err error, req *command.Request, size int, reply *bsonx.Builde
 	if mongoerr.CodeOf(err) != mongoerr.CommandNotSupportedOnView {
 		return err
 	}
-	var failures command.WriteErrors
-	failures.Add(0, err)
+	var failures writeErrors
+	failures.add(0, err)
 	reply.Int32("n", 0)
 	req.Count(command.CountInsert, 1)
 	appendWriteErrors(req, reply, &failures)

@@ -22,8 +22,8 @@ type insertBatch struct {
 	executed int
 	// refused is the first invalid document of an ordered insert. The documents before it are still
 	// inserted.
-	refused *command.WriteError
-	errors  command.WriteErrors
+	refused *writeError
+	errors  writeErrors
 }
 
 func newInsertBatch(req *command.Request) *insertBatch {
@@ -50,9 +50,9 @@ func (b *insertBatch) prepare() error {
 		if err != nil {
 			bad = true
 			if b.opts.Ordered {
-				b.refused = &command.WriteError{Index: i, Err: command.UserError(err)}
+				b.refused = &writeError{Index: i, Err: command.UserError(err)}
 			} else {
-				b.errors.Add(i, err)
+				b.errors.add(i, err)
 			}
 			return nil
 		}
@@ -77,14 +77,14 @@ func (b *insertBatch) failed(i int, err error) {
 	if b.position != nil {
 		i = b.position[i]
 	}
-	b.errors.Add(i, err)
+	b.errors.add(i, err)
 }
 
 // finish adds the error of refused if all inserted documents succeeded, that is, if the ordered
 // insert reached it. It sorts the errors by index.
 func (b *insertBatch) finish(inserted int) {
 	if b.refused != nil && inserted == len(b.docs) {
-		b.errors.Add(b.refused.Index, b.refused.Err)
+		b.errors.add(b.refused.Index, b.refused.Err)
 	}
-	slices.SortFunc(b.errors.Items, func(x, y command.WriteError) int { return x.Index - y.Index })
+	slices.SortFunc(b.errors.items, func(x, y writeError) int { return x.Index - y.Index })
 }

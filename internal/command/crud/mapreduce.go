@@ -112,7 +112,7 @@ func mapReduceQuery(req *command.Request, name string) (*query.Query, error) {
 	if err := CheckSort(sort); err != nil {
 		return nil, err
 	}
-	q, err := command.FilteredQuery(req, name, c)
+	q, err := filteredQuery(req, name, c)
 	if err != nil {
 		return nil, err
 	}

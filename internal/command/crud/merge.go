@@ -155,7 +155,7 @@ func (m *merger) flush(ctx context.Context) error {
 	unmatched := false
 	for _, item := range m.batch {
 		matched, err := m.one(ctx, item)
-		if err != nil && command.EndsCommand(err) {
+		if err != nil && endsCommand(err) {
 			return err
 		}
 		if failure == nil {

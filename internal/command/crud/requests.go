@@ -70,17 +70,17 @@ func singleCommit(r *command.Request, opts write.Options, once bool) write.Optio
 
 // appendWriteErrors appends the field writeErrors, if there are errors. It marks the request as
 // failed, which aborts its transaction.
-func appendWriteErrors(r *command.Request, reply *bsonx.Builder, e *command.WriteErrors) {
-	r.Failed = r.Failed || len(e.Items) > 0
-	r.Service.Stats.UserErrors.Add(int64(len(e.Items)))
-	e.Append(reply)
+func appendWriteErrors(r *command.Request, reply *bsonx.Builder, e *writeErrors) {
+	r.Failed = r.Failed || len(e.items) > 0
+	r.Service.Stats.UserErrors.Add(int64(len(e.items)))
+	e.append(reply)
 }
 
 // updateEnv returns the environment of an update: time, timestamps and interruption. vars are the
 // variables of the command.
 func updateEnv(r *command.Request, vars *expr.Vars) update.Env {
 	return update.Env{
-		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(command.KeepTimestamps),
+		Now: r.Now, Timestamp: r.Service.NextTime, KeepTimestamps: r.Bool(keepTimestamps),
 		Running: vars.Scripts().Running,
 	}
 }
@@ -88,7 +88,7 @@ func updateEnv(r *command.Request, vars *expr.Vars) update.Env {
 // insertTime returns the function that replaces Timestamp(0, 0) in new documents, or nil if the
 // request keeps such timestamps.
 func insertTime(r *command.Request) func() (t, i uint32) {
-	if r.Bool(command.KeepTimestamps) {
+	if r.Bool(keepTimestamps) {
 		return nil
 	}
 	return r.Service.NextTime
@@ -97,8 +97,8 @@ func insertTime(r *command.Request) func() (t, i uint32) {
 // checkBuckets returns an error if isTimeseriesNamespace is set and name is not the name of a
 // bucket collection.
 func checkBuckets(r *command.Request, name string) error {
-	if r.Bool(command.IsTimeseriesNamespace.Name) && !strings.HasPrefix(name, "system.buckets.") {
-		return mongoerr.New(command.CodeNotBuckets, "'isTimeseriesNamespace' parameter can only be set when the request is sent on system.buckets namespace")
+	if r.Bool(isTimeseriesNamespace.Name) && !strings.HasPrefix(name, "system.buckets.") {
+		return mongoerr.New(codeNotBuckets, "'isTimeseriesNamespace' parameter can only be set when the request is sent on system.buckets namespace")
 	}
 	return nil
 }

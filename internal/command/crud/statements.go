@@ -6,6 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/filter"
+	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 )
 
@@ -14,8 +16,8 @@ var statementFields = []command.Field{
 	{Name: "stmtId", Type: command.Int},
 	{Name: "stmtIds", Type: command.Array},
 	command.CollectionUUID,
-	command.EncryptionInformation,
-	command.IsTimeseriesNamespace,
+	encryptionInformation,
+	isTimeseriesNamespace,
 }
 
 // prepareStatements checks an update or a delete and parses its statements, before any of them
@@ -36,7 +38,7 @@ func prepareStatements[T any](req *command.Request, field string, out []T, parse
 	if err = checkBuckets(req, name); err != nil {
 		return "", specs, sc, err
 	}
-	if sc, err = command.NewStatementScope(req, name); err != nil {
+	if sc, err = newStatementScope(req, name); err != nil {
 		return "", specs, sc, err
 	}
 	return name, specs, sc, readStatements(req, len(specs))
@@ -45,16 +47,16 @@ func prepareStatements[T any](req *command.Request, field string, out []T, parse
 // eachStatement runs statements by their index, and collects their errors. It stops after the first
 // error if the statements are ordered. It returns how many statements were tried, and the error
 // that ends the whole command, if there is one.
-func eachStatement(n int, ordered bool, failures *command.WriteErrors, run func(i int) error) (tried int, err error) {
+func eachStatement(n int, ordered bool, failures *writeErrors, run func(i int) error) (tried int, err error) {
 	for i := range n {
 		err := run(i)
 		switch {
 		case err == nil:
 			continue
-		case command.EndsCommand(err):
+		case endsCommand(err):
 			return i + 1, err
 		}
-		failures.Add(i, err)
+		failures.add(i, err)
 		if ordered {
 			return i + 1, nil
 		}
@@ -81,4 +83,28 @@ func parseStatements[T any](req *command.Request, field string, out []T,
 		return err
 	})
 	return out, req.Malformed(err)
+}
+
+// newStatementScope is NewScope for a command that has statements, such as update. An invalid let
+// or a wrong collectionUUID does not fail the command: the scope holds the error as Mistake, and
+// each statement reports it.
+func newStatementScope(req *command.Request, name string) (read.Scope, error) {
+	sc, err := command.NewScope(req)
+	if err == nil {
+		err = command.CheckUUID(req, name)
+	}
+	if err == nil || endsCommand(err) {
+		return sc, err
+	}
+	sc.Mistake = err
+	return sc, nil
+}
+
+// checkWithout checks a statement on a collection that does not exist. It returns an error for a
+// $text query, because there is no text index, and for an invalid hint.
+func checkWithout(db, name string, f *filter.Filter, hint bsonx.Value) error {
+	if f != nil && f.Text() != nil {
+		return query.NoTextIndex(db + "." + name)
+	}
+	return query.CheckHint(hint)
 }

@@ -130,7 +130,7 @@ type updateRun struct {
 	n        int64
 	modified int64
 	upserted []upserted
-	errors   command.WriteErrors
+	errors   writeErrors
 }
 
 type upserted struct {
@@ -264,7 +264,7 @@ func runUpdateStatement(
 		}
 		if c == nil {
 			if !st.Upsert {
-				return command.CheckWithout(db, name, st.Filter, st.Hint)
+				return checkWithout(db, name, st.Filter, st.Hint)
 			}
 			if c, err = command.EnsureTarget(r, db, name); err != nil {
 				return err

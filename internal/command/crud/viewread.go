@@ -147,7 +147,7 @@ func distinctOnView(ctx context.Context, req *command.Request, name string) (bso
 
 // distinctStages converts a distinct on a view to the stages of a pipeline.
 func distinctStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
-	if _, err := command.HintedQuery(req, name, nil); err != nil {
+	if _, err := hintedQuery(req, name, nil); err != nil {
 		return read.Scope{}, nil, err
 	}
 	sc, err := command.NewScope(req)

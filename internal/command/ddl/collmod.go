@@ -81,7 +81,7 @@ func checkCollModFields(req *command.Request) error {
 	if _, err := ParseSeries("collMod.timeseries", req.Doc("timeseries"), seriesModFields); err != nil {
 		return err
 	}
-	return command.CheckValidationNames(req)
+	return checkValidationNames(req)
 }
 
 func modifyCollection(ctx context.Context, req *command.Request, name string,
@@ -139,7 +139,7 @@ func checkCollMod(req *command.Request, c *table.Collection) error {
 		if err := checkModifyTTL(req, c.Options); err != nil {
 			return err
 		}
-		return command.CheckValidation(req)
+		return checkValidation(req)
 	}
 	switch {
 	case req.Has("validator") || req.Has("index") || req.Has("validationLevel") || req.Has("validationAction") ||

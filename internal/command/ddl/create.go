@@ -53,7 +53,7 @@ func runCreate(_ context.Context, req *command.Request, _ *bsonx.Builder) error 
 	if err != nil {
 		return err
 	}
-	collationSpec, err := command.CreateCollation(req)
+	collationSpec, err := createCollation(req)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func alreadyExists(c *table.Collection) error {
 // createOptions checks the options and returns the options to store, in the order in which the
 // client sent them.
 func createOptions(req *command.Request) (bsonx.Doc, error) {
-	co, err := command.StoredCollation(req)
+	co, err := storedCollation(req)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func checkCreateFields(req *command.Request) error {
 	if err := checkViewFields(req); err != nil {
 		return err
 	}
-	return command.CheckValidationNames(req)
+	return checkValidationNames(req)
 }
 
 // checkViewFields returns an error if a stage of the view's pipeline is not a document, or if
@@ -289,7 +289,7 @@ func checkCreate(req *command.Request) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "The 'autoIndexId' option is not allowed to be false")
 	}
 	for _, check := range []func(*command.Request) error{
-		checkClustered, command.CheckValidation, checkCreateTTL,
+		checkClustered, checkValidation, checkCreateTTL,
 		checkImages, checkEngineOptions,
 	} {
 		if err := check(req); err != nil {

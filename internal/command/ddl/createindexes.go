@@ -26,7 +26,7 @@ func CreateIndexesCommands() []command.Definition {
 		Fields: []command.Field{
 			{Name: "indexes", Type: command.Array, Required: true},
 			{Name: "ignoreUnknownIndexOptions", Type: command.SafeBool, Unstable: true},
-			{Name: "commitQuorum", Type: command.CommitQuorumTypes, Check: command.CheckQuorum, Unstable: true},
+			{Name: "commitQuorum", Type: commitQuorumTypes, Check: checkQuorum, Unstable: true},
 			{Name: "returnOnStart", Type: command.OptionalBool, Unstable: true},
 			command.CollectionUUID,
 		},
@@ -45,7 +45,7 @@ func runCreateIndexes(ctx context.Context, req *command.Request, reply *bsonx.Bu
 	if err != nil {
 		return err
 	}
-	if err := command.CheckCommitQuorum(req); err != nil {
+	if err := checkCommitQuorum(req); err != nil {
 		return err
 	}
 	build := buildMissing

@@ -32,7 +32,7 @@ func checkIDIndex(req *command.Request) error {
 	if err != nil {
 		return err
 	}
-	whole, err := command.CreateCollation(req)
+	whole, err := createCollation(req)
 	if err != nil {
 		return err
 	}

@@ -158,7 +158,7 @@ func seriesOptions(req *command.Request) (bsonx.Doc, error) {
 	if err := checkEngineOptions(req); err != nil {
 		return nil, err
 	}
-	co, err := command.StoredCollation(req)
+	co, err := storedCollation(req)
 	if err != nil {
 		return nil, err
 	}

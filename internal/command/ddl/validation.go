@@ -1,4 +1,4 @@
-package command
+package ddl
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/expressions"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -28,9 +29,9 @@ var (
 	validationActions = []string{"error", "warn"}
 )
 
-// CheckValidation checks the validator and its options in create and collMod.
-func CheckValidation(req *Request) error {
-	if err := CheckValidationNames(req); err != nil {
+// checkValidation checks the validator and its options in create and collMod.
+func checkValidation(req *command.Request) error {
+	if err := checkValidationNames(req); err != nil {
 		return err
 	}
 	if doc := req.Doc("validator"); doc != nil {
@@ -38,13 +39,12 @@ func CheckValidation(req *Request) error {
 			return mongoerr.New(mongoerr.InvalidOptions, "Document validators are not allowed on collection %s.%s in the %s internal database",
 				req.DB, req.CommandValue().Str(), req.DB)
 		}
-		req.BaseVars()
 		var order *storage.Order
 		if req.Service.Replicates() {
 			order = req.Service.Order
 		}
-		vars := validatorVars(nil, &req.Conn.scripting.Running, order)
-		if req.Generic.APIStrict == BoolTrue {
+		vars := validatorVars(nil, req.BaseVars().Scripts().Running, order)
+		if req.Generic.APIStrict == command.BoolTrue {
 			vars = vars.WithStableAPI()
 		}
 		_, err := parseValidator(doc, nil, vars)
@@ -53,8 +53,8 @@ func CheckValidation(req *Request) error {
 	return nil
 }
 
-// CheckValidationNames checks the values of validationLevel and validationAction.
-func CheckValidationNames(req *Request) error {
+// checkValidationNames checks the values of validationLevel and validationAction.
+func checkValidationNames(req *command.Request) error {
 	if level := req.Get("validationLevel"); !level.IsMissing() && !slices.Contains(validationLevels, level.Str()) {
 		return badEnum(req, "validationLevel", level)
 	}
@@ -64,7 +64,7 @@ func CheckValidationNames(req *Request) error {
 	return nil
 }
 
-func badEnum(req *Request, field string, v bsonx.Value) error {
+func badEnum(req *command.Request, field string, v bsonx.Value) error {
 	return mongoerr.New(mongoerr.BadValue, "Enumeration value '%s' for field '%s.%s' is not a valid value.", v.Str(), req.Def.Name, field)
 }
 

@@ -1,0 +1,43 @@
+package command
+
+import (
+	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/read"
+)
+
+// checkStrictSort returns an error if a sort uses a $meta keyword that the stable API does not
+// have.
+func checkStrictSort(sort bsonx.Doc, vars *expr.Vars) error {
+	for it := sort.Iter(); it.Next(); {
+		if it.Value().Type != bsonx.TypeDocument {
+			continue
+		}
+		if kind := it.Value().Doc().Lookup("$meta"); kind.Type == bsonx.TypeString {
+			if err := vars.CheckMeta(kind.Str()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// NewScope returns the scope for the expressions of a command, with the variables of its let.
+func NewScope(req *Request) (read.Scope, error) {
+	vars := req.BaseVars()
+	if req.StableAPI().APIStrict == BoolTrue {
+		vars = vars.WithStableAPI()
+		if err := checkStrictSort(req.Doc("sort"), vars); err != nil {
+			return read.Scope{}, err
+		}
+	}
+	vars, err := vars.WithLet(req.Doc("let"), req.Now)
+	sc := read.Scope{Now: req.Now, Vars: vars, Engine: &req.Service.Read, Counts: true}
+	switch req.Def.Name {
+	case "insert", "update", "delete", "findAndModify", "bulkWrite":
+		sc.Writes = true
+	case "count", "distinct": // MongoDB does not count these as uses of operators either
+		sc.Counts = false
+	}
+	return sc, err
+}
