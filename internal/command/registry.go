@@ -86,6 +86,9 @@ type Properties struct {
 	Transactions feature.Answer
 	// StableAPI says that version 1 of the stable API has the command.
 	StableAPI feature.Answer
+	// Expendable says that the command may be ended to free memory. The other commands hold little
+	// memory, and some of them free memory or show what holds it.
+	Expendable feature.Answer
 }
 
 // Counter identifies an opcounter of serverStatus.

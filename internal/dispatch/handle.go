@@ -227,7 +227,7 @@ func panicked(s *command.Service, req *command.Request, p any) error {
 // opInfo sets the fields that currentOp shows of a request. info must be empty.
 func opInfo(e *command.Entry, req *command.Request, info *session.OpInfo) {
 	info.Kind, info.Command, info.Writes = e.Kind, req.Body, e.Writes == feature.Yes
-	info.EndsWithClient = endsWithClient(req, e)
+	info.EndsWithClient, info.Spared = endsWithClient(req, e), e.Expendable == feature.No
 	info.DB, info.Collection = req.Target()
 	if e.Kind == "" {
 		info.Kind = "command"

@@ -8,6 +8,7 @@
 // Invariants:
 //
 //  1. Commands that free memory, or that operators need in this situation (killOp, serverStatus and
-//     others), are never ended.
+//     others), are never ended. The definition of a command says so with its property Expendable,
+//     and its operation with session.OpInfo.Spared.
 //  2. The data of an in-memory store does not count: no operation is ended because of it.
 package relief

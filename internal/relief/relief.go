@@ -37,16 +37,6 @@ const (
 	pressShare = 4
 )
 
-// unrelieved are the commands that are never ended to free memory. They hold little memory, and
-// some of them free memory.
-var unrelieved = map[string]bool{
-	"ping": true, "hello": true, "isMaster": true, "ismaster": true, "killOp": true,
-	"killCursors": true, "endSessions": true,
-	"commitTransaction": true, "abortTransaction": true, "currentOp": true, "serverStatus": true,
-	"shutdown": true, "dropDatabase": true,
-	"drop": true,
-}
-
 var errRelief = mongoerr.New(mongoerr.ExceededMemoryLimit, "operation was interrupted because the server has no memory left")
 
 // Relief ends operations and closes idle cursors if the server runs out of memory. It is safe for

@@ -85,9 +85,9 @@ func (w *Watch) busy() bool {
 }
 
 // mayHoldMemory reports whether an operation may hold memory: it is active and neither killed nor
-// waiting to write, and its command is not in unrelieved.
+// waiting to write, and its command is not spared.
 func mayHoldMemory(o *session.Snapshot) bool {
-	return o.Active && !o.Killed && !o.Waiting && !unrelieved[string(o.Command.First().Key)]
+	return o.Active && !o.Killed && !o.Waiting && !o.Spared
 }
 
 // Patience counts the looks of one waiting message.

@@ -80,6 +80,8 @@ type OpInfo struct {
 	EndsWithClient bool
 	// Writes means that the operation may change data.
 	Writes bool
+	// Spared means that the operation is not ended to free memory.
+	Spared bool
 	// Plan is the running plan. It may be nil. Other goroutines call it.
 	Plan PlanSummary
 	// Origin is the command that opened the cursor that is being read, or nil.

@@ -17,7 +17,9 @@ func AdminCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "shutdown", Help: "Stops the server.", AdminOnly: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.No,
+			},
 			Fields: []command.Field{
 				{Name: "force", Type: command.SafeBool},
 				{Name: "timeoutSecs", Type: command.SafeInt, Check: command.AtLeast(0)},
@@ -26,11 +28,15 @@ func AdminCommands() []command.Definition {
 		},
 		{
 			Name: "logRotate", Help: "Starts a new log file.", AdminOnly: true, Run: runLogRotate,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "profile", Help: "Reads and sets when operations are logged as slow.", Lacks: "levels 1 and 2",
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Fields: []command.Field{
 				{Name: "slowms", Type: command.SafeInt},
 				{Name: "sampleRate", Type: command.SafeInt},
@@ -40,7 +46,9 @@ func AdminCommands() []command.Definition {
 		},
 		{
 			Name: "setFeatureCompatibilityVersion", Help: "Accepts the only version there is.", AdminOnly: true,
-			Properties:   command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			CommandField: command.String, Run: runSetFCV,
 			Fields: []command.Field{
 				{Name: "confirm", Type: command.SafeBool},

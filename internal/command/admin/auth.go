@@ -12,28 +12,38 @@ func AuthCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "saslStart", Help: "Begins to authenticate.", NoAuth: true, Loose: true, Secret: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Refuse:     func(*command.Request) error { return errNoUsers() },
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Refuse: func(*command.Request) error { return errNoUsers() },
 		},
 		{
 			Name: "saslContinue", Help: "Continues to authenticate.", NoAuth: true, Loose: true, Secret: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Refuse: func(*command.Request) error {
 				return mongoerr.New(mongoerr.ProtocolError, "No SASL session state found")
 			},
 		},
 		{
 			Name: "authenticate", Help: "Authenticates by certificate.", NoAuth: true, Loose: true, Secret: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Refuse:     func(*command.Request) error { return errNoUsers() },
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Refuse: func(*command.Request) error { return errNoUsers() },
 		},
 		{
 			Name: "logout", Help: "Forgets who is authenticated.", NoAuth: true, Run: runPing,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "getnonce", Help: "Was removed from MongoDB.", Status: feature.Absent, Hidden: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 	}
 }

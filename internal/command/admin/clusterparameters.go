@@ -25,12 +25,16 @@ func ClusterParameterCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "getClusterParameter", Help: "Reads parameters of the replica set.", AdminOnly: true,
-			Properties:   command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			CommandField: command.StringOr(bsonx.TypeArray), Run: runGetClusterParameter,
 		},
 		{
 			Name: "setClusterParameter", Help: "Sets a parameter of the replica set.", AdminOnly: true,
-			Properties:   command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			CommandField: command.Object, Run: runSetClusterParameter,
 		},
 	}

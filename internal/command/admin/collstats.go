@@ -15,16 +15,20 @@ func CollStatsCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "collStats", Aliases: []string{"collstats"}, Help: "Shows the size of a collection and its indexes.",
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Run:        runCollStats, Fields: []command.Field{{
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Run: runCollStats, Fields: []command.Field{{
 				Name: "scale", Type: command.SafeInt,
 				Check: command.AtLeast(1),
 			}, {Name: "verbose", Type: command.OptionalBool}},
 		},
 		{
 			Name: "dbStats", Aliases: []string{"dbstats"}, Help: "Shows the size of a database.",
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Run:        runDBStats, Fields: []command.Field{
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Run: runDBStats, Fields: []command.Field{
 				{Name: "scale", Type: command.SafeInt, Check: command.AtLeast(1)},
 				{Name: "freeStorage", Type: command.SafeBool},
 			},

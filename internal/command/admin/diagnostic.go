@@ -19,20 +19,28 @@ func DiagnosticCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "ping", Help: "Answers.", NoAuth: true, Run: runPing,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.No,
+			},
 		},
 		{
 			Name: "buildInfo", Aliases: []string{"buildinfo"}, Help: "Tells the version.",
 			NoAuth: true, Run: runBuildInfo,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "hostInfo", Help: "Describes the machine.", Run: runHostInfo,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "connectionStatus", Help: "Tells who is authenticated.", NoAuth: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+			},
 			Fields: []command.Field{{
 				Name: "showPrivileges", Type: command.SafeBool,
 				Unstable: true,
@@ -40,32 +48,46 @@ func DiagnosticCommands() []command.Definition {
 		},
 		{
 			Name: "getCmdLineOpts", Help: "Shows how the server was started.", AdminOnly: true, Run: runCmdLineOpts,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "listCommands", Loose: true, Help: "Lists the commands.", Run: runListCommands,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "whatsmyuri", Loose: true, Help: "Tells the client's address.", NoAuth: true, Run: runWhatsMyURI,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "whatsmysni", Loose: true, Help: "Tells the TLS server name of the client.",
 			NoAuth: true, Run: runWhatsMySNI,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "features", Help: "Tells the OIDs machine number.", Loose: true, Hidden: true, Run: runFeatures,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "isdbgrid", Help: "Exists on mongos only.", Status: feature.Absent, Hidden: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "atlasVersion", Help: "Exists on Atlas only.", Status: feature.Absent, Hidden: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 	}
 }
@@ -187,7 +209,9 @@ func runFeatures(_ context.Context, _ *command.Request, reply *bsonx.Builder) er
 func getLogCommand() command.Definition {
 	return command.Definition{
 		Name: "getLog", Help: "Returns recent log lines.", AdminOnly: true, Run: runGetLog,
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+		},
 	}
 }
 

@@ -15,7 +15,9 @@ func DiagnosticDataCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "getDiagnosticData", Help: "Returns what monitoring collects, in one document.", AdminOnly: true,
 		Loose: true, Run: runDiagnosticData,
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+		},
 	}}
 }
 

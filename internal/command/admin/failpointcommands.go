@@ -17,14 +17,18 @@ func FailPointCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "configureFailPoint", Loose: true, Help: "Makes commands fail, for tests.",
 		AdminOnly: true, TestOnly: true, Hidden: true,
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-		Fields:     []command.Field{{Name: "mode", Required: true}, {Name: "data", Type: command.Object}},
-		Run:        runConfigureFailPoint,
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+		},
+		Fields: []command.Field{{Name: "mode", Required: true}, {Name: "data", Type: command.Object}},
+		Run:    runConfigureFailPoint,
 	}, {
 		Name: "waitForFailPoint", Help: "Waits until a fail point has fired, for tests.",
 		AdminOnly: true, TestOnly: true, Hidden: true,
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-		NoSlowLog:  true, CommandField: command.String,
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+		},
+		NoSlowLog: true, CommandField: command.String,
 		Fields: []command.Field{{
 			Name: "timesEntered", Type: command.SafeInt,
 			Required: true, Check: command.AtLeast(0),
@@ -32,8 +36,10 @@ func FailPointCommands() []command.Definition {
 		Run: runWaitForFailPoint,
 	}, {
 		Name: "testVersion2", Help: "Belongs to version 2 of the stable API, which there is not, for tests.", TestOnly: true, Hidden: true, NoAuth: true,
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-		Run:        func(context.Context, *command.Request, *bsonx.Builder) error { return nil },
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+		},
+		Run: func(context.Context, *command.Request, *bsonx.Builder) error { return nil },
 	}}
 }
 

@@ -20,7 +20,9 @@ func FsyncCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "fsync", Help: "Makes all writes durable; with lock: true, keeps further writes out.", AdminOnly: true, Run: runFsync,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Fields: []command.Field{
 				{Name: "lock", Type: command.SafeBool},
 				{Name: "fsyncLockAcquisitionTimeoutMillis", Type: command.Int, Check: command.AtLeast(1)},
@@ -29,7 +31,9 @@ func FsyncCommands() []command.Definition {
 		},
 		{
 			Name: "fsyncUnlock", Loose: true, Help: "Lets writes in again.", AdminOnly: true, Run: runFsyncUnlock,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 	}
 }

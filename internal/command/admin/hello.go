@@ -41,16 +41,20 @@ func HelloCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "hello", Help: "Describes the server to a driver.", NoAuth: true, Loose: true, NoSlowLog: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
-			Fields:     helloFields, Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.No,
+			},
+			Fields: helloFields, Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 				return runHello(ctx, req, reply, false)
 			},
 		},
 		{
 			Name: "isMaster", Aliases: []string{"ismaster"},
 			Help: "The older name of hello.", NoAuth: true, Loose: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			NoSlowLog:  true, Fields: helloFields,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.No,
+			},
+			NoSlowLog: true, Fields: helloFields,
 			Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 				return runHello(ctx, req, reply, true)
 			},

@@ -56,7 +56,9 @@ func KnownCommands() []command.Definition {
 	for _, name := range slices.Concat(knownNames, shardingNames) {
 		d := command.Definition{
 			Name: name, Status: feature.Known, Loose: true, Hidden: true, Read: true, Snapshot: true,
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		}
 		if slices.Contains(shardingNames, name) {
 			d.Status = feature.Absent

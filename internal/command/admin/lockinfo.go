@@ -12,7 +12,9 @@ import (
 func LockInfoCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "lockInfo", Help: "Shows who holds and awaits the lock of fsync.", AdminOnly: true, Run: runLockInfo,
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+		},
 	}}
 }
 

@@ -20,7 +20,9 @@ var apiParameterFields = []command.Field{
 func MetadataCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "validateDBMetadata", Help: "Lists views and indexes that a version of the stable API does not have.", Run: runValidateMetadata,
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+		},
 		Fields: []command.Field{
 			{Name: "apiParameters", Type: command.Object, Required: true, Fields: apiParameterFields},
 			{Name: "db", Type: command.String},

@@ -17,12 +17,16 @@ func OperationCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "currentOp", Help: "Lists running operations.", AdminOnly: true, Loose: true, Run: runCurrentOp,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.No,
+			},
 		},
 		{
 			Name: "killOp", Loose: true, Help: "Ends an operation.", AdminOnly: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Fields:     []command.Field{{Name: "op", Type: command.SafeInt, Required: true}}, Run: runKillOp,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.No,
+			},
+			Fields: []command.Field{{Name: "op", Type: command.SafeInt, Required: true}}, Run: runKillOp,
 		},
 	}
 }

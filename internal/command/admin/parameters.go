@@ -14,12 +14,16 @@ func ParameterCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "getParameter", Help: "Reads server parameters.", AdminOnly: true, Loose: true, Run: runGetParameter,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "setParameter", Help: "Changes server parameters.", AdminOnly: true,
 			Loose: true, Run: runSetParameter,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 	}
 }

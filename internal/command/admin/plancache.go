@@ -18,7 +18,9 @@ func PlanCacheCommands() []command.Definition {
 		{
 			Name: "planCacheClear", Loose: true,
 			Help: "Forgets the cached plans of a collection.", Run: runPlanCacheClear,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Fields: []command.Field{
 				{Name: "query", Type: command.Object},
 				{Name: "sort", Type: command.Object},
@@ -29,7 +31,9 @@ func PlanCacheCommands() []command.Definition {
 		{
 			Name: "planCacheListFilters", Loose: true,
 			Help: "Lists the index filters of a collection.", Run: runPlanCacheListFilters,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 	}
 }

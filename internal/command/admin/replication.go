@@ -19,28 +19,40 @@ func ReplicationCommands() []command.Definition {
 	defs := []command.Definition{
 		{
 			Name: "replSetGetStatus", Help: "Describes the state of the replica set.", Run: runReplSetStatus,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "replSetGetConfig", Help: "Returns the configuration of the replica set.", Run: runReplSetConfig,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "replSetGetRBID",
 			Help: "Returns the number of rollbacks, which is that of none.", Run: runReplSetRBID,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: runStepUp,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "replSetStepDown", Help: "Makes the primary step down. The only member is elected again at once.", Run: runStepDown,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "replSetResizeOplog", Help: "Changes the limits of the log of changes.", Run: runResizeOplog,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Fields: []command.Field{
 				{Name: "size", Type: command.SafeInt},
 				{Name: "minRetentionHours", Type: command.SafeInt},
@@ -48,7 +60,9 @@ func ReplicationCommands() []command.Definition {
 		},
 		{
 			Name: "appendOplogNote", Help: "Adds a document to the log of changes.", Run: runOplogNote,
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Fields: []command.Field{
 				{Name: "data", Type: command.Any},
 				{Name: "maxClusterTime", Type: command.Timestamp},
@@ -67,7 +81,9 @@ func ReplicationCommands() []command.Definition {
 	for _, r := range replicationRefusals {
 		defs = append(defs, command.Definition{
 			Name: r.name, Help: "Refused: the set has one member.",
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Refuse: func(req *command.Request) error {
 				if err := checkReplicates(req); err != nil {
 					return err

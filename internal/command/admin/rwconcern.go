@@ -17,12 +17,16 @@ func RWDefaultsCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "getDefaultRWConcern", Help: "Tells the default read and write concern.", AdminOnly: true,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Fields:     []command.Field{{Name: "inMemory", Type: command.SafeBool}}, Run: runGetDefaultRWConcern,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Fields: []command.Field{{Name: "inMemory", Type: command.SafeBool}}, Run: runGetDefaultRWConcern,
 		},
 		{
 			Name: "setDefaultRWConcern", Help: "Sets the default read and write concern.", AdminOnly: true,
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Fields: []command.Field{
 				{Name: "defaultReadConcern", Type: command.Object},
 				{Name: "defaultWriteConcern", Type: command.Object},

@@ -18,12 +18,16 @@ func ServerStatusCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "serverStatus", Help: "Returns the server's counters.", Loose: true, Run: runServerStatus,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.No,
+			},
 		},
 		{
 			Name: "connPoolStats", Loose: true,
 			Help: "Describes outgoing connections; there are none.", Run: runConnPoolStats,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		getLogCommand(),
 	}

@@ -18,33 +18,45 @@ func SessionCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "startSession", Help: "Starts a logical session.", Run: runStartSession,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "refreshSessions", Help: "Keeps sessions alive.", CommandField: array, Run: runRefreshSessions,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+			},
 		},
 		{
 			Name: "endSessions", Help: "Ends sessions.", NoAuth: true, CommandField: array, Run: runEndSessions,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.No,
+			},
 		},
 		{
 			Name: "killSessions", ErrorName: "KillSessionsCmd", Help: "Ends sessions and their operations.",
 			Loose: true, CommandField: array,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Run:        runKillSessions,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Run: runKillSessions,
 		},
 		{
 			Name: "killAllSessions", ErrorName: "KillAllSessionsCmd", Help: "Ends all sessions, or users' ones.",
 			Loose: true, CommandField: array,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Run:        runKillAllSessions,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Run: runKillAllSessions,
 		},
 		{
 			Name: "killAllSessionsByPattern", ErrorName: "KillAllSessionsByPatternCmd",
-			Help:       "Ends the sessions that match patterns.",
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Loose:      true, CommandField: array, Run: runKillSessionsByPattern,
+			Help: "Ends the sessions that match patterns.",
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Loose: true, CommandField: array, Run: runKillSessionsByPattern,
 		},
 	}
 }

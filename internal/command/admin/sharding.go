@@ -14,7 +14,9 @@ import (
 func ShardingCommands() []command.Definition {
 	defs := []command.Definition{{
 		Name: "shardingState", Help: "Tells whether the server belongs to a sharded cluster.",
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+		},
 		Run: func(_ context.Context, _ *command.Request, reply *bsonx.Builder) error {
 			reply.Bool("enabled", false)
 			return nil
@@ -32,8 +34,10 @@ func ShardingCommands() []command.Definition {
 	} {
 		defs = append(defs, command.Definition{
 			Name: r.name, Help: "Refused: the server belongs to no sharded cluster.",
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
-			Refuse:     func(*command.Request) error { return mongoerr.New(r.code, "%s", r.message) },
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Refuse: func(*command.Request) error { return mongoerr.New(r.code, "%s", r.message) },
 		})
 	}
 	for i := range defs {

@@ -31,7 +31,9 @@ var idPattern = bsonx.NewDoc("_id", 1)
 func SplitVectorCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "splitVector", Help: "Cuts the documents of a collection, or of a range of an index, into parts of about equal size.", Run: runSplitVector,
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+		},
 		Fields: []command.Field{
 			{Name: "keyPattern", Type: command.Object},
 			{Name: "min", Type: command.Object},

@@ -13,7 +13,9 @@ import (
 func TopCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "top", Help: "Tells how many operations collections had, and how long they took.", AdminOnly: true, Loose: true, Run: runTop,
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+		},
 	}}
 }
 

@@ -31,20 +31,26 @@ func TransactionCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "commitTransaction", Help: "Makes the changes of a transaction visible.",
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
-			AdminOnly:  true,
-			Run:        runCommitTransaction,
-			Fields:     []command.Field{token, {Name: "commitTimestamp", Type: command.Timestamp, Unstable: true}},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.No,
+			},
+			AdminOnly: true,
+			Run:       runCommitTransaction,
+			Fields:    []command.Field{token, {Name: "commitTimestamp", Type: command.Timestamp, Unstable: true}},
 		},
 		{
 			Name: "abortTransaction", Help: "Undoes a transaction.", AdminOnly: true,
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
-			Run:        runAbortTransaction, Fields: []command.Field{token},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.No,
+			},
+			Run: runAbortTransaction, Fields: []command.Field{token},
 		},
 		{
 			Name: "coordinateCommitTransaction", Help: "Commits a transaction over several shards; there are none.", AdminOnly: true,
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.No},
-			Hidden:     true, Loose: true, Refuse: refuseCoordinateCommit,
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Hidden: true, Loose: true, Refuse: refuseCoordinateCommit,
 		},
 	}
 }

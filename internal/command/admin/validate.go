@@ -27,7 +27,9 @@ func ValidateCommands() []command.Definition {
 		{
 			Name: "validate", Loose: true, Help: "Checks that a collection and its indexes agree.",
 			Lacks: "repair", Run: runValidate,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Fields: []command.Field{
 				{Name: "full", Type: command.Any},
 				{Name: "repair", Type: command.Any},
@@ -42,7 +44,9 @@ func ValidateCommands() []command.Definition {
 			Name: "dataSize", Aliases: []string{"datasize"},
 			Help:         "Measures the documents of a collection or a range of _id.",
 			CommandField: command.String, Run: runDataSize,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Fields: []command.Field{
 				{Name: "keyPattern", Type: command.Object},
 				{Name: "min", Type: command.Object},
@@ -54,7 +58,9 @@ func ValidateCommands() []command.Definition {
 		},
 		{
 			Name: "reIndex", Loose: true, Help: "Builds the indexes of a collection anew.", Run: runReIndex,
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 		},
 	}
 }

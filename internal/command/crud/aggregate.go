@@ -18,8 +18,10 @@ import (
 func AggregateCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "aggregate", Help: "Runs a pipeline over a collection.", Lacks: "an exchange with several consumers",
-		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runAggregate, Parses: true, Read: true, TimedRead: true, Snapshot: true,
+		Properties: command.Properties{
+			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runAggregate, Parses: true, Read: true, TimedRead: true, Snapshot: true,
 		Fields: []command.Field{
 			{Name: "pipeline", Type: stageArray, Required: true},
 			{Name: "cursor", Type: cursorObject, Fields: command.CursorFields},

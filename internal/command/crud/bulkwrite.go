@@ -26,8 +26,10 @@ import (
 func BulkWriteCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "bulkWrite", Help: "Runs inserts, updates and deletes on several collections.",
-		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runBulkWrite, Parses: true, Retryable: true, AdminOnly: true, Counter: command.CountNone,
+		Properties: command.Properties{
+			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runBulkWrite, Parses: true, Retryable: true, AdminOnly: true, Counter: command.CountNone,
 		Fields: []command.Field{
 			{
 				Name: "ops", Type: command.Array, Required: true, Sequence: true,

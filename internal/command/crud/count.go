@@ -17,8 +17,10 @@ import (
 func CountCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "count", ByUUID: true, Help: "Counts the documents that match a filter.",
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
-		Run:        runCount, Read: true, TimedRead: true,
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runCount, Read: true, TimedRead: true,
 		Fields: []command.Field{
 			{Name: "query", Type: command.Object},
 			{Name: "limit", Check: checkCountLimit},

@@ -13,9 +13,11 @@ import (
 func CursorCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "killCursors", Help: "Closes cursors.",
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Fields:     []command.Field{{Name: "cursors", Type: command.Array, Required: true}},
-		Run:        runKillCursors,
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.No,
+		},
+		Fields: []command.Field{{Name: "cursors", Type: command.Array, Required: true}},
+		Run:    runKillCursors,
 	}}
 }
 

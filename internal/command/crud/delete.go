@@ -19,8 +19,10 @@ import (
 func DeleteCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "delete", Help: "Removes documents.",
-		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runDelete, Parses: true, Silent: true, Retryable: true, Kind: "remove", Counter: command.CountNone,
+		Properties: command.Properties{
+			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runDelete, Parses: true, Silent: true, Retryable: true, Kind: "remove", Counter: command.CountNone,
 		Fields: append([]command.Field{
 			{Name: "deletes", Type: command.Array, Required: true, Sequence: true, Fields: deleteFields},
 			{Name: "ordered", Type: command.Bool},

@@ -18,8 +18,10 @@ import (
 func DistinctCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "distinct", ByUUID: true, Help: "Returns the distinct values of a field.",
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.No},
-		Run:        runDistinct, Read: true, TimedRead: true, Snapshot: true,
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.No, Expendable: feature.Yes,
+		},
+		Run: runDistinct, Read: true, TimedRead: true, Snapshot: true,
 		Fields: []command.Field{
 			{Name: "key", Type: command.String, Required: true, Check: checkDistinctKey},
 			{Name: "query", Type: command.Object},

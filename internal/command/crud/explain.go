@@ -21,8 +21,10 @@ import (
 func ExplainCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "explain", Help: "Shows how a command would be executed.",
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
-		Run:        runExplain, Read: true, Snapshot: true, CommandField: command.Object,
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runExplain, Read: true, Snapshot: true, CommandField: command.Object,
 		Fields: []command.Field{{Name: "verbosity", Type: command.String}},
 	}}
 }

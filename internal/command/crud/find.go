@@ -17,8 +17,10 @@ import (
 func FindCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "find", ByUUID: true, Help: "Returns the documents that match a filter.",
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runFind, Read: true, TimedRead: true, Snapshot: true, Kind: "query",
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runFind, Read: true, TimedRead: true, Snapshot: true, Kind: "query",
 		Counter: command.CountQuery, Fields: findFields,
 	}}
 }

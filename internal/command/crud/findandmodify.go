@@ -23,9 +23,11 @@ import (
 func FindAndModifyCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "findAndModify", Aliases: []string{"findandmodify"},
-		Help:       "Changes or removes one document and returns it.",
-		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runFindAndModify, Retryable: true, Kind: "command",
+		Help: "Changes or removes one document and returns it.",
+		Properties: command.Properties{
+			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runFindAndModify, Retryable: true, Kind: "command",
 		Fields: []command.Field{
 			{Name: "query", Type: command.Object},
 			{Name: "sort", Type: command.Object},

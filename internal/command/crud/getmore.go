@@ -18,8 +18,10 @@ import (
 func GetMoreCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "getMore", Help: "Returns the next batch of a cursor.",
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runGetMore, Read: true, Snapshot: true, Kind: "getmore", Counter: command.CountGetMore,
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runGetMore, Read: true, Snapshot: true, Kind: "getmore", Counter: command.CountGetMore,
 		CommandField: command.Long, OwnMaxTime: true,
 		Fields: []command.Field{
 			{Name: "collection", Type: command.String, Required: true},

@@ -15,8 +15,10 @@ import (
 func InsertCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "insert", Help: "Adds documents to a collection.",
-		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runInsert, Parses: true, Silent: true, Retryable: true, Kind: "insert", Counter: command.CountNone,
+		Properties: command.Properties{
+			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runInsert, Parses: true, Silent: true, Retryable: true, Kind: "insert", Counter: command.CountNone,
 		Fields: []command.Field{
 			{Name: "documents", Type: command.Array, Required: true, Sequence: true},
 			{Name: "ordered", Type: command.Bool},

@@ -16,8 +16,10 @@ func MapReduceCommands() []command.Definition {
 	code := command.OneOf(bsonx.TypeString, bsonx.TypeCode)
 	return []command.Definition{{
 		Name: "mapReduce", Aliases: []string{"mapreduce"}, Help: "Runs map and reduce functions in JavaScript.",
-		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
-		Run:        runMapReduce, Read: true, Kind: "command",
+		Properties: command.Properties{
+			Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+		},
+		Run: runMapReduce, Read: true, Kind: "command",
 		Fields: []command.Field{
 			{Name: "map", Type: command.Any, Required: true, Check: checkCode(code)},
 			{Name: "reduce", Type: command.Any, Required: true, Check: checkCode(code)},

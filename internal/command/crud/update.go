@@ -23,8 +23,10 @@ import (
 func UpdateCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "update", Help: "Changes, replaces or upserts documents.",
-		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runUpdate, Parses: true, Silent: true, Retryable: true, Kind: "update", Counter: command.CountNone,
+		Properties: command.Properties{
+			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runUpdate, Parses: true, Silent: true, Retryable: true, Kind: "update", Counter: command.CountNone,
 		Fields: append([]command.Field{
 			{Name: "updates", Type: command.Array, Required: true, Sequence: true, Fields: updateFields},
 			{Name: "ordered", Type: command.Bool},

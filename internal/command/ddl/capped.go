@@ -27,13 +27,17 @@ func CappedCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "convertToCapped", Help: "Makes a collection capped.", Run: runConvertToCapped,
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
-			Fields:     []command.Field{{Name: "size", Type: command.SafeInt, Required: true, Check: checkCappedSize}},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Fields: []command.Field{{Name: "size", Type: command.SafeInt, Required: true, Check: checkCappedSize}},
 		},
 		{
 			Name: "cloneCollectionAsCapped", Loose: true,
 			Help: "Copies a collection into a new capped one.", Run: runCloneAsCapped,
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Fields: []command.Field{
 				{Name: "toCollection", Type: command.String, Required: true},
 				{Name: "size", Type: command.SafeInt, Required: true, Check: checkCappedSize},

@@ -17,8 +17,10 @@ import (
 func CollModCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "collMod", Help: "Changes the options of a collection, view or index.",
-		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
-		Run:        runCollMod,
+		Properties: command.Properties{
+			Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runCollMod,
 		Fields: []command.Field{
 			{Name: "index", Type: command.Object, Fields: collModIndexFields},
 			{Name: "validator", Type: command.Object},

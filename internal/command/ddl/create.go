@@ -19,8 +19,10 @@ import (
 func CreateCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "create", Help: "Makes a collection or a view.", Lacks: "encryptedFields",
-		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runCreate, Fields: createFields,
+		Properties: command.Properties{
+			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runCreate, Fields: createFields,
 	}}
 }
 

@@ -21,8 +21,10 @@ import (
 func CreateIndexesCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "createIndexes", Help: "Builds indexes on a collection.",
-		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes},
-		Run:        runCreateIndexes,
+		Properties: command.Properties{
+			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runCreateIndexes,
 		Fields: []command.Field{
 			{Name: "indexes", Type: command.Array, Required: true},
 			{Name: "ignoreUnknownIndexOptions", Type: command.SafeBool, Unstable: true},

@@ -20,19 +20,25 @@ func DropCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "drop", Help: "Removes a collection or a view.",
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
-			Run:        runDrop, Fields: []command.Field{command.CollectionUUID},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.No,
+			},
+			Run: runDrop, Fields: []command.Field{command.CollectionUUID},
 		},
 		{
 			Name: "dropDatabase", Help: "Removes a database with all its collections.",
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.No,
+			},
 			CommandField: command.OneOf(bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128,
 				bsonx.TypeInt64), Run: runDropDatabase,
 		},
 		{
 			Name: "renameCollection", Help: "Gives a collection another name.", CommandField: command.String,
-			Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No},
-			Run:        runRename, AdminOnly: true,
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
+			Run: runRename, AdminOnly: true,
 			Fields: []command.Field{
 				{Name: "to", Type: command.String, Required: true},
 				{Name: "dropTarget", Type: command.Variant(bsonx.TypeBool, bsonx.TypeBinary), Check: checkDropTarget},

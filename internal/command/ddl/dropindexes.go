@@ -15,9 +15,11 @@ import (
 func DropIndexesCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Help: "Removes indexes from a collection.",
-		Properties: command.Properties{Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes},
-		Run:        runDropIndexes,
-		Fields:     []command.Field{{Name: "index", Type: indexNameTypes, Required: true}, command.CollectionUUID},
+		Properties: command.Properties{
+			Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run:    runDropIndexes,
+		Fields: []command.Field{{Name: "index", Type: indexNameTypes, Required: true}, command.CollectionUUID},
 	}}
 }
 

@@ -18,8 +18,10 @@ func ListCollectionsCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "listCollections", Help: "Lists the collections and views of a database.",
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
-			Run:        runListCollections,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+			},
+			Run: runListCollections,
 			Fields: []command.Field{
 				{Name: "cursor", Type: command.Object, Fields: command.CursorFields},
 				{Name: "filter", Type: command.Object},
@@ -30,8 +32,10 @@ func ListCollectionsCommands() []command.Definition {
 		},
 		{
 			Name: "listDatabases", Help: "Lists the databases.",
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
-			Run:        runListDatabases, AdminOnly: true,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+			},
+			Run: runListDatabases, AdminOnly: true,
 			Fields: []command.Field{
 				{Name: "filter", Type: command.Object},
 				{Name: "nameOnly", Type: command.SafeBool},

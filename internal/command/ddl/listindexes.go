@@ -14,8 +14,10 @@ import (
 func ListIndexesCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "listIndexes", ByUUID: true, Help: "Lists the indexes of a collection.",
-		Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes},
-		Run:        runListIndexes,
+		Properties: command.Properties{
+			Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+		},
+		Run: runListIndexes,
 		Fields: []command.Field{
 			{Name: "cursor", Type: command.Object, Fields: command.CursorFields},
 			{Name: "includeIndexBuildInfo", Type: command.SafeBool, Unstable: true},

@@ -16,24 +16,23 @@ func SearchIndexCommands() []command.Definition {
 	named := []command.Field{{Name: "id", Type: command.String}, {Name: "name", Type: command.String}}
 	for _, def := range []command.Definition{
 		{
-			Name:       "createSearchIndexes",
-			Fields:     []command.Field{{Name: "indexes", Type: command.Array, Required: true, Check: checkSearchIndexes}},
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Name:   "createSearchIndexes",
+			Fields: []command.Field{{Name: "indexes", Type: command.Array, Required: true, Check: checkSearchIndexes}},
 		},
 		{
 			Name: "updateSearchIndex",
 			Fields: append(slices.Clone(named),
 				command.Field{Name: "definition", Type: command.Object, Required: true}),
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 		{
 			Name: "dropSearchIndex", Fields: named,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
 		},
 	} {
 		defs = append(defs, command.Definition{
 			Name: def.Name, Help: "Refused: there is no Atlas Search.", Hidden: true, Fields: def.Fields,
-			Properties: command.Properties{Writes: feature.No, Transactions: feature.No, StableAPI: feature.No},
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			},
 			Refuse: func(req *command.Request) error {
 				if _, err := req.Collection(); err != nil {
 					return err
