@@ -11,6 +11,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/feature"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // Definition describes a command. It is an entry of a table and never changes.
@@ -59,6 +60,15 @@ type Definition struct {
 	// Counter is the opcounter of serverStatus that a run increments. The zero value is
 	// CountCommand.
 	Counter Counter
+	// Latency is the class of durations in serverStatus and $collStats that counts the command. The
+	// zero value is table.LatencyCommands.
+	Latency table.LatencyKind
+	// Traffic is the column of the command top that counts the command. The zero value is
+	// table.TrafficCommands.
+	Traffic table.TrafficKind
+	// UncountedOperators commands do not count as uses of the operators in their queries, as in
+	// MongoDB.
+	UncountedOperators bool
 	// NoSlowLog commands wait on purpose, so they are never logged as slow.
 	NoSlowLog bool
 	// OwnMaxTime commands use maxTimeMS for their own purpose. It does not end them.
@@ -76,6 +86,10 @@ type Definition struct {
 	// value accepts every type.
 	CommandField FieldType
 }
+
+// AlwaysWrites reports whether the command is a write. A command that only reads unless it has
+// $out, $merge or an output collection is not.
+func (d *Definition) AlwaysWrites() bool { return d.Writes == feature.Yes && !d.Read }
 
 // Properties say what a command may do. A forgotten property could make a command unsafe, so no
 // property has a default: a test fails for a definition in which a property has the zero value.

@@ -32,12 +32,8 @@ func NewScope(req *Request) (read.Scope, error) {
 		}
 	}
 	vars, err := vars.WithLet(req.Doc("let"), req.Now)
-	sc := read.Scope{Now: req.Now, Vars: vars, Engine: &req.Service.Read, Counts: true}
-	switch req.Def.Name {
-	case "insert", "update", "delete", "findAndModify", "bulkWrite":
-		sc.Writes = true
-	case "count", "distinct": // MongoDB does not count these as uses of operators either
-		sc.Counts = false
-	}
-	return sc, err
+	return read.Scope{
+		Now: req.Now, Vars: vars, Engine: &req.Service.Read,
+		Counts: !req.Def.UncountedOperators, Writes: req.Def.AlwaysWrites(),
+	}, err
 }

@@ -4,27 +4,13 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/command"
-	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/table"
 )
-
-// latencyKind returns the class of latencies in which a command is counted.
-func latencyKind(command string) table.LatencyKind {
-	switch command {
-	case "find", "getMore", "aggregate", "count", "distinct":
-		return table.LatencyReads
-	case "insert", "update", "delete", "findAndModify", "bulkWrite":
-		return table.LatencyWrites
-	default:
-		return table.LatencyCommands
-	}
-}
 
 // countLatency counts the duration of a command for the server and for the command's collection.
 // $collStats and the command top show the durations of a collection.
 func countLatency(s *command.Service, e *command.Entry, req *command.Request, took time.Duration) {
-	kind := latencyKind(e.Name)
-	req.Conn.Tally.Latencies.Add(kind, took)
+	req.Conn.Tally.Latencies.Add(e.Latency, took)
 	for i := range req.Spaces {
 		countWritten(s, &req.Spaces[i])
 	}
@@ -36,8 +22,8 @@ func countLatency(s *command.Service, e *command.Entry, req *command.Request, to
 		return
 	}
 	if c := s.Store.Lookup(db, req.Conn.Collection(name)); c != nil {
-		c.Latencies().Add(kind, took)
-		c.Traffic().Add(trafficKind(e.Name), e.Writes == feature.Yes && !e.Read, took)
+		c.Latencies().Add(e.Latency, took)
+		c.Traffic().Add(e.Traffic, e.AlwaysWrites(), took)
 	}
 }
 
@@ -53,23 +39,5 @@ func countWritten(s *command.Service, w *command.WrittenSpace) {
 	}
 	if c := s.Store.Lookup(w.DB, w.Name); c != nil && some {
 		c.Latencies().Add(table.LatencyWrites, all)
-	}
-}
-
-// trafficKind returns the column of the command top in which another command is counted.
-func trafficKind(command string) table.TrafficKind {
-	switch command {
-	case "find":
-		return table.TrafficQueries
-	case "getMore":
-		return table.TrafficGetMore
-	case "insert":
-		return table.TrafficInsert
-	case "update":
-		return table.TrafficUpdate
-	case "delete":
-		return table.TrafficRemove
-	default:
-		return table.TrafficCommands
 	}
 }

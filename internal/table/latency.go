@@ -11,9 +11,9 @@ type LatencyKind int
 
 // The kinds that $collStats shows.
 const (
-	LatencyReads LatencyKind = iota
+	LatencyCommands LatencyKind = iota // neither reads nor writes of documents
+	LatencyReads
 	LatencyWrites
-	LatencyCommands
 	LatencyTransactions // whole transactions, from their first command to their end
 	latencyKinds
 )

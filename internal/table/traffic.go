@@ -10,12 +10,12 @@ type TrafficKind int
 
 // The kinds that top shows.
 const (
-	TrafficQueries TrafficKind = iota
+	TrafficCommands TrafficKind = iota // none of the following
+	TrafficQueries
 	TrafficGetMore
 	TrafficInsert
 	TrafficUpdate
 	TrafficRemove
-	TrafficCommands
 	TrafficKinds
 )
 

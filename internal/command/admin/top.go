@@ -19,10 +19,17 @@ func TopCommands() []command.Definition {
 	}}
 }
 
-// trafficNames are the names of the columns in the reply of the command top, in order.
-var trafficNames = [table.TrafficKinds]string{
-	table.TrafficQueries: "queries", table.TrafficGetMore: "getmore", table.TrafficInsert: "insert",
-	table.TrafficUpdate: "update", table.TrafficRemove: "remove", table.TrafficCommands: "commands",
+// trafficColumns are the columns in the reply of the command top, in order.
+var trafficColumns = [table.TrafficKinds]struct {
+	kind table.TrafficKind
+	name string
+}{
+	{table.TrafficQueries, "queries"},
+	{table.TrafficGetMore, "getmore"},
+	{table.TrafficInsert, "insert"},
+	{table.TrafficUpdate, "update"},
+	{table.TrafficRemove, "remove"},
+	{table.TrafficCommands, "commands"},
 }
 
 func runTop(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
@@ -49,9 +56,9 @@ func appendTraffic(b *bsonx.Builder, ns string, t *table.Traffic) {
 	appendTimed(b, "total", reads+writes, readMicros+writeMicros)
 	appendTimed(b, "readLock", reads, readMicros)
 	appendTimed(b, "writeLock", writes, writeMicros)
-	for kind, name := range trafficNames {
-		ops, micros := t.Sum(table.TrafficKind(kind))
-		appendTimed(b, name, ops, micros)
+	for _, column := range trafficColumns {
+		ops, micros := t.Sum(column.kind)
+		appendTimed(b, column.name, ops, micros)
 	}
 	b.End()
 }

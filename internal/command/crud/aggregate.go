@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // AggregateCommands returns the definition of aggregate.
@@ -22,6 +23,7 @@ func AggregateCommands() []command.Definition {
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
 		Run: runAggregate, Parses: true, Read: true, TimedRead: true, Snapshot: true,
+		Latency: table.LatencyReads,
 		Fields: []command.Field{
 			{Name: "pipeline", Type: stageArray, Required: true},
 			{Name: "cursor", Type: cursorObject, Fields: command.CursorFields},

@@ -30,6 +30,7 @@ func BulkWriteCommands() []command.Definition {
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
 		Run: runBulkWrite, Parses: true, Retryable: true, AdminOnly: true, Counter: command.CountNone,
+		Latency: table.LatencyWrites,
 		Fields: []command.Field{
 			{
 				Name: "ops", Type: command.Array, Required: true, Sequence: true,

@@ -21,6 +21,7 @@ func CountCommands() []command.Definition {
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
 		Run: runCount, Read: true, TimedRead: true,
+		Latency: table.LatencyReads, UncountedOperators: true,
 		Fields: []command.Field{
 			{Name: "query", Type: command.Object},
 			{Name: "limit", Check: checkCountLimit},

@@ -23,6 +23,7 @@ func DeleteCommands() []command.Definition {
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
 		Run: runDelete, Parses: true, Silent: true, Retryable: true, Kind: "remove", Counter: command.CountNone,
+		Latency: table.LatencyWrites, Traffic: table.TrafficRemove,
 		Fields: append([]command.Field{
 			{Name: "deletes", Type: command.Array, Required: true, Sequence: true, Fields: deleteFields},
 			{Name: "ordered", Type: command.Bool},

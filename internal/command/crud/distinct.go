@@ -22,6 +22,7 @@ func DistinctCommands() []command.Definition {
 			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.No, Expendable: feature.Yes,
 		},
 		Run: runDistinct, Read: true, TimedRead: true, Snapshot: true,
+		Latency: table.LatencyReads, UncountedOperators: true,
 		Fields: []command.Field{
 			{Name: "key", Type: command.String, Required: true, Check: checkDistinctKey},
 			{Name: "query", Type: command.Object},

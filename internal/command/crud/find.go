@@ -21,6 +21,7 @@ func FindCommands() []command.Definition {
 			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
 		Run: runFind, Read: true, TimedRead: true, Snapshot: true, Kind: "query",
+		Latency: table.LatencyReads, Traffic: table.TrafficQueries,
 		Counter: command.CountQuery, Fields: findFields,
 	}}
 }

@@ -28,6 +28,7 @@ func FindAndModifyCommands() []command.Definition {
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
 		Run: runFindAndModify, Retryable: true, Kind: "command",
+		Latency: table.LatencyWrites,
 		Fields: []command.Field{
 			{Name: "query", Type: command.Object},
 			{Name: "sort", Type: command.Object},

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/session"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // GetMoreCommands returns the definition of getMore.
@@ -22,6 +23,7 @@ func GetMoreCommands() []command.Definition {
 			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
 		Run: runGetMore, Read: true, Snapshot: true, Kind: "getmore", Counter: command.CountGetMore,
+		Latency: table.LatencyReads, Traffic: table.TrafficGetMore,
 		CommandField: command.Long, OwnMaxTime: true,
 		Fields: []command.Field{
 			{Name: "collection", Type: command.String, Required: true},

@@ -19,6 +19,7 @@ func InsertCommands() []command.Definition {
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
 		Run: runInsert, Parses: true, Silent: true, Retryable: true, Kind: "insert", Counter: command.CountNone,
+		Latency: table.LatencyWrites, Traffic: table.TrafficInsert,
 		Fields: []command.Field{
 			{Name: "documents", Type: command.Array, Required: true, Sequence: true},
 			{Name: "ordered", Type: command.Bool},
