@@ -13,7 +13,7 @@ const imagesOption = "changeStreamPreAndPostImages"
 
 var imagesFields = []command.Field{{Name: "enabled", Type: command.Bool, Required: true}}
 
-// checkImages checks the option changeStreamPreAndPostImages of create and collMod.
+// checkImages checks the option changeStreamPreAndPostImages of collMod.
 func checkImages(req *command.Request) error {
 	v := req.Get(imagesOption)
 	if v.IsMissing() {
@@ -28,7 +28,7 @@ func checkImages(req *command.Request) error {
 		return err
 	}
 	switch {
-	case req.Has("viewOn") && (enabled || req.Def.Name == "collMod"):
+	case req.Has("viewOn"):
 		return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: %s", imagesOption)
 	case !enabled:
 	case catalog.IsInternalDatabase(req.DB):
