@@ -47,6 +47,9 @@ type Definition struct {
 	Retryable bool
 	// NoAuth commands run before authentication and ignore transaction numbers.
 	NoAuth bool
+	// Handshake commands begin a connection. A client may send them as a legacy OP_QUERY, and they may
+	// contain the name of its application.
+	Handshake bool
 	// Hidden commands are missing from the reply of listCommands.
 	Hidden bool
 	// TestOnly commands exist only where test commands are enabled.
@@ -82,6 +85,16 @@ type Definition struct {
 	Secret bool
 	// ByUUID commands accept the UUID of a collection in place of its name.
 	ByUUID bool
+	// NoUUIDInExplain commands ignore collectionUUID when they are explained, and refuse a UUID in
+	// place of the collection's name with a message of their own.
+	NoUUIDInExplain bool
+	// OnCursors commands continue or close cursors that other commands opened. Their collection is the
+	// collection of the cursor, and they need no snapshot.
+	OnCursors bool
+	// CollectionField is the argument that names the collection. Empty means the command's own field.
+	CollectionField string
+	// InTransaction are the rules of the few commands that transactions treat in a special way.
+	InTransaction TransactionRules
 	// CommandField is the type of the command's own field, for example Long for getMore. The zero
 	// value accepts every type.
 	CommandField FieldType
@@ -199,12 +212,4 @@ func (r *Registry) Definitions() []*Definition {
 		out[i] = e.Definition
 	}
 	return out
-}
-
-// IsHello reports whether d is hello or isMaster.
-func IsHello(d *Definition) bool { return d.Name == "hello" || d.Name == "isMaster" }
-
-// EndsTransaction reports whether d commits or aborts a transaction.
-func EndsTransaction(d *Definition) bool {
-	return d.Name == "commitTransaction" || d.Name == "abortTransaction" || d.Name == "coordinateCommitTransaction"
 }

@@ -11,8 +11,8 @@ import (
 // command has no collection. db is empty if collection is a whole namespace.
 func (r *Request) Target() (db string, collection []byte) {
 	v := r.CommandValue()
-	if r.Def.Name == "getMore" {
-		v = r.Get("collection")
+	if r.Def.CollectionField != "" {
+		v = r.Get(r.Def.CollectionField)
 	}
 	switch {
 	case v.Type != bsonx.TypeString:

@@ -45,7 +45,7 @@ func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
 	switch {
 	case !ok:
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Collection name has invalid type %s", v.Type)
-	case r.Explained && r.Def.Name == "find":
+	case r.Explained && r.Def.NoUUIDInExplain:
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Providing collection UUID for explain is forbidden")
 	case !r.Def.ByUUID || r.Explained:
 		return "", mongoerr.New(mongoerr.InvalidNamespace, "Collection name must be provided. UUID is not valid in this context")
@@ -67,7 +67,7 @@ func (r *Request) collectionByUUID(v bsonx.Value) (string, error) {
 // this name.
 func CheckUUID(r *Request, name string) error {
 	v := r.Get(CollectionUUID.Name)
-	if v.IsMissing() || r.Def.Loose || r.Explained && r.Def.Name == "find" {
+	if v.IsMissing() || r.Def.Loose || r.Explained && r.Def.NoUUIDInExplain {
 		return nil
 	}
 	return BindUUID(r, r.DB, name, v)

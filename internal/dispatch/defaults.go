@@ -18,7 +18,7 @@ func applyDefaults(s *command.Service, d *command.Definition, g *command.Generic
 	if defaults.Level != "" && d.Read && g.ReadConcern.IsEmpty() && (!inTransaction || g.StartTxn == command.BoolTrue) {
 		g.ReadConcern.Level, g.ReadConcern.Default = defaults.Level, true
 	}
-	if d.Writes == feature.Yes && (!inTransaction || command.EndsTransaction(d)) {
+	if d.Writes == feature.Yes && (!inTransaction || d.InTransaction.Ends) {
 		applyDefaultConcern(s, defaults, &g.WriteConcern)
 	}
 }

@@ -90,7 +90,7 @@ func resolve(s *command.Service, req *command.Request, msg *wire.Message) (*comm
 	if len(first.Key) != len(e.Name) || string(first.Key) != e.Name {
 		req.Name = string(first.Key)
 	}
-	if msg.Legacy && !command.IsHello(e.Definition) {
+	if msg.Legacy && !e.Handshake {
 		s.CountLegacy(wire.OpQuery)
 		return nil, mongoerr.New(mongoerr.UnsupportedOpQueryCommand,
 			"Unsupported OP_QUERY command: %s. The client driver may require an upgrade. For more details see "+
@@ -243,7 +243,7 @@ func opInfo(e *command.Entry, req *command.Request, info *session.OpInfo) {
 // endsWithClient reports whether the command is interrupted when its client disconnects. Writes are
 // completed.
 func endsWithClient(r *command.Request, e *command.Entry) bool {
-	return e.Kind == "getmore" || e.Read && !mayWrite(r)
+	return e.Read && !mayWrite(r)
 }
 
 // Parse checks all fields of the request and sets its arguments.

@@ -120,7 +120,7 @@ func checkGeneric(s *command.Service, d *command.Definition, g *command.Generic)
 // has a snapshot. Drivers send the level "snapshot" with getMore too.
 func readsSnapshot(r *command.Request) bool {
 	return r.Generic.ReadConcern.Level == command.LevelSnapshot && !r.Generic.InTransaction() &&
-		r.Def.Name != "getMore" && r.Service.Store != nil
+		!r.Def.OnCursors && r.Service.Store != nil
 }
 
 // holdSnapshot sets the snapshot that a request with the read concern level "snapshot" reads. The
@@ -134,7 +134,7 @@ func holdSnapshot(s *command.Service, req *command.Request) (err error) {
 // clientName returns the application name of the client. The first hello of a connection contains
 // it.
 func clientName(r *command.Request) string {
-	if r.Conn.ClientApp == "" && command.IsHello(r.Def) {
+	if r.Conn.ClientApp == "" && r.Def.Handshake {
 		if name := r.Body.LookupPath("client", "application", "name"); name.Type == bsonx.TypeString {
 			return name.Str()
 		}
@@ -224,23 +224,18 @@ func checkTransactionFields(g *command.Generic) error {
 
 // checkInTransaction returns an error if transactions do not support the command or its namespace.
 func checkInTransaction(r *command.Request, d *command.Definition) error {
+	rules := &d.InTransaction
 	switch {
-	case d.Name == "count":
-		return command.NotInTransaction("Cannot run 'count' in a multi-document transaction. Please see " +
-			"http://dochub.mongodb.org/core/transaction-count for a recommended alternative.")
+	case d.Transactions != feature.Yes && rules.Refused != "":
+		return command.NotInTransaction("%s", rules.Refused)
 	case d.Transactions != feature.Yes:
 		return command.NotInTransaction("Cannot run '%s' in a multi-document transaction.", r.Name)
 	}
-	if err := checkTransactionNamespace(r, d); err != nil || r.Generic.StartTxn != command.BoolTrue {
+	if err := checkTransactionNamespace(r, d); err != nil {
 		return err
 	}
-	switch d.Name {
-	case "killCursors":
-		return command.NotInTransaction("Cannot run killCursors as the first operation in a multi-document transaction.")
-	case "commitTransaction", "coordinateCommitTransaction":
-		return command.NotInTransaction("Cannot start a transaction with a commit")
-	case "abortTransaction":
-		return command.NotInTransaction("Cannot start a transaction with an abort")
+	if r.Generic.StartTxn == command.BoolTrue && rules.NotFirst != "" {
+		return command.NotInTransaction("%s", rules.NotFirst)
 	}
 	return nil
 }
@@ -264,22 +259,17 @@ func checkTransactionNamespace(r *command.Request, d *command.Definition) error 
 // continuesBulkWrite reports whether a command uses or closes the cursor with the results of a
 // bulkWrite.
 func continuesBulkWrite(r *command.Request, d *command.Definition) bool {
-	switch {
-	case r.DB != "admin":
-		return false
-	case d.Name == "getMore":
-		return r.String("collection") == command.BulkWriteCursor
-	case d.Name == "killCursors":
-		return r.Value.Type == bsonx.TypeString && r.Value.Str() == command.BulkWriteCursor
-	default:
+	if r.DB != "admin" || !d.OnCursors {
 		return false
 	}
+	_, collection := r.Target()
+	return string(collection) == command.BulkWriteCursor
 }
 
 // checkTransactionConcerns returns an error for a read concern on a later command than the first,
 // and for a write concern on a command that does not end the transaction.
 func checkTransactionConcerns(d *command.Definition, g *command.Generic) error {
-	if g.WriteConcern.Given && !command.EndsTransaction(d) {
+	if g.WriteConcern.Given && !d.InTransaction.Ends {
 		return mongoerr.New(mongoerr.InvalidOptions, "writeConcern is not allowed within a multi-statement transaction")
 	}
 	rc := &g.ReadConcern
@@ -324,7 +314,7 @@ func withLabels(req *command.Request, err error) error {
 		return err
 	}
 	inTransaction := !req.Body.Lookup("autocommit").IsMissing()
-	ending := command.EndsTransaction(req.Def)
+	ending := req.Def.InTransaction.Ends
 	switch {
 	case inTransaction && command.IsTransient(e.Code, ending):
 		return e.WithLabel(labelTransient)
@@ -340,7 +330,7 @@ func mayRetry(r *command.Request) bool {
 	if r.Def == nil || r.Body.Lookup("txnNumber").IsMissing() {
 		return false
 	}
-	return command.EndsTransaction(r.Def) || r.Def.Retryable && r.Body.Lookup("autocommit").IsMissing()
+	return r.Def.InTransaction.Ends || r.Def.Retryable && r.Body.Lookup("autocommit").IsMissing()
 }
 
 // isResumable reports whether a driver may resume a change stream after an error with this code.

@@ -49,7 +49,7 @@ func runStatement(s *command.Service, e *command.Entry, req *command.Request, re
 func transaction(s *command.Service, req *command.Request) (*session.Transaction, error) {
 	g := &req.Generic
 	if g.StartTxn != command.BoolTrue {
-		t, err := req.Session.ContinueTransaction(g.TxnNumber, req.Def.Name == "commitTransaction")
+		t, err := req.Session.ContinueTransaction(g.TxnNumber, req.Def.InTransaction.Recommits)
 		if err != nil || t == nil {
 			return nil, err
 		}

@@ -41,6 +41,7 @@ func HelloCommands() []command.Definition {
 	return []command.Definition{
 		{
 			Name: "hello", Help: "Describes the server to a driver.", NoAuth: true, Loose: true, NoSlowLog: true,
+			Handshake: true,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.No,
 			},
@@ -50,7 +51,7 @@ func HelloCommands() []command.Definition {
 		},
 		{
 			Name: "isMaster", Aliases: []string{"ismaster"},
-			Help: "The older name of hello.", NoAuth: true, Loose: true,
+			Help: "The older name of hello.", NoAuth: true, Loose: true, Handshake: true,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.No,
 			},

@@ -25,6 +25,8 @@ func rememberCommit(r *command.Request) error {
 	return r.Work.Remember(rec.AppendKey(nil, &name), rec.AppendValue(nil))
 }
 
+const startsWithCommit = "Cannot start a transaction with a commit"
+
 // TransactionCommands returns the definitions of the commands that end transactions.
 func TransactionCommands() []command.Definition {
 	token := command.Field{Name: "recoveryToken", Type: command.Object}
@@ -34,9 +36,9 @@ func TransactionCommands() []command.Definition {
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.No,
 			},
-			AdminOnly: true,
-			Run:       runCommitTransaction,
-			Fields:    []command.Field{token, {Name: "commitTimestamp", Type: command.Timestamp, Unstable: true}},
+			AdminOnly: true, Run: runCommitTransaction,
+			InTransaction: command.TransactionRules{Ends: true, Recommits: true, NotFirst: startsWithCommit},
+			Fields:        []command.Field{token, {Name: "commitTimestamp", Type: command.Timestamp, Unstable: true}},
 		},
 		{
 			Name: "abortTransaction", Help: "Undoes a transaction.", AdminOnly: true,
@@ -44,6 +46,7 @@ func TransactionCommands() []command.Definition {
 				Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.No,
 			},
 			Run: runAbortTransaction, Fields: []command.Field{token},
+			InTransaction: command.TransactionRules{Ends: true, NotFirst: "Cannot start a transaction with an abort"},
 		},
 		{
 			Name: "coordinateCommitTransaction", Help: "Commits a transaction over several shards; there are none.", AdminOnly: true,
@@ -51,6 +54,7 @@ func TransactionCommands() []command.Definition {
 				Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.No, Expendable: feature.Yes,
 			},
 			Hidden: true, Loose: true, Refuse: refuseCoordinateCommit,
+			InTransaction: command.TransactionRules{Ends: true, NotFirst: startsWithCommit},
 		},
 	}
 }

@@ -22,6 +22,10 @@ func CountCommands() []command.Definition {
 		},
 		Run: runCount, Read: true, TimedRead: true,
 		Latency: table.LatencyReads, UncountedOperators: true,
+		InTransaction: command.TransactionRules{
+			Refused: "Cannot run 'count' in a multi-document transaction. Please see " +
+				"http://dochub.mongodb.org/core/transaction-count for a recommended alternative.",
+		},
 		Fields: []command.Field{
 			{Name: "query", Type: command.Object},
 			{Name: "limit", Check: checkCountLimit},

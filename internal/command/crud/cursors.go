@@ -17,7 +17,10 @@ func CursorCommands() []command.Definition {
 			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.No,
 		},
 		Fields: []command.Field{{Name: "cursors", Type: command.Array, Required: true}},
-		Run:    runKillCursors,
+		Run:    runKillCursors, OnCursors: true,
+		InTransaction: command.TransactionRules{
+			NotFirst: "Cannot run killCursors as the first operation in a multi-document transaction.",
+		},
 	}}
 }
 

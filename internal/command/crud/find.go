@@ -16,7 +16,7 @@ import (
 // FindCommands returns the definition of find.
 func FindCommands() []command.Definition {
 	return []command.Definition{{
-		Name: "find", ByUUID: true, Help: "Returns the documents that match a filter.",
+		Name: "find", ByUUID: true, NoUUIDInExplain: true, Help: "Returns the documents that match a filter.",
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},

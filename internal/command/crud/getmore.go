@@ -24,7 +24,7 @@ func GetMoreCommands() []command.Definition {
 		},
 		Run: runGetMore, Read: true, Snapshot: true, Kind: "getmore", Counter: command.CountGetMore,
 		Latency: table.LatencyReads, Traffic: table.TrafficGetMore,
-		CommandField: command.Long, OwnMaxTime: true,
+		CommandField: command.Long, CollectionField: "collection", OnCursors: true, OwnMaxTime: true,
 		Fields: []command.Field{
 			{Name: "collection", Type: command.String, Required: true},
 			{Name: "batchSize", Type: command.SafeInt, Check: command.AtLeast(0)},
