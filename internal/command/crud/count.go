@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -102,4 +103,13 @@ func countQuery(req *command.Request, name string, c *table.Collection) (*query.
 	}
 	q.Skip, q.Limit = req.Int64("skip", 0), limit
 	return q, nil
+}
+
+func explainCount(req *command.Request) (*explain.Request, error) {
+	name, c, err := readable(req)
+	if err != nil {
+		return nil, err
+	}
+	q, err := countQuery(req, name, c)
+	return &explain.Request{Query: q, Command: explain.Count, Records: req.Reads().RecordCount(c)}, err
 }

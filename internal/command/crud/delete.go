@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -184,4 +185,17 @@ func runDeleteStatement(
 		return read.ExecutingWrite(writeKind(r, "delete"), err)
 	})
 	return n, err
+}
+
+func explainDelete(req *command.Request) (*explain.Request, error) {
+	spec, err := soleStatement(req, "deletes", parseDeleteSpec)
+	if err != nil {
+		return nil, err
+	}
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return nil, err
+	}
+	q, err := writeQuery(req, sc, spec.query, nil, spec.hint, spec.collation)
+	return &explain.Request{Query: q, Command: explain.Delete, Multi: spec.multi}, err
 }

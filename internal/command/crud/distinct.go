@@ -10,6 +10,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -91,4 +92,16 @@ func distinctOf(ctx context.Context, req *command.Request) (bsonx.Value, error) 
 	}
 	values, err := req.Service.Planner.Distinct(ctx, q, req.String("key"), reader)
 	return values, read.Executing(read.DuringDistinct, req.DB, name, err)
+}
+
+func explainDistinct(req *command.Request) (*explain.Request, error) {
+	if _, err := readCollection(req); err != nil {
+		return nil, err
+	}
+	name, c, err := readable(req)
+	if err != nil {
+		return nil, err
+	}
+	q, err := hintedQuery(req, name, c)
+	return &explain.Request{Query: q, Command: explain.Distinct, Field: req.String("key")}, err
 }

@@ -154,40 +154,6 @@ func inner(r *command.Request, body bsonx.Doc) (*command.Request, error) {
 	return inner, dispatch.Parse(r.Service, e, inner)
 }
 
-func explainFind(req *command.Request) (*explain.Request, error) {
-	if _, err := readCollection(req); err != nil {
-		return nil, err
-	}
-	name, c, err := readable(req)
-	if err != nil {
-		return nil, err
-	}
-	q := new(query.Query)
-	err = findQuery(req, name, c, q)
-	return &explain.Request{Query: q, Command: explain.Find}, err
-}
-
-func explainCount(req *command.Request) (*explain.Request, error) {
-	name, c, err := readable(req)
-	if err != nil {
-		return nil, err
-	}
-	q, err := countQuery(req, name, c)
-	return &explain.Request{Query: q, Command: explain.Count, Records: req.Reads().RecordCount(c)}, err
-}
-
-func explainDistinct(req *command.Request) (*explain.Request, error) {
-	if _, err := readCollection(req); err != nil {
-		return nil, err
-	}
-	name, c, err := readable(req)
-	if err != nil {
-		return nil, err
-	}
-	q, err := hintedQuery(req, name, c)
-	return &explain.Request{Query: q, Command: explain.Distinct, Field: req.String("key")}, err
-}
-
 // soleStatement parses the statement of an explained write command. More than one statement is an
 // error.
 func soleStatement[T any](req *command.Request, field string, parse func(doc bsonx.Doc) (T, error)) (T, error) {
@@ -202,30 +168,6 @@ func soleStatement[T any](req *command.Request, field string, parse func(doc bso
 	return specs[0], nil
 }
 
-func explainUpdate(req *command.Request) (*explain.Request, error) {
-	spec, err := soleStatement(req, "updates", parseUpdateSpec)
-	if err != nil {
-		return nil, err
-	}
-	name, err := req.Collection()
-	if err != nil {
-		return nil, err
-	}
-	sc, err := command.NewScope(req)
-	if err != nil {
-		return nil, err
-	}
-	st := new(write.UpdateStatement)
-	if err := compileUpdate(req, sc, req.Service.Store.Lookup(req.DB, name), &spec, st); err != nil {
-		return nil, err
-	}
-	q, err := writeQuery(req, sc, spec.Query, spec.Sort, spec.Hint, spec.Collation)
-	if err != nil {
-		return nil, err
-	}
-	return tried(&explain.Request{Query: q, Command: explain.Update, Multi: spec.Multi, Upsert: spec.Upsert}, st), nil
-}
-
 // tried makes explain apply the update to documents without storing the result, so that explain
 // reports the errors of the update. It returns ask unchanged for a time series.
 func tried(ask *explain.Request, st *write.UpdateStatement) *explain.Request {
@@ -233,73 +175,6 @@ func tried(ask *explain.Request, st *write.UpdateStatement) *explain.Request {
 		ask.Try, ask.TryUpsert = st.Try, st.TryUpsert
 	}
 	return ask
-}
-
-func explainDelete(req *command.Request) (*explain.Request, error) {
-	spec, err := soleStatement(req, "deletes", parseDeleteSpec)
-	if err != nil {
-		return nil, err
-	}
-	sc, err := command.NewScope(req)
-	if err != nil {
-		return nil, err
-	}
-	q, err := writeQuery(req, sc, spec.query, nil, spec.hint, spec.collation)
-	return &explain.Request{Query: q, Command: explain.Delete, Multi: spec.multi}, err
-}
-
-func explainFindAndModify(req *command.Request) (*explain.Request, error) {
-	if len(req.Service.Store.Catalog().Collections(req.DB)) == 0 {
-		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s does not exist", req.DB)
-	}
-	if err := checkFindAndModify(req); err != nil {
-		return nil, err
-	}
-	sc, err := command.NewScope(req)
-	if err != nil {
-		return nil, err
-	}
-	query := req.Doc("query")
-	if query == nil {
-		query = bsonx.Empty
-	}
-	ask, st := &explain.Request{Command: explain.FindAndDelete}, new(write.UpdateStatement)
-	if !req.Bool("remove") {
-		ask = &explain.Request{Command: explain.FindAndUpdate, Upsert: req.Bool("upsert"), Returns: req.Bool("new")}
-		if err := compileModification(req, sc, query, st); err != nil {
-			return nil, err
-		}
-	}
-	ask.Query, err = writeQuery(req, sc, query, req.Doc("sort"), req.Get("hint"), req.Get("collation"))
-	if err != nil {
-		return nil, err
-	}
-	if ask.Fields = req.Doc("fields"); !ask.Fields.IsEmpty() {
-		if sc, err = sc.Collated(req.Get("collation"), ask.Query.Coll); err != nil {
-			return nil, err
-		}
-		m := modification{req: req}
-		if err := m.compileFields(sc, ask.Query.Coll, ask.Query.Filter); err != nil {
-			return nil, err
-		}
-	}
-	if st.Update == nil {
-		return ask, nil
-	}
-	return tried(ask, st), nil
-}
-
-// compileModification compiles the update of a findAndModify that is explained.
-func compileModification(r *command.Request, sc read.Scope, query bsonx.Doc, st *write.UpdateStatement) error {
-	name, err := r.Collection()
-	if err != nil {
-		return err
-	}
-	spec := command.UpdateSpec{
-		Query: query, Mods: r.Get("update"), ArrayFilters: r.Get("arrayFilters"), Collation: r.Get("collation"),
-		Sort: r.Doc("sort"), Upsert: r.Bool("upsert"),
-	}
-	return compileUpdate(r, sc, r.Service.Store.Lookup(r.DB, name), &spec, st)
 }
 
 // writeQuery returns the query of a write command that is explained.

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -217,4 +218,17 @@ func checkTailable(req *command.Request) error {
 		return mongoerr.New(mongoerr.BadValue, "cannot use tailable option with the 'singleBatch' option")
 	}
 	return nil
+}
+
+func explainFind(req *command.Request) (*explain.Request, error) {
+	if _, err := readCollection(req); err != nil {
+		return nil, err
+	}
+	name, c, err := readable(req)
+	if err != nil {
+		return nil, err
+	}
+	q := new(query.Query)
+	err = findQuery(req, name, c, q)
+	return &explain.Request{Query: q, Command: explain.Find}, err
 }

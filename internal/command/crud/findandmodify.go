@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -343,4 +344,58 @@ func boolCount(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+func explainFindAndModify(req *command.Request) (*explain.Request, error) {
+	if len(req.Service.Store.Catalog().Collections(req.DB)) == 0 {
+		return nil, mongoerr.New(mongoerr.NamespaceNotFound, "database %s does not exist", req.DB)
+	}
+	if err := checkFindAndModify(req); err != nil {
+		return nil, err
+	}
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return nil, err
+	}
+	query := req.Doc("query")
+	if query == nil {
+		query = bsonx.Empty
+	}
+	ask, st := &explain.Request{Command: explain.FindAndDelete}, new(write.UpdateStatement)
+	if !req.Bool("remove") {
+		ask = &explain.Request{Command: explain.FindAndUpdate, Upsert: req.Bool("upsert"), Returns: req.Bool("new")}
+		if err := compileModification(req, sc, query, st); err != nil {
+			return nil, err
+		}
+	}
+	ask.Query, err = writeQuery(req, sc, query, req.Doc("sort"), req.Get("hint"), req.Get("collation"))
+	if err != nil {
+		return nil, err
+	}
+	if ask.Fields = req.Doc("fields"); !ask.Fields.IsEmpty() {
+		if sc, err = sc.Collated(req.Get("collation"), ask.Query.Coll); err != nil {
+			return nil, err
+		}
+		m := modification{req: req}
+		if err := m.compileFields(sc, ask.Query.Coll, ask.Query.Filter); err != nil {
+			return nil, err
+		}
+	}
+	if st.Update == nil {
+		return ask, nil
+	}
+	return tried(ask, st), nil
+}
+
+// compileModification compiles the update of a findAndModify that is explained.
+func compileModification(r *command.Request, sc read.Scope, query bsonx.Doc, st *write.UpdateStatement) error {
+	name, err := r.Collection()
+	if err != nil {
+		return err
+	}
+	spec := command.UpdateSpec{
+		Query: query, Mods: r.Get("update"), ArrayFilters: r.Get("arrayFilters"), Collation: r.Get("collation"),
+		Sort: r.Doc("sort"), Upsert: r.Bool("upsert"),
+	}
+	return compileUpdate(r, sc, r.Service.Store.Lookup(r.DB, name), &spec, st)
 }

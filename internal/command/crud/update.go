@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 	"github.com/sheafdb/sheaf/internal/read"
 	"github.com/sheafdb/sheaf/internal/retryable"
@@ -415,4 +416,28 @@ func check(s *command.UpdateSpec, u *update.Update) error {
 		return errSortedMulti
 	}
 	return nil
+}
+
+func explainUpdate(req *command.Request) (*explain.Request, error) {
+	spec, err := soleStatement(req, "updates", parseUpdateSpec)
+	if err != nil {
+		return nil, err
+	}
+	name, err := req.Collection()
+	if err != nil {
+		return nil, err
+	}
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return nil, err
+	}
+	st := new(write.UpdateStatement)
+	if err := compileUpdate(req, sc, req.Service.Store.Lookup(req.DB, name), &spec, st); err != nil {
+		return nil, err
+	}
+	q, err := writeQuery(req, sc, spec.Query, spec.Sort, spec.Hint, spec.Collation)
+	if err != nil {
+		return nil, err
+	}
+	return tried(&explain.Request{Query: q, Command: explain.Update, Multi: spec.Multi, Upsert: spec.Upsert}, st), nil
 }
