@@ -11,6 +11,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/feature"
+	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -28,6 +29,9 @@ type Definition struct {
 	// Refuse, in place of Run, returns the error of a command that fails on every call, as it does
 	// in MongoDB: for example, an Atlas Search command on a server without Atlas Search.
 	Refuse func(req *Request) error
+	// Explain explains the command for the command explain. It is nil if the command cannot be
+	// explained.
+	Explain Explainer
 	// Lacks names features of the command that fail with NotImplemented. docs/compatibility.md
 	// shows this text.
 	Lacks string
@@ -47,8 +51,8 @@ type Definition struct {
 	Retryable bool
 	// NoAuth commands run before authentication and ignore transaction numbers.
 	NoAuth bool
-	// Handshake commands begin a connection. A client may send them as a legacy OP_QUERY, and they may
-	// contain the name of its application.
+	// Handshake commands begin a connection. A client may send them as a legacy OP_QUERY, and they
+	// may contain the name of its application.
 	Handshake bool
 	// Hidden commands are missing from the reply of listCommands.
 	Hidden bool
@@ -88,10 +92,11 @@ type Definition struct {
 	// NoUUIDInExplain commands ignore collectionUUID when they are explained, and refuse a UUID in
 	// place of the collection's name with a message of their own.
 	NoUUIDInExplain bool
-	// OnCursors commands continue or close cursors that other commands opened. Their collection is the
-	// collection of the cursor, and they need no snapshot.
+	// OnCursors commands continue or close cursors that other commands opened. Their collection is
+	// the collection of the cursor, and they need no snapshot.
 	OnCursors bool
-	// CollectionField is the argument that names the collection. Empty means the command's own field.
+	// CollectionField is the argument that names the collection. Empty means the command's own
+	// field.
 	CollectionField string
 	// InTransaction are the rules of the few commands that transactions treat in a special way.
 	InTransaction TransactionRules
@@ -99,6 +104,10 @@ type Definition struct {
 	// value accepts every type.
 	CommandField FieldType
 }
+
+// Explainer appends the explanation of the command req to reply. It also runs the command if the
+// verbosity asks for figures, but changes nothing.
+type Explainer func(ctx context.Context, req *Request, verbosity explain.Verbosity, reply *bsonx.Builder) error
 
 // AlwaysWrites reports whether the command is a write. A command that only reads unless it has
 // $out, $merge or an output collection is not.

@@ -22,7 +22,7 @@ func AggregateCommands() []command.Definition {
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
-		Run: runAggregate, Parses: true, Read: true, TimedRead: true, Snapshot: true,
+		Run: runAggregate, Explain: explainAggregateCommand, Parses: true, Read: true, TimedRead: true, Snapshot: true,
 		Latency: table.LatencyReads,
 		Fields: []command.Field{
 			{Name: "pipeline", Type: stageArray, Required: true},

@@ -21,7 +21,7 @@ func CountCommands() []command.Definition {
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
-		Run: runCount, Read: true, TimedRead: true,
+		Run: runCount, Explain: explainRead(explainCount, countingStages), Read: true, TimedRead: true,
 		Latency: table.LatencyReads, UncountedOperators: true,
 		InTransaction: command.TransactionRules{
 			Refused: "Cannot run 'count' in a multi-document transaction. Please see " +
@@ -112,4 +112,10 @@ func explainCount(req *command.Request) (*explain.Request, error) {
 	}
 	q, err := countQuery(req, name, c)
 	return &explain.Request{Query: q, Command: explain.Count, Records: req.Reads().RecordCount(c)}, err
+}
+
+// countingStages returns the stages that explain shows for a count on a view.
+func countingStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
+	sc, stages, err := countStages(req, name)
+	return sc, append(stages, bsonx.Document(bsonx.NewDoc("$count", "count"))), err
 }

@@ -23,7 +23,8 @@ func DeleteCommands() []command.Definition {
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
-		Run: runDelete, Parses: true, Silent: true, Retryable: true, Kind: "remove", Counter: command.CountNone,
+		Run: runDelete, Explain: explainPlan(explainDelete),
+		Parses: true, Silent: true, Retryable: true, Kind: "remove", Counter: command.CountNone,
 		Latency: table.LatencyWrites, Traffic: table.TrafficRemove,
 		Fields: append([]command.Field{
 			{Name: "deletes", Type: command.Array, Required: true, Sequence: true, Fields: deleteFields},

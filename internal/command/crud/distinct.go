@@ -22,7 +22,8 @@ func DistinctCommands() []command.Definition {
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.No, Expendable: feature.Yes,
 		},
-		Run: runDistinct, Read: true, TimedRead: true, Snapshot: true,
+		Run: runDistinct, Explain: explainRead(explainDistinct, distinctStages),
+		Read: true, TimedRead: true, Snapshot: true,
 		Latency: table.LatencyReads, UncountedOperators: true,
 		Fields: []command.Field{
 			{Name: "key", Type: command.String, Required: true, Check: checkDistinctKey},

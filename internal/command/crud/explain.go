@@ -29,12 +29,6 @@ func ExplainCommands() []command.Definition {
 	}}
 }
 
-// explainers convert a command to a request for the planner's explain.
-var explainers = map[string]func(req *command.Request) (*explain.Request, error){
-	"find": explainFind, "count": explainCount, "distinct": explainDistinct, "update": explainUpdate,
-	"delete": explainDelete, "findAndModify": explainFindAndModify,
-}
-
 func runExplain(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 	verbosity := explain.AllPlansExecution
 	if req.Has("verbosity") {
@@ -51,39 +45,37 @@ func runExplain(ctx context.Context, req *command.Request, reply *bsonx.Builder)
 	if err != nil {
 		return err
 	}
-	switch inner.Def.Name {
-	case "aggregate":
-		return explainAggregateCommand(ctx, inner, verbosity, reply)
-	case "mapReduce":
-		return explainMapReduce(ctx, inner, verbosity, reply)
-	}
-	if view, err := explainView(ctx, inner, verbosity, reply); view || err != nil {
-		return err
-	}
-	explain, ok := explainers[inner.Def.Name]
-	if !ok {
+	if inner.Def.Explain == nil {
 		return mongoerr.New(mongoerr.IllegalOperation, "Cannot explain cmd: %s", inner.Name)
 	}
-	ask, err := explain(inner)
-	if err != nil {
-		return err
+	return inner.Def.Explain(ctx, inner, verbosity, reply)
+}
+
+// explainPlan explains a command that runs one plan. ask converts the command to a request for the
+// planner.
+func explainPlan(ask func(req *command.Request) (*explain.Request, error)) command.Explainer {
+	return func(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) error {
+		asked, err := ask(req)
+		if err != nil {
+			return err
+		}
+		asked.Verbosity = verbosity
+		asked.Query.DB = req.DB
+		reader := exec.NewReader(req.Service.Store.Newest())
+		defer reader.Close()
+		answer, err := req.Service.Planner.Explain(ctx, asked, reader)
+		if err != nil {
+			return err
+		}
+		reply.String("explainVersion", "1")
+		reply.Doc("queryPlanner", answer.QueryPlanner)
+		if answer.ExecutionStats != nil {
+			reply.Doc("executionStats", answer.ExecutionStats)
+		}
+		appendCommand(req, reply, req.Body)
+		appendServer(req.Service, reply)
+		return nil
 	}
-	ask.Verbosity = verbosity
-	ask.Query.DB = req.DB
-	reader := exec.NewReader(req.Service.Store.Newest())
-	defer reader.Close()
-	answer, err := req.Service.Planner.Explain(ctx, ask, reader)
-	if err != nil {
-		return err
-	}
-	reply.String("explainVersion", "1")
-	reply.Doc("queryPlanner", answer.QueryPlanner)
-	if answer.ExecutionStats != nil {
-		reply.Doc("executionStats", answer.ExecutionStats)
-	}
-	appendCommand(req, reply, body)
-	appendServer(req.Service, reply)
-	return nil
 }
 
 // maxExplained is the largest size of a reply in bytes to which explain still adds the command or

@@ -81,27 +81,24 @@ func appendStages(reply *bsonx.Builder, stages []bsonx.Doc) {
 	reply.End()
 }
 
-// explainView explains a find, count or distinct on a view, which run as a pipeline. It returns
-// false if the command is not one of them or does not read a view.
-func explainView(ctx context.Context, req *command.Request, verbosity explain.Verbosity,
-	reply *bsonx.Builder,
-) (bool, error) {
-	stagesOf, ok := map[string]func(*command.Request, string) (read.Scope, []bsonx.Value, error){
-		"find": findStages, "count": countStages, "distinct": distinctStages,
-	}[req.Def.Name]
-	if !ok {
-		return false, nil
+// explainRead explains a command that reads a collection or a view. On a collection it is
+// explainPlan; on a view the command runs as a pipeline with the stages that stagesOf returns.
+func explainRead(ask func(req *command.Request) (*explain.Request, error),
+	stagesOf func(req *command.Request, view string) (read.Scope, []bsonx.Value, error),
+) command.Explainer {
+	plan := explainPlan(ask)
+	return func(ctx context.Context, req *command.Request, verbosity explain.Verbosity, reply *bsonx.Builder) error {
+		name, err := req.Collection()
+		if err != nil {
+			return err
+		}
+		if !read.IsView(req.Service.Store.Lookup(req.DB, name)) {
+			return plan(ctx, req, verbosity, reply)
+		}
+		sc, stages, err := stagesOf(req, name)
+		if err != nil {
+			return err
+		}
+		return explainStages(ctx, req, sc, name, read.OwnStages{List: stages}, verbosity, reply)
 	}
-	name, err := req.Collection()
-	if err != nil || !read.IsView(req.Service.Store.Lookup(req.DB, name)) {
-		return false, err
-	}
-	sc, stages, err := stagesOf(req, name)
-	if err != nil {
-		return true, err
-	}
-	if req.Def.Name == "count" {
-		stages = append(stages, bsonx.Document(bsonx.NewDoc("$count", "count")))
-	}
-	return true, explainStages(ctx, req, sc, name, read.OwnStages{List: stages}, verbosity, reply)
 }

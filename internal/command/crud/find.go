@@ -21,7 +21,8 @@ func FindCommands() []command.Definition {
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
-		Run: runFind, Read: true, TimedRead: true, Snapshot: true, Kind: "query",
+		Run: runFind, Explain: explainRead(explainFind, findStages),
+		Read: true, TimedRead: true, Snapshot: true, Kind: "query",
 		Latency: table.LatencyReads, Traffic: table.TrafficQueries,
 		Counter: command.CountQuery, Fields: findFields,
 	}}

@@ -28,7 +28,7 @@ func FindAndModifyCommands() []command.Definition {
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
-		Run: runFindAndModify, Retryable: true, Kind: "command",
+		Run: runFindAndModify, Explain: explainPlan(explainFindAndModify), Retryable: true, Kind: "command",
 		Latency: table.LatencyWrites,
 		Fields: []command.Field{
 			{Name: "query", Type: command.Object},

@@ -19,7 +19,7 @@ func MapReduceCommands() []command.Definition {
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
 		},
-		Run: runMapReduce, Read: true, Kind: "command",
+		Run: runMapReduce, Explain: explainMapReduce, Read: true, Kind: "command",
 		Fields: []command.Field{
 			{Name: "map", Type: command.Any, Required: true, Check: checkCode(code)},
 			{Name: "reduce", Type: command.Any, Required: true, Check: checkCode(code)},

@@ -27,7 +27,8 @@ func UpdateCommands() []command.Definition {
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
 		},
-		Run: runUpdate, Parses: true, Silent: true, Retryable: true, Kind: "update", Counter: command.CountNone,
+		Run: runUpdate, Explain: explainPlan(explainUpdate),
+		Parses: true, Silent: true, Retryable: true, Kind: "update", Counter: command.CountNone,
 		Latency: table.LatencyWrites, Traffic: table.TrafficUpdate,
 		Fields: append([]command.Field{
 			{Name: "updates", Type: command.Array, Required: true, Sequence: true, Fields: updateFields},
