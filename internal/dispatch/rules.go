@@ -153,18 +153,7 @@ func mayWrite(r *command.Request) bool {
 	case r.Has("out"):
 		return r.Doc("out").Lookup("inline").IsMissing()
 	}
-	stages := r.Get("pipeline")
-	if stages.Type != bsonx.TypeArray {
-		return false
-	}
-	last := bsonx.Value{}
-	for it := stages.Doc().Iter(); it.Next(); {
-		last = it.Value()
-	}
-	if last.Type != bsonx.TypeDocument {
-		return false
-	}
-	return pipeline.Writes(string(last.Doc().First().Key))
+	return pipeline.LastWrites(r.Get("pipeline"))
 }
 
 // checkTransaction checks the session and transaction arguments by the rules of mongod.

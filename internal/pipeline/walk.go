@@ -74,3 +74,16 @@ func stagesOf(stages bsonx.Value) func(yield func(*parsing.Definition, bsonx.Val
 		}
 	}
 }
+
+// LastWrites reports whether the last stage of an array of stages writes. It returns false if stages
+// is not an array or the last element is not a stage, because such stages do not compile.
+func LastWrites(stages bsonx.Value) bool {
+	if stages.Type != bsonx.TypeArray {
+		return false
+	}
+	last := bsonx.Value{}
+	for it := stages.Doc().Iter(); it.Next(); {
+		last = it.Value()
+	}
+	return last.Type == bsonx.TypeDocument && Writes(string(last.Doc().First().Key))
+}

@@ -10,19 +10,14 @@ import (
 )
 
 // CheckConcerns returns an error if the stages of a pipeline do not support the read concern, or if
-// no stage writes and a write concern is given.
+// no stage writes and a write concern is given. The stages must compile.
 func CheckConcerns(r *command.Request, stages bsonx.Value) error {
 	rc, wc := &r.Generic.ReadConcern, &r.Generic.WriteConcern
 	if !wc.Given && rc.Level == "" {
 		return nil
 	}
-	last := ""
 	for it := stages.Doc().Iter(); it.Next(); {
-		if it.Value().Type != bsonx.TypeDocument {
-			continue // the compilation of the stages reports the error
-		}
-		last = string(it.Value().Doc().First().Key)
-		if reason := stageRefuses(last, rc.Level); reason != "" {
+		if reason := stageRefuses(string(it.Value().Doc().First().Key), rc.Level); reason != "" {
 			if rc.Default {
 				rc.Level = "" // a default level is dropped where it is not supported
 				continue
@@ -30,7 +25,7 @@ func CheckConcerns(r *command.Request, stages bsonx.Value) error {
 			return command.ReadConcernUnsupported(r.Def.Name, rc.Level, reason)
 		}
 	}
-	if wc.Given && !pipeline.Writes(last) {
+	if wc.Given && !pipeline.LastWrites(stages) {
 		return mongoerr.New(mongoerr.InvalidOptions, "Command does not support writeConcern")
 	}
 	return nil
