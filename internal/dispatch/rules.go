@@ -176,8 +176,9 @@ func checkTransaction(r *command.Request, d *command.Definition) error {
 		if d.Retryable {
 			return nil
 		}
-		return mongoerr.New(codeNotRetryable, "txnNumber may only be provided for multi-document transactions and retryable write "+
-			"commands. autocommit:false was not provided, and %s is not a retryable write command.", r.Name)
+		return mongoerr.New(mongoerr.NotARetryableWriteCommand,
+			"txnNumber may only be provided for multi-document transactions and retryable write "+
+				"commands. autocommit:false was not provided, and %s is not a retryable write command.", r.Name)
 	}
 	if err := checkInTransaction(r, d); err != nil {
 		return err
@@ -332,8 +333,6 @@ func isResumable(code mongoerr.Code) bool {
 		return command.IsRetriable(code)
 	}
 }
-
-const codeNotRetryable = mongoerr.Code(50768)
 
 const (
 	labelTransient = "TransientTransactionError"

@@ -145,6 +145,7 @@ const (
 	IDLDuplicateField                        Code = 40413
 	IDLFailedToParse                         Code = 40414
 	IDLUnknownField                          Code = 40415
+	NotARetryableWriteCommand                Code = 50768
 )
 
 // names has all names that a reply can show: fail points and tests name any code by its number.
@@ -292,6 +293,7 @@ var names = map[Code]string{
 	IDLDuplicateField:                        "IDLDuplicateField",
 	IDLFailedToParse:                         "IDLFailedToParse",
 	IDLUnknownField:                          "IDLUnknownField",
+	NotARetryableWriteCommand:                "NotARetryableWriteCommand",
 
 	8:     "UnknownError",
 	10:    "CannotMutateObject",
