@@ -18,7 +18,9 @@
 //     answer is NotImplemented.
 //
 // To add a command, write a file in crud, ddl or admin with a function that returns its
-// Definitions, and add that function to the table of internal/commands. Run reads arguments with
-// Request.Get, Request.Doc and others, appends fields to the reply, and returns a *mongoerr.Error
-// for a user's mistake. The dispatcher appends "ok" and the other generic fields.
+// Definitions, and add that function to the table of internal/commands. The definition answers all
+// Properties. The rules of a special command are optional fields of its definition, such as
+// Latency, InTransaction and Explain: the framework never asks for the name of a command. Run reads
+// arguments with Request.Get, Request.Doc and others, appends fields to the reply, and returns a
+// *mongoerr.Error for a user's mistake. The dispatcher appends "ok" and the other generic fields.
 package command

@@ -105,8 +105,8 @@ type Definition struct {
 	CommandField FieldType
 }
 
-// Explainer appends the explanation of the command req to reply. It also runs the command if the
-// verbosity asks for figures, but changes nothing.
+// Explainer appends the explanation of the command req to reply. The command does not write, even
+// if the verbosity asks for the figures of a run.
 type Explainer func(ctx context.Context, req *Request, verbosity explain.Verbosity, reply *bsonx.Builder) error
 
 // AlwaysWrites reports whether the command is a write. A command that only reads unless it has

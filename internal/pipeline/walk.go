@@ -75,8 +75,8 @@ func stagesOf(stages bsonx.Value) func(yield func(*parsing.Definition, bsonx.Val
 	}
 }
 
-// LastWrites reports whether the last stage of an array of stages writes. It returns false if stages
-// is not an array or the last element is not a stage, because such stages do not compile.
+// LastWrites reports whether the last stage of an array of stages writes. It returns false if
+// stages is not an array or the last element is not a stage, because such stages do not compile.
 func LastWrites(stages bsonx.Value) bool {
 	if stages.Type != bsonx.TypeArray {
 		return false
