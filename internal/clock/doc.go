@@ -14,8 +14,8 @@
 //  1. Every Clock of this package is safe for concurrent use.
 //  2. This package imports no other package of the project.
 //
-// A Clock only tells the time. AfterFunc, NewTimer, NewTicker and Sleep follow the time of a
-// Driver. For every other Clock they follow the computer's time.
+// A Clock only tells the time. AfterFunc, NewTimer, NewTicker, Sleep and WithTimeout follow the
+// time of a Driver. For every other Clock they follow the computer's time.
 //
 // To add a clock, write a type with a method Now, in a file named after the type.
 package clock
