@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/failpoint"
 	"github.com/sheafdb/sheaf/internal/feature"
@@ -405,7 +406,7 @@ func enterWrites(s *command.Service, req *command.Request) error {
 	if !req.Generic.InTransaction() || limit < 0 || !s.Gate.Locked() {
 		return s.Gate.Enter(req.Op, req.Op.SetWaiting)
 	}
-	ctx, cancel := context.WithTimeout(req.Op, time.Duration(limit)*time.Millisecond)
+	ctx, cancel := clock.WithTimeout(req.Op, s.Clock, time.Duration(limit)*time.Millisecond)
 	defer cancel()
 	err := s.Gate.Enter(ctx, req.Op.SetWaiting)
 	if errors.Is(err, context.DeadlineExceeded) && req.Op.Err() == nil {

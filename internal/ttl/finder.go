@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -21,7 +22,7 @@ const lockPatience = 20 * time.Millisecond
 func (m *Monitor) ofIndexes(c *table.Collection, now time.Time) (targets []*target, err error) {
 	add := func(name string, ix *table.Index, limit bsonx.Value, match func(bsonx.Doc) (bool, error)) {
 		targets = append(targets, &target{name: name, scan: scan{
-			store: m.store, writes: m.writes, coll: c, ix: ix,
+			clock: m.clock, store: m.store, writes: m.writes, coll: c, ix: ix,
 			first: bsonx.Date(math.MinInt64), limit: limit, match: match,
 		}})
 	}
@@ -77,6 +78,7 @@ func expired(ix *table.Index, limit bsonx.Value) (func(bsonx.Doc) (bool, error),
 
 // scan is the position of a target in its documents.
 type scan struct {
+	clock  clock.Clock
 	store  *table.Store
 	writes *write.Executor
 	coll   *table.Collection
@@ -109,7 +111,7 @@ func (s *scan) delete(ctx context.Context, limit int) (deleted int, more bool, e
 
 // deleteOne removes an expired record, unless someone else holds it.
 func (s *scan) deleteOne(ctx context.Context, key []byte) (bool, error) {
-	patience, cancel := context.WithTimeout(ctx, lockPatience)
+	patience, cancel := clock.WithTimeout(ctx, s.clock, lockPatience)
 	defer cancel()
 	ok, err := s.writes.DeleteRecord(patience, s.coll, key, s.match)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {

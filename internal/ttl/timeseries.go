@@ -20,7 +20,7 @@ func (m *Monitor) ofBuckets(c *table.Collection, now time.Time) (targets []*targ
 		}
 		o := c.Timeseries
 		targets = append(targets, &target{name: name, scan: scan{
-			store: m.store, writes: m.writes, coll: c,
+			clock: m.clock, store: m.store, writes: m.writes, coll: c,
 			first: timeseries.IDBound(0, false), limit: timeseries.IDBound(limit.Int64()/1000-o.Span, true),
 			match: func(bucket bsonx.Doc) (bool, error) {
 				newest, ok := o.MaxTime(bucket)
