@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net"
 	"time"
+
+	"github.com/sheafdb/sheaf/internal/clock"
 )
 
 // The pause after a failed accept, for lack of descriptors or memory, doubles between these limits.
@@ -65,7 +67,7 @@ func (s *Server) establish(nc net.Conn) {
 		s.start(nc)
 		return
 	}
-	wait, ok := limit.Admit(time.Now())
+	wait, ok := limit.Admit(s.service.Clock.Now())
 	switch {
 	case !ok:
 		s.service.ConnectionRejected()
@@ -90,15 +92,15 @@ func (s *Server) startLater(nc net.Conn, wait time.Duration) {
 	s.running.Add(1)
 	go func() {
 		defer s.running.Done()
-		began := time.Now()
-		timer := time.NewTimer(wait)
+		began := s.service.Clock.Now()
+		due, timer := clock.NewTimer(s.service.Clock, wait)
 		defer timer.Stop()
 		select {
-		case <-timer.C:
-			s.service.Establishment.Leave(time.Since(began), true)
+		case <-due:
+			s.service.Establishment.Leave(clock.Since(s.service.Clock, began), true)
 			s.start(nc)
 		case <-s.base.Done():
-			s.service.Establishment.Leave(time.Since(began), false)
+			s.service.Establishment.Leave(clock.Since(s.service.Clock, began), false)
 			_ = nc.Close()
 		}
 	}()
@@ -107,7 +109,7 @@ func (s *Server) startLater(nc net.Conn, wait time.Duration) {
 // logRefusal logs that a connection was refused, unless refusals suppresses the message.
 func (s *Server) logRefusal(why, remote string, attrs ...any) {
 	s.mu.Lock()
-	silent, log := s.refused.note(time.Now())
+	silent, log := s.refused.note(s.service.Clock.Now())
 	s.mu.Unlock()
 	if log {
 		s.log.Warn(why, append([]any{

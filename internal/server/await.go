@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/relief"
 )
 
@@ -77,11 +78,11 @@ func (q *queue) list() ([]*waiting, bool) {
 
 // watchQueue checks the waiting messages until the queue is empty.
 func (s *Server) watchQueue() {
-	ticker := time.NewTicker(awaitInterval)
-	defer ticker.Stop()
+	ticks, stop := clock.NewTicker(s.service.Clock, awaitInterval)
+	defer stop()
 	w := s.service.Relief.Watch()
 	for {
-		<-ticker.C
+		<-ticks
 		all, some := s.queue.list()
 		if !some {
 			return

@@ -252,14 +252,14 @@ func (d *deadline) set(mu *sync.Mutex, wake *sync.Cond, t time.Time) {
 	if t.IsZero() {
 		return
 	}
-	wait := time.Until(t)
+	wait := time.Until(t) //nolint:forbidigo // deadlines of a net.Conn are in the computer's time
 	if wait <= 0 {
 		d.passed = true
 		wake.Broadcast()
 		return
 	}
 	round := d.round
-	d.timer = time.AfterFunc(wait, func() {
+	d.timer = time.AfterFunc(wait, func() { //nolint:forbidigo // for the same reason
 		mu.Lock()
 		defer mu.Unlock()
 		if d.round == round {

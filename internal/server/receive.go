@@ -178,7 +178,8 @@ func (c *conn) readInside(p []byte) (int, error) {
 	if len(c.watch.early) > 0 {
 		return c.Read(p)
 	}
-	if err := c.nc.SetReadDeadline(time.Now().Add(c.srv.opts.Stall)); err != nil {
+	end := time.Now().Add(c.srv.opts.Stall) //nolint:forbidigo // deadlines of a net.Conn are in the computer's time
+	if err := c.nc.SetReadDeadline(end); err != nil {
 		return 0, err
 	}
 	c.timed = true

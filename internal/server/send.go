@@ -21,7 +21,8 @@ func (c *conn) send(out []byte) error {
 		return err
 	}
 	for len(out) > 0 {
-		if err := c.nc.SetWriteDeadline(time.Now().Add(sendStall)); err != nil {
+		end := time.Now().Add(sendStall) //nolint:forbidigo // deadlines of a net.Conn are in the computer's time
+		if err := c.nc.SetWriteDeadline(end); err != nil {
 			return err
 		}
 		n, err := c.nc.Write(out[:min(len(out), sendPiece)])

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/relief"
 )
@@ -146,13 +147,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // pause waits after a failed accept.
 func (s *Server) pause(ctx context.Context, b *backoff, cause error) {
-	d, log := b.failed(time.Now())
+	d, log := b.failed(s.service.Clock.Now())
 	if log {
 		s.log.Warn("Could not accept a connection", "c", "NETWORK", "error", cause, "failuresNotLogged", b.silent)
 		b.silent = 0
 	}
+	over, timer := clock.NewTimer(s.service.Clock, d)
+	defer timer.Stop()
 	select {
-	case <-time.After(d):
+	case <-over:
 	case <-ctx.Done():
 	case <-s.base.Done():
 	}
@@ -257,7 +260,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	s.service.Interrupt(ctx)
-	grace, cancel := context.WithTimeout(context.Background(), interruptGrace)
+	grace, cancel := clock.WithTimeout(context.Background(), s.service.Clock, interruptGrace)
 	defer cancel()
 	if s.wait(grace) {
 		return nil
@@ -293,11 +296,11 @@ func (s *Server) wait(ctx context.Context) bool {
 // monitor ends idle cursors, idle sessions and old transactions, once every ReapInterval.
 func (s *Server) monitor() {
 	defer s.running.Done()
-	ticker := time.NewTicker(s.opts.ReapInterval)
-	defer ticker.Stop()
+	ticks, stop := clock.NewTicker(s.service.Clock, s.opts.ReapInterval)
+	defer stop()
 	for {
 		select {
-		case <-ticker.C:
+		case <-ticks:
 			s.service.Reap()
 		case <-s.base.Done():
 			return

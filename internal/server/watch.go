@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/sheafdb/sheaf/internal/clock"
 )
 
 const (
@@ -131,24 +133,24 @@ func (w *watcher) wake() {
 // watchConnections is the watcher's goroutine.
 func (s *Server) watchConnections() {
 	defer s.running.Done()
-	timer := time.NewTimer(watchInterval)
+	due, timer := clock.NewTimer(s.service.Clock, watchInterval)
 	defer timer.Stop()
 	for idle := 0; ; {
 		select {
-		case <-timer.C:
+		case <-due:
 		case <-s.watcher.woken:
 			idle = 0
 		case <-s.base.Done():
 			return
 		}
-		begin := time.Now()
+		begin := s.service.Clock.Now()
 		if s.look() {
 			idle = 0
 		} else {
 			idle++
 		}
 		if idle < watchIdle || !s.sleepWatcher() {
-			timer.Reset(max(watchInterval, watchShare*time.Since(begin)))
+			timer.Reset(max(watchInterval, watchShare*clock.Since(s.service.Clock, begin)))
 		}
 	}
 }
