@@ -5,7 +5,13 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sheafdb/sheaf/internal/clock"
 )
+
+// anchorAge is how long an anchor lives. It keeps old versions from compaction at most for this
+// time.
+const anchorAge = time.Second
 
 // anchor is an open snapshot that nobody reads. When the oldest snapshot is closed, Pebble looks
 // for compactions under its global lock, which costs more than a get. Each query opens and closes a
@@ -23,7 +29,7 @@ func (a *anchor) hold(e *Engine) {
 		return
 	}
 	a.inner.Store(e.db.NewSnapshot())
-	time.AfterFunc(e.options.anchorAge, func() {
+	clock.AfterFunc(e.options.Clock, anchorAge, func() {
 		if p, ok := e.pins.acquire(); ok {
 			a.release(e)
 			e.pins.release(p)

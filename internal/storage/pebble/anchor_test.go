@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sheafdb/sheaf/internal/clock/clocktest"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -19,20 +20,13 @@ func use(t *testing.T, e *Engine) {
 	}
 }
 
-// anchorGone waits until no snapshot is open.
-func anchorGone(t *testing.T, e *Engine) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); snapshots(e) > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d snapshots are still open", snapshots(e))
-		}
-	}
-}
+// standing returns a clock whose time the test moves.
+func standing() *clocktest.Manual { return clocktest.New(time.Unix(1000, 0)) }
 
 // TestAnchorShared takes many snapshots, one after another and concurrently. They share one anchor.
 func TestAnchorShared(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir(), Options{anchorAge: time.Hour})
+	e := open(t, t.TempDir(), Options{Clock: standing()})
 	use(t, e)
 	first := e.anchor.inner.Load()
 	var open []storage.Snapshot
@@ -56,34 +50,38 @@ func TestAnchorShared(t *testing.T) {
 	}
 }
 
-// TestAnchorAge waits for an anchor's end, with and without a later snapshot. The next snapshot
-// takes a new anchor.
+// TestAnchorAge lets the time of an anchor pass, with and without a later snapshot. The next
+// snapshot takes a new anchor.
 func TestAnchorAge(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir(), Options{anchorAge: 10 * time.Millisecond})
+	clock := standing()
+	e := open(t, t.TempDir(), Options{Clock: clock})
 	for range 3 {
 		use(t, e)
-		anchorGone(t, e)
-	}
-	s := e.NewSnapshot()
-	for end := time.Now().Add(time.Minute); e.anchor.held.Load(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the anchor is still held")
+		if clock.Advance(anchorAge - 1); snapshots(e) != 1 {
+			t.Errorf("%d snapshots are open, want the anchor", snapshots(e))
+		}
+		if clock.Advance(1); snapshots(e) != 0 {
+			t.Errorf("%d snapshots are open after the anchor's time", snapshots(e))
 		}
 	}
-	if n := snapshots(e); n != 1 {
-		t.Errorf("%d snapshots are open, want 1", n)
+	s := e.NewSnapshot()
+	if clock.Advance(anchorAge); e.anchor.held.Load() || snapshots(e) != 1 {
+		t.Errorf("%d snapshots are open, want one without an anchor", snapshots(e))
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	anchorGone(t, e)
+	if n := snapshots(e); n != 0 {
+		t.Errorf("%d snapshots are open, want none", n)
+	}
 }
 
 // TestAnchorClose closes the engine before the end of the anchor.
 func TestAnchorClose(t *testing.T) {
 	t.Parallel()
-	e := open(t, t.TempDir(), Options{anchorAge: 50 * time.Millisecond})
+	clock := standing()
+	e := open(t, t.TempDir(), Options{Clock: clock})
 	use(t, e)
 	if err := e.Close(); err != nil {
 		t.Fatalf("closing with an anchor: %v", err)
@@ -91,7 +89,7 @@ func TestAnchorClose(t *testing.T) {
 	if e.anchor.inner.Load() != nil {
 		t.Error("the anchor outlives the engine")
 	}
-	time.Sleep(100 * time.Millisecond)
+	clock.Advance(anchorAge)
 }
 
 // TestAnchorKeepsVersions replaces a large value again and again. The version that the anchor sees
@@ -99,7 +97,7 @@ func TestAnchorClose(t *testing.T) {
 func TestAnchorKeepsVersions(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
-	e := open(t, t.TempDir(), Options{anchorAge: time.Hour})
+	e := open(t, t.TempDir(), Options{Clock: standing()})
 	replace := func() {
 		value := make([]byte, size)
 		for i := range value {

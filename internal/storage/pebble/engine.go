@@ -6,10 +6,10 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/lock"
 )
@@ -210,14 +210,16 @@ func (e *Engine) Close() error {
 	e.guard.closing.Store(true)
 	e.locks.Close()
 	e.background.close()
-	if e.pins.wait(e.options.closeGrace) {
+	late, timer := clock.NewTimer(e.options.Clock, e.options.closeGrace)
+	defer timer.Stop()
+	if e.pins.wait(late) {
 		return e.finish()
 	}
 	// Closing Pebble under an open iterator would free the iterator's memory. So all commits are
 	// made durable now. The goroutine closes Pebble when the last pin is released.
 	err := e.durableNow()
 	go func() {
-		e.pins.wait(0)
+		e.pins.wait(nil)
 		if err := e.finish(); err != nil {
 			e.options.Logger.Error("storage: late close", "error", err)
 		}
@@ -246,13 +248,13 @@ func (e *Engine) flush() {
 	if err != nil {
 		return
 	}
-	ticker := time.NewTicker(retryDelay)
-	defer ticker.Stop()
+	ticks, stop := clock.NewTicker(clock.System{}, retryDelay) // see pause
+	defer stop()
 	for {
 		select {
 		case <-done:
 			return
-		case <-ticker.C:
+		case <-ticks:
 			if e.guard.failure() != nil || e.backgroundErrors.Load() != failed {
 				return
 			}

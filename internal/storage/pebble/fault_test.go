@@ -200,7 +200,8 @@ func TestReserve(t *testing.T) {
 	t.Parallel()
 	disk := &smallDisk{FS: vfs.NewMem()}
 	disk.free.Store(1 << 30)
-	e := open(t, "store", Options{FS: disk, Reserve: 64 << 20})
+	clock := standing()
+	e := open(t, "store", Options{FS: disk, Reserve: 64 << 20, Clock: clock})
 	put(t, e, "a", "1")
 	set := func(free int64) {
 		disk.free.Store(free)
@@ -242,7 +243,7 @@ func TestReserve(t *testing.T) {
 	// The test does not call check here: a commit on a full disk checks the free space itself.
 	set(1)
 	disk.free.Store(1 << 30)
-	time.Sleep(2 * checkFullEvery)
+	clock.Advance(2 * checkFullEvery)
 	put(t, e, "c", "3")
 	// Writing many bytes also causes a check.
 	disk.free.Store(1 << 20)

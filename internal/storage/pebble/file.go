@@ -56,7 +56,7 @@ func (f *diskFile) writeData(p []byte) (int, error) {
 	n, err := f.File.Write(p)
 	if isNoSpace(err) {
 		f.fs.guard.space.missed()
-		time.Sleep(retryDelay)
+		pause(retryDelay)
 	}
 	f.fs.giveUp(err)
 	f.fs.guard.space.written(n)

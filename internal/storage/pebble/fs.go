@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -28,12 +29,19 @@ const (
 // retryDelay keeps Pebble from retrying a failing flush in a busy loop.
 const retryDelay = 100 * time.Millisecond
 
+// pause sleeps in the computer's time. It comes between two attempts to use the disk, or between
+// two looks at the progress of another goroutine. Neither follows the clock of the engine.
+func pause(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // see the comment
+}
+
 // diskFS is the file system that Pebble sees. See the package comment.
 type diskFS struct {
 	vfs.FS
 	guard *guard
 	dir   string
 	stall time.Duration
+	clock clock.Clock
 	// seals writes the seals of the manifest. It is set when the store is opened.
 	seals *sealer
 	// tables are the tables that existed when the store was opened. They are checked when they are
@@ -80,7 +88,7 @@ var errOpening = errors.New("storage: no compaction before the store is open")
 // Create implements vfs.FS.
 func (fs *diskFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if category == compactionWrites && !fs.guard.open.Load() {
-		time.Sleep(waitStep)
+		pause(waitStep)
 		return nil, errOpening
 	}
 	kind := fs.kind(name)
@@ -116,7 +124,7 @@ func (fs *diskFS) open(kind fileKind, name string, make func() (vfs.File, error)
 	if err := fs.guard.failure(); err != nil {
 		// While the store is opened or closed, flushes must end, even if their writes are dropped.
 		if kind == dataFile && fs.guard.open.Load() && !fs.guard.closing.Load() {
-			time.Sleep(retryDelay)
+			pause(retryDelay)
 			return nil, err
 		}
 		return nullFile{}, nil
@@ -134,7 +142,7 @@ func (fs *diskFS) open(kind fileKind, name string, make func() (vfs.File, error)
 		fs.guard.fail(err)
 		return nullFile{}, nil
 	}
-	time.Sleep(retryDelay)
+	pause(retryDelay)
 	return nil, err
 }
 
@@ -165,11 +173,11 @@ func (fs *diskFS) retry(kind fileKind, do func() error) error {
 	fs.guard.log.Error("storage: no space left on the disk, writes wait for it", "error", err)
 	space.waiting.Add(1)
 	defer space.waiting.Add(-1)
-	begin := time.Now()
-	for !fs.guard.closing.Load() && (fs.stall == 0 || time.Since(begin) < fs.stall) {
-		time.Sleep(waitStep)
+	begin := fs.clock.Now()
+	for !fs.guard.closing.Load() && (fs.stall == 0 || clock.Since(fs.clock, begin) < fs.stall) {
+		pause(waitStep)
 		if err = do(); err == nil || !isNoSpace(err) {
-			fs.guard.log.Warn("storage: writes continue", "waited", time.Since(begin))
+			fs.guard.log.Warn("storage: writes continue", "waited", clock.Since(fs.clock, begin))
 			return err
 		}
 	}

@@ -359,7 +359,7 @@ func (g *generations) leave(i uint32) { g.running[i].Add(-1) }
 func (g *generations) change() {
 	i := g.current.Load()
 	g.current.Store(1 - i)
-	for pause := 20 * time.Microsecond; g.running[i].Load() > 0; pause = min(2*pause, time.Millisecond) {
-		time.Sleep(pause)
+	for rest := 20 * time.Microsecond; g.running[i].Load() > 0; rest = min(2*rest, time.Millisecond) {
+		pause(rest)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -36,9 +37,9 @@ type guard struct {
 const maxFlushErrors = 3
 
 // newGuard returns a guard that reads the free space with usage.
-func newGuard(log *slog.Logger, usage func() (vfs.DiskUsage, error), reserve int64) *guard {
+func newGuard(log *slog.Logger, c clock.Clock, usage func() (vfs.DiskUsage, error), reserve int64) *guard {
 	g := &guard{log: log}
-	g.space.start(log, usage, reserve)
+	g.space.start(log, c, usage, reserve)
 	return g
 }
 

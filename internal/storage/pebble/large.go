@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sheafdb/sheaf/internal/clock"
 )
 
 const (
@@ -35,6 +37,7 @@ type largeBatches struct {
 	turn chan struct{}
 	// small means that the store has a small memory budget.
 	small bool
+	clock clock.Clock
 
 	mu   sync.Mutex
 	size int64
@@ -48,36 +51,46 @@ func (l *largeBatches) admit(db *pebble.DB, size int) (done func()) {
 		return func() {}
 	}
 	l.turn <- struct{}{}
-	if l.small && l.beside(time.Now()) > 0 {
-		awaitCompactions(db, largeWait)
+	if l.small && l.beside() > 0 {
+		l.awaitCompactions(db)
 	}
-	l.note(size, time.Now())
+	l.note(size)
 	return func() {
 		flushed, err := db.AsyncFlush()
 		if err != nil {
 			<-l.turn
 			return
 		}
+		late, timer := clock.NewTimer(l.clock, largeWait)
 		go func() {
+			defer timer.Stop()
 			select {
 			case <-flushed:
-			case <-time.After(largeWait):
+			case <-late:
 			}
 			<-l.turn
 		}()
 	}
 }
 
-// awaitCompactions waits until no compaction runs, but at most for the duration most. A compaction
-// of large documents takes as much memory as the next batch and its flush.
-func awaitCompactions(db *pebble.DB, most time.Duration) {
-	end := time.Now().Add(most)
-	for db.Metrics().Compact.NumInProgress > 0 && time.Now().Before(end) {
-		time.Sleep(compactionPoll)
+// awaitCompactions waits until no compaction runs, but at most for largeWait. A compaction of large
+// documents takes as much memory as the next batch and its flush.
+func (l *largeBatches) awaitCompactions(db *pebble.DB) {
+	late, timer := clock.NewTimer(l.clock, largeWait)
+	defer timer.Stop()
+	for db.Metrics().Compact.NumInProgress > 0 {
+		select {
+		case <-late:
+			return
+		default:
+			pause(compactionPoll)
+		}
 	}
 }
 
-func (l *largeBatches) note(size int, now time.Time) {
+// note records that a large batch is applied now.
+func (l *largeBatches) note(size int) {
+	now := l.clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if int64(size) >= l.size || now.Sub(l.at) > largeAge {
@@ -85,7 +98,9 @@ func (l *largeBatches) note(size int, now time.Time) {
 	}
 }
 
-func (l *largeBatches) beside(now time.Time) int64 {
+// beside returns the result of Engine.Beside.
+func (l *largeBatches) beside() int64 {
+	now := l.clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now.Sub(l.at) > largeAge {
@@ -96,4 +111,4 @@ func (l *largeBatches) beside(now time.Time) int64 {
 
 // Beside estimates how many bytes the store takes above its budget while it writes, flushes and
 // compacts large documents. It is 0 if there were no large batches in the last 10 seconds.
-func (e *Engine) Beside() int64 { return e.large.beside(time.Now()) }
+func (e *Engine) Beside() int64 { return e.large.beside() }

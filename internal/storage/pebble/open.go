@@ -44,16 +44,18 @@ func Open(dir string, options Options) (storage.Engine, error) {
 		options:  options,
 		lockFile: locked,
 		locks:    lock.NewTable(),
-		large:    largeBatches{turn: make(chan struct{}, 1), small: options.isSmall()},
+		large:    largeBatches{turn: make(chan struct{}, 1), small: options.isSmall(), clock: options.Clock},
 		longKeys: longKeys{dir: dir, limit: max(minLongKeys, options.MemoryBudget/4), stale: true},
 	}
 	e.gaps.look = e.surveyed
 	_, kept, blocks := options.memory()
 	e.records = newRecords(options.Keep, kept)
 	e.blocks.cache = pebble.NewCache(blocks)
-	e.guard = newGuard(options.Logger, func() (vfs.DiskUsage, error) { return fs.GetDiskUsage(dir) }, options.reserve())
+	usage := func() (vfs.DiskUsage, error) { return fs.GetDiskUsage(dir) }
+	e.guard = newGuard(options.Logger, options.Clock, usage, options.reserve())
 	e.fs = &diskFS{
-		FS: fs, guard: e.guard, dir: dir, stall: options.stall, unsynced: &e.unsynced, order: &e.order,
+		FS: fs, guard: e.guard, dir: dir, stall: options.stall, clock: options.Clock,
+		unsynced: &e.unsynced, order: &e.order,
 	}
 	if err = e.open(format); err != nil {
 		e.blocks.cache.Unref()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/sheafdb/sheaf/internal/clock"
 )
 
 const (
@@ -68,6 +70,9 @@ type Options struct {
 	MaxOpenFiles int
 	// Logger receives messages about background work. Nil discards them.
 	Logger *slog.Logger
+	// Clock is the clock of the engine's timers, by default the computer's. Retries after an error
+	// of the disk and waits for another goroutine go by the computer's time nevertheless.
+	Clock clock.Clock
 	// NoCompression stores blocks without compression.
 	NoCompression bool
 	// Reserve is the free space in bytes below which commits are refused with storage.ErrNoSpace. A
@@ -84,9 +89,8 @@ type Options struct {
 
 	// stall limits, in tests, how long a write of the WAL waits for space.
 	stall time.Duration
-	// closeGrace and anchorAge replace the defaults in tests.
+	// closeGrace replaces the default in tests.
 	closeGrace time.Duration
-	anchorAge  time.Duration
 }
 
 // withDefaults fills in defaults for unset options.
@@ -98,6 +102,9 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
 	if o.MaxOpenFiles == 0 {
 		o.MaxOpenFiles = defaultOpenFiles
 	}
@@ -106,9 +113,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.closeGrace == 0 {
 		o.closeGrace = defaultCloseGrace
-	}
-	if o.anchorAge == 0 {
-		o.anchorAge = defaultAnchorAge
 	}
 	return o
 }
@@ -186,7 +190,3 @@ func splitKinds(start []byte) (policy pebble.SpanPolicy, end []byte, err error) 
 	}
 	return pebble.SpanPolicy{}, []byte{start[0] + 1}, nil
 }
-
-// defaultAnchorAge is how long an anchor lives. It keeps old versions from compaction at most for
-// this time.
-const defaultAnchorAge = time.Second

@@ -26,7 +26,7 @@ func (e *Engine) listener() *pebble.EventListener {
 			log.Error("storage: background work failed, it will be tried again", "error", firstLine(err))
 		},
 		FlushEnd: func(info pebble.FlushInfo) {
-			e.flushes.add(info)
+			e.flushes.add(info, e.options.Clock.Now())
 			e.longKeys.changed()
 			e.guard.flushed(info.Err)
 		},

@@ -40,16 +40,18 @@ func (p *pins) release(i pin) { p.shards[i].n.Add(-1) }
 // close makes later calls of acquire fail. It reports false if it was called before.
 func (p *pins) close() bool { return p.closed.CompareAndSwap(false, true) }
 
-// wait blocks until all pins are released, or for grace if grace is not 0. Call it after close. A
-// shard that was 0 after close stays 0, because later users see that it is closed.
-func (p *pins) wait(grace time.Duration) bool {
-	end := time.Now().Add(grace)
+// wait blocks until all pins are released, and returns true, or until there is a value in late. A
+// nil late means no limit. Call wait after close. A shard that was 0 after close stays 0, because
+// later users see that it is closed.
+func (p *pins) wait(late <-chan time.Time) bool {
 	for i := range p.shards {
-		for pause := time.Microsecond * 50; p.shards[i].n.Load() > 0; pause = min(pause*2, 10*time.Millisecond) {
-			if grace > 0 && time.Now().After(end) {
+		for rest := time.Microsecond * 50; p.shards[i].n.Load() > 0; rest = min(rest*2, 10*time.Millisecond) {
+			select {
+			case <-late:
 				return false
+			default:
+				pause(rest)
 			}
-			time.Sleep(pause)
 		}
 	}
 	return true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
 
@@ -35,6 +36,7 @@ const (
 // space: they go to the WAL and later to a table, too.
 type space struct {
 	log   *slog.Logger
+	clock clock.Clock
 	usage func() (vfs.DiskUsage, error)
 	// wanted is the reserve on a large disk.
 	wanted int64
@@ -63,8 +65,8 @@ type space struct {
 func isNoSpace(err error) bool { return vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT) }
 
 // start starts watch in a goroutine.
-func (s *space) start(log *slog.Logger, usage func() (vfs.DiskUsage, error), reserve int64) {
-	s.log, s.usage, s.wanted = log, usage, max(reserve, 0)
+func (s *space) start(log *slog.Logger, c clock.Clock, usage func() (vfs.DiskUsage, error), reserve int64) {
+	s.log, s.clock, s.usage, s.wanted = log, c, usage, max(reserve, 0)
 	s.stop, s.stopped = make(chan struct{}), make(chan struct{})
 	s.reserve.Store(s.wanted)
 	s.check()
@@ -77,13 +79,13 @@ func (s *space) watch() {
 	if s.wanted == 0 {
 		return
 	}
-	ticker := time.NewTicker(checkEvery)
-	defer ticker.Stop()
+	ticks, stop := clock.NewTicker(s.clock, checkEvery)
+	defer stop()
 	for {
 		select {
 		case <-s.stop:
 			return
-		case <-ticker.C:
+		case <-ticks:
 			s.check()
 		}
 	}
@@ -103,7 +105,7 @@ func (s *space) check() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checked = time.Now()
+	s.checked = s.clock.Now()
 	usage, err := s.usage()
 	if err != nil {
 		// A file system that cannot report its space, such as one in memory, is never full.
@@ -155,7 +157,7 @@ func (s *space) admit(bytes int64, shrinks bool) error {
 	}
 	if s.refusing() {
 		s.mu.Lock()
-		stale := time.Since(s.checked) > checkFullEvery
+		stale := clock.Since(s.clock, s.checked) > checkFullEvery
 		s.mu.Unlock()
 		if stale {
 			s.check()

@@ -17,7 +17,8 @@ type flushes struct {
 	ended       time.Time
 }
 
-func (f *flushes) add(info pebble.FlushInfo) {
+// add counts a flush that ended now.
+func (f *flushes) add(info pebble.FlushInfo, now time.Time) {
 	if info.Err != nil {
 		return
 	}
@@ -25,7 +26,7 @@ func (f *flushes) add(info pebble.FlushInfo) {
 	defer f.mu.Unlock()
 	f.count++
 	f.total += info.TotalDuration
-	f.last, f.ended = info.TotalDuration, time.Now()
+	f.last, f.ended = info.TotalDuration, now
 }
 
 func (f *flushes) fill(s *storage.Stats) {
