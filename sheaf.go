@@ -27,6 +27,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/commands"
@@ -440,7 +441,7 @@ func (db *DB) Serve(ctx context.Context, l net.Listener) error { return db.serve
 // Close waits for running commands, disconnects Client and all other connections, and syncs all
 // writes.
 func (db *DB) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	ctx, cancel := clock.WithTimeout(context.Background(), clock.System{}, closeTimeout)
 	defer cancel()
 	return db.Shutdown(ctx)
 }
