@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/storage"
 )
@@ -172,9 +173,6 @@ var writeConcernFields = []Field{
 	{Name: "provenance", Type: String},
 }
 
-// maxMembers is the largest number of members of a replica set.
-const maxMembers = 50
-
 func setWriteConcern(g *Generic, _ string, v bsonx.Value) error {
 	wc := &g.WriteConcern
 	*wc = WriteConcern{Given: true, W: 1, NoW: true}
@@ -214,9 +212,9 @@ func (w *WriteConcern) setW(v bsonx.Value) error {
 	switch {
 	case v.Type.IsNumber():
 		n := bsonx.SaturatingInt64(v)
-		if n < 0 || n > maxMembers {
+		if n < 0 || n > limits.Members {
 			return mongoerr.New(mongoerr.FailedToParse,
-				"w has to be a non-negative number and not greater than %d; found: %d", maxMembers, n)
+				"w has to be a non-negative number and not greater than %d; found: %d", limits.Members, n)
 		}
 		w.W = int(n)
 	case v.Type == bsonx.TypeString && strings.ContainsRune(v.Str(), 0):

@@ -39,6 +39,8 @@ func TestValuesOfConcerns(t *testing.T) {
 		{write, `{"w": 1, "provenance": ""}`, 2, 2, "Enumeration value '' for field 'WriteConcernOptions.provenance' is not a valid value."},
 		{write, `{"w": 1, "provenance": "clientSupplied"}`, 0, 0, ""},
 		{write, `{"w": 1, "provenance": "internalWriteDefault"}`, 0, 0, ""},
+		{write, `{"w": 50}`, 2, 100, ""},
+		{write, `{"w": 51}`, 9, 9, "w has to be a non-negative number and not greater than 50; found: 51"},
 		{write, `{"w": ""}`, 2, 79, "mode"},
 		{write, `{"w": "x"}`, 2, 79, "mode"},
 		{write, `{"w": null}`, 2, 0, `cannot use non-majority 'w' mode "" when a host is not a member of a replica set`},

@@ -55,12 +55,24 @@ const (
 	Sessions = 1_000_000
 )
 
+// Collections and replica sets.
+const (
+	// CappedBytes is the largest size of a capped collection, 1 PiB (kMaxCappedSize).
+	CappedBytes = 1 << 50
+	// Members is the largest number of members that a write concern or a commit quorum may require
+	// (ReplSetConfig::kMaxMembers).
+	Members = 50
+)
+
 // Indexes and sorts.
 const (
 	// Indexes is the largest number of indexes of a collection (kMaxNumIndexesAllowed).
 	Indexes = 64
 	// IndexFields is the largest number of fields of an index (Ordering::kMaxCompoundIndexKeys).
 	IndexFields = 32
+	// PartialFilterDepth is the largest number of nested $and and $or in the filter of a partial
+	// index (internalPartialFilterExpressionMaxDepth).
+	PartialFilterDepth = 4
 	// SortFields is the largest number of fields of a sort pattern
 	// (Ordering::kMaxCompoundIndexKeys): the sort keys of documents are index keys.
 	SortFields = 32
@@ -71,6 +83,9 @@ const (
 	// FilterDepth is the largest depth of the tree of a query predicate
 	// (MatchExpression::kMaximumTreeDepth).
 	FilterDepth = 100
+	// PatternBytes is the longest pattern of a regular expression
+	// (RegexMatchExpression::kMaxPatternSize).
+	PatternBytes = 32_764
 	// ExpressionDepth is the largest depth of an aggregation expression
 	// (BSONDepth::getMaxAllowableDepth).
 	ExpressionDepth = DocumentDepth
@@ -86,6 +101,21 @@ const (
 	SubPipelineDepth = 20
 	// ViewDepth is the largest number of views on top of each other (ViewGraph::kMaxViewDepth).
 	ViewDepth = 20
+	// Densified is the largest number of documents that one $densify generates
+	// (internalQueryMaxAllowedDensifyDocs).
+	Densified = 500_000
+	// Consumers is the largest number of consumers of an exchange (Exchange::kMaxNumberConsumers).
+	Consumers = 100
+)
+
+// Explain.
+const (
+	// ExplainTreeBytes is the largest size of one tree of stages that explain shows
+	// (internalQueryExplainSizeThresholdBytes).
+	ExplainTreeBytes = 10 << 20
+	// ExplainBytes is the largest reply to which explain still adds a part that may be large. It
+	// leaves room for the parts that are always short.
+	ExplainBytes = DocumentBytes - 64<<10
 )
 
 // Memory.
@@ -97,4 +127,8 @@ const (
 	// ExpressionBytes is the largest size of an array or document in an expression, and the memory
 	// limit of one accumulator (internalQueryMaxRangeBytes, internalQueryMaxPushBytes and others).
 	ExpressionBytes = 100 << 20
+	// RegexOutputBytes is the largest size of a result of $regexFindAll (BufferMaxSize).
+	RegexOutputBytes = 64 << 20
+	// ExchangeBytes is the largest buffer of an exchange (Exchange::kMaxBufferSize).
+	ExchangeBytes = 100 << 20
 )

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -79,7 +80,7 @@ func checkPattern(pattern string) error {
 
 func TestLongPattern(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{16385, maxPatternLength} {
+	for _, n := range []int{16385, limits.PatternBytes} {
 		if re, err := Compile(strings.Repeat("a", n), ""); err != nil {
 			t.Errorf("%d characters: %v", n, err)
 		} else if ok, err := re.Match([]byte(strings.Repeat("a", n)), nil); err != nil || !ok {

@@ -10,12 +10,8 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-)
-
-const (
-	// maxPatternLength is the largest length of a pattern in bytes.
-	maxPatternLength = 32764
 )
 
 // These are the codes of MongoDB's errors for regular expressions.
@@ -62,7 +58,7 @@ func Compile(pattern, options string) (*Regexp, error) {
 			return nil, mongoerr.New(codeInvalidOption, " invalid flag in regex options: %c", letter)
 		}
 	}
-	if len(pattern) > maxPatternLength {
+	if len(pattern) > limits.PatternBytes {
 		return nil, invalid("pattern string is longer than the limit set by the application")
 	}
 	if why := badUTF8(pattern); why != "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -118,7 +119,7 @@ func TestErrors(t *testing.T) {
 		{"a", "q", 51108},
 		{"a", "g", 51108},
 		{`(?R)`, "", 238},
-		{strings.Repeat("a", maxPatternLength+1), "", 51091},
+		{strings.Repeat("a", limits.PatternBytes+1), "", 51091},
 		{"a{70000}", "", 51091},
 	} {
 		_, err := Compile(c.pattern, c.options)

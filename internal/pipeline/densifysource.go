@@ -6,15 +6,13 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/document"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
-
-// maxDensified is the number of documents that one $densify may generate.
-const maxDensified = 500_000
 
 // densifyPart is the state of one partition: the fields that its generated documents have, and the
 // next value to generate.
@@ -267,12 +265,12 @@ func (s *densifySource) finish() (bsonx.Doc, error) {
 }
 
 // create generates the next document of partition p. It fails if the stage has generated more than
-// maxDensified.
+// limits.Densified.
 func (s *densifySource) create(p *densifyPart) (bsonx.Doc, error) {
 	s.isMade = true
-	if s.made++; s.made > maxDensified {
+	if s.made++; s.made > limits.Densified {
 		return nil, mongoerr.New(5897900, "Generated %d documents in $densify, which is over the limit of %d. "+
-			"Increase the 'internalQueryMaxAllowedDensifyDocs' parameter to allow more generated documents", s.made, maxDensified)
+			"Increase the 'internalQueryMaxAllowedDensifyDocs' parameter to allow more generated documents", s.made, limits.Densified)
 	}
 	p.values[0] = p.next
 	s.out.Values = p.values

@@ -71,7 +71,7 @@ func checkUsed(filters []*arrayFilter, u bsonx.Value) error {
 // filterIdentifier returns the only top-level field name of an array filter.
 func filterIdentifier(doc bsonx.Doc) (string, error) {
 	var seen []string
-	if err := topLevelName(doc, &seen, 0); err != nil {
+	if err := topLevelName(doc, &seen); err != nil {
 		return "", err
 	}
 	if len(seen) == 0 {
@@ -99,11 +99,8 @@ func isIdentifier(id string) bool {
 }
 
 // topLevelName adds the first component of all paths in doc to seen. It descends into logical
-// operators.
-func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
-	if depth > maxLogicalDepth {
-		return mongoerr.New(mongoerr.FailedToParse, "array filter is nested too deeply")
-	}
+// operators. The filter was parsed before, which limits their nesting.
+func topLevelName(doc bsonx.Doc, seen *[]string) error {
 	for it := doc.Iter(); it.Next(); {
 		key, v := string(it.Key()), it.Value()
 		if key == "$and" || key == "$or" || key == "$nor" {
@@ -114,7 +111,7 @@ func topLevelName(doc bsonx.Doc, seen *[]string, depth int) error {
 				if branch.Type != bsonx.TypeDocument {
 					continue
 				}
-				if err := topLevelName(branch.Doc(), seen, depth+1); err != nil {
+				if err := topLevelName(branch.Doc(), seen); err != nil {
 					return err
 				}
 			}
@@ -156,6 +153,3 @@ func matchesNothing(v bsonx.Value) bool {
 	}
 	return true
 }
-
-// maxLogicalDepth limits the nesting of $and, $or and $nor.
-const maxLogicalDepth = 100

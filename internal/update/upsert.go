@@ -72,7 +72,7 @@ type equality struct {
 
 // query collects equalities from a query document. depth is the nesting depth of logical operators.
 func (e *equalities) query(q bsonx.Doc, depth int) error {
-	if depth > maxLogicalDepth {
+	if depth > limits.FilterDepth {
 		return mongoerr.New(mongoerr.BadValue, "the query is nested too deeply")
 	}
 	for it := q.Iter(); it.Next(); {

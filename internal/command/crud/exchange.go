@@ -19,18 +19,13 @@ var exchange = command.Field{Name: "exchange", Type: command.Object, Strict: tru
 	{Name: "consumerIds", Type: command.Array},
 }}
 
-const (
-	maxConsumers      = 100
-	maxExchangeBuffer = limits.OperatorBytes
-)
-
 func checkConsumers(_ string, v bsonx.Value) error {
 	switch n := uint64(spaceIndex(v)); { // MongoDB also shows a negative number as unsigned
 	case n == 0:
 		return mongoerr.New(mongoerr.Code(50901), "Exchange must have at least one consumer")
-	case n > maxConsumers:
+	case n > limits.Consumers:
 		return mongoerr.New(mongoerr.Code(50950),
-			"Specified number of exchange consumers (%d) exceeds the maximum allowable amount (%d).", n, maxConsumers)
+			"Specified number of exchange consumers (%d) exceeds the maximum allowable amount (%d).", n, limits.Consumers)
 	}
 	return nil
 }
@@ -44,9 +39,9 @@ func checkExchangePolicy(_ string, v bsonx.Value) error {
 }
 
 func checkExchangeBuffer(_ string, v bsonx.Value) error {
-	if n := uint64(spaceIndex(v)); n > maxExchangeBuffer {
+	if n := uint64(spaceIndex(v)); n > limits.ExchangeBytes {
 		return mongoerr.New(mongoerr.Code(50951),
-			"Specified exchange buffer size (%d) exceeds the maximum allowable amount (%d).", n, maxExchangeBuffer)
+			"Specified exchange buffer size (%d) exceeds the maximum allowable amount (%d).", n, limits.ExchangeBytes)
 	}
 	return nil
 }

@@ -78,13 +78,9 @@ func explainPlan(ask func(req *command.Request) (*explain.Request, error)) comma
 	}
 }
 
-// maxExplained is the largest size of a reply in bytes to which explain still adds the command or
-// the details of a stage.
-const maxExplained = limits.DocumentBytes - 64<<10
-
 // appendCommand appends the explained command, or a warning if the reply would be too large.
 func appendCommand(r *command.Request, reply *bsonx.Builder, body bsonx.Doc) {
-	if reply.Len()+len(body) > maxExplained {
+	if reply.Len()+len(body) > limits.ExplainBytes {
 		reply.String("warning", "'command' has been omitted due to BSON size limit")
 		return
 	}

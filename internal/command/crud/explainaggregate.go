@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/explain"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -72,7 +73,7 @@ func explainStages(ctx context.Context, r *command.Request, sc read.Scope, name 
 func appendStages(reply *bsonx.Builder, stages []bsonx.Doc) {
 	reply.StartArrayField("stages")
 	for _, stage := range stages {
-		if reply.Len()+len(stage) > maxExplained {
+		if reply.Len()+len(stage) > limits.ExplainBytes {
 			stage = bsonx.NewDoc(string(stage.First().Key), bsonx.Empty, "warning",
 				"stage omitted due to BSON size limit for explain")
 		}

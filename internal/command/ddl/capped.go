@@ -8,19 +8,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/feature"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
-// The limits of capped collections.
-const (
-	// maxCappedSize is the largest size of a capped collection, 1 PiB in bytes.
-	maxCappedSize = 1 << 50
-	// maxCappedDocuments is the largest max of a capped collection. It is also stored for a max of
-	// zero or less, which means no limit.
-	maxCappedDocuments = math.MaxInt32
-)
+// maxCappedDocuments is the largest max of a capped collection. It is also stored for a max of zero
+// or less, which means no limit.
+const maxCappedDocuments = math.MaxInt32
 
 // CappedCommands returns the definitions of convertToCapped and cloneCollectionAsCapped.
 func CappedCommands() []command.Definition {
@@ -49,7 +45,7 @@ func CappedCommands() []command.Definition {
 
 // checkCappedSize is the Check for the size of a capped collection, in bytes.
 func checkCappedSize(name string, v bsonx.Value) error {
-	return command.Between(1, maxCappedSize)(name, v)
+	return command.Between(1, limits.CappedBytes)(name, v)
 }
 
 // checkCappedMax is the Check for the largest number of documents of a capped collection.

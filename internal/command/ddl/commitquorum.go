@@ -3,11 +3,9 @@ package ddl
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
-
-// maxQuorum is the largest number of members that commitQuorum may require.
-const maxQuorum = 50
 
 // commitQuorumTypes are the types that createIndexes accepts for commitQuorum.
 var commitQuorumTypes = command.OneOf(bsonx.TypeDecimal128, bsonx.TypeInt32, bsonx.TypeDouble,
@@ -22,8 +20,8 @@ func checkQuorum(_ string, v bsonx.Value) error {
 	case v.Type == bsonx.TypeString:
 		return nil
 	}
-	if n := bsonx.SaturatingInt64(v); n < 0 || n > maxQuorum {
-		return mongoerr.New(mongoerr.FailedToParse, "commitQuorum has to be a non-negative number and not greater than %d", maxQuorum)
+	if n := bsonx.SaturatingInt64(v); n < 0 || n > limits.Members {
+		return mongoerr.New(mongoerr.FailedToParse, "commitQuorum has to be a non-negative number and not greater than %d", limits.Members)
 	}
 	return nil
 }

@@ -402,12 +402,11 @@ func (s *indexSpec) checkPartial() error {
 	return checkPartialNode(s.filter.Root, 0)
 }
 
-// maxPartialDepth limits the nesting of $and and $or in the filter of a partial index.
-const maxPartialDepth = 4
-
+// checkPartialNode checks a node of the filter of a partial index. depth is the number of $and and
+// $or around it.
 func checkPartialNode(n filter.Node, depth int) error {
-	if depth > maxPartialDepth {
-		return cannotCreate("partialFilterExpression depth may not exceed %d", maxPartialDepth)
+	if depth > limits.PartialFilterDepth {
+		return cannotCreate("partialFilterExpression depth may not exceed %d", limits.PartialFilterDepth)
 	}
 	switch n := n.(type) {
 	case *filter.And, *filter.Or:

@@ -10,12 +10,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
-
-// maxRegexOutput is the largest size of a result of $regexFindAll, in bytes.
-const maxRegexOutput = 64 << 20
 
 // Error codes for a pattern that does not compile or whose match fails.
 const (
@@ -211,7 +209,7 @@ func (e *regexExpr) findAll(re *pcre.Regexp, text []byte) (bsonx.Value, error) {
 		b.StartDocElem()
 		appendMatch(b, text, m, runes)
 		b.End()
-		if b.Len() > maxRegexOutput {
+		if b.Len() > limits.RegexOutputBytes {
 			return mongoerr.New(51151, "%s: the size of buffer to store output exceeded the 64MB limit", e.name)
 		}
 		return nil

@@ -33,14 +33,8 @@ type Writer struct {
 
 // The output of explain is truncated so that the reply stays a document that clients accept.
 const (
-	// maxExplainedTree is the largest size of one tree of stages, in bytes
-	// (internalQueryExplainSizeThresholdBytes).
-	maxExplainedTree = 10 << 20
 	// MaxQuery is the largest size of a query that is shown, in bytes.
 	MaxQuery = 12 << 20
-	// maxExplained is the largest size of all parts together, in bytes. It leaves room for parts
-	// that are always short.
-	maxExplained = limits.DocumentBytes - 64<<10
 
 	// TreeTooLarge is the warning that replaces omitted stages.
 	TreeTooLarge = "stats tree exceeded BSON size limit for explain"
@@ -54,7 +48,7 @@ func NewWriter(ctx context.Context, b *bsonx.Builder, q *query.Query, used, sort
 
 // Fits reports whether the reply may grow by n bytes.
 func (w *Writer) Fits(n int) bool {
-	return w.B.Len()-w.Start+n <= maxExplainedTree && w.used+w.B.Len()+n <= maxExplained
+	return w.B.Len()-w.Start+n <= limits.ExplainTreeBytes && w.used+w.B.Len()+n <= limits.ExplainBytes
 }
 
 // Doc writes a field of a stage that may be large. It writes a warning if the field does not fit.
