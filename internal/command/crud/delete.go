@@ -122,7 +122,18 @@ func runDelete(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 }
 
 // runDeleteSpec compiles and runs one delete statement and returns the number of deleted documents.
+// It does both again if the collection is replaced meanwhile.
 func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *deleteSpec,
+	opts write.Options,
+) (n int64, err error) {
+	err = table.RetryOn(errReplaced, func() (err error) {
+		n, err = tryDeleteSpec(ctx, r, sc, db, name, spec, opts)
+		return err
+	})
+	return n, err
+}
+
+func tryDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *deleteSpec,
 	opts write.Options,
 ) (int64, error) {
 	if executed(r, spec.position) != nil {
@@ -152,15 +163,11 @@ func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, n
 		Filter: f, Hint: spec.hint, Collation: read.SpecOf(spec.collation),
 		One: !spec.multi, Position: spec.position,
 	}}
-	n, err := runDeleteStatement(ctx, r, db, name, st, meantFor(c, spec.collation), spec.query, opts)
-	if isReplaced(err) {
-		return runDeleteSpec(ctx, r, sc, db, name, spec, opts)
-	}
-	return n, err
+	return runDeleteStatement(ctx, r, db, name, st, meantFor(c, spec.collation), spec.query, opts)
 }
 
 // runDeleteStatement runs a compiled delete. It tries again if the collection is dropped meanwhile,
-// and returns errOtherCollation if the collection no longer fits meant.
+// and returns errReplaced if the collection no longer fits meant.
 func runDeleteStatement(
 	ctx context.Context, r *command.Request, db, name string, st *write.DeleteStatement, meant compiledFor,
 	query bsonx.Doc, opts write.Options,
@@ -175,7 +182,7 @@ func runDeleteStatement(
 			return checkWithout(db, name, st.Filter, st.Hint)
 		}
 		if !meant.fits(c) {
-			return errOtherCollation
+			return errReplaced
 		}
 		st.Coll = c
 		if c.Timeseries != nil {

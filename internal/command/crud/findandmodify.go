@@ -81,10 +81,12 @@ func runFindAndModify(ctx context.Context, req *command.Request, reply *bsonx.Bu
 	}
 	defer m.held.Release()
 	m.opts.Retry.OfModification(req.Bool("remove"), m.retryImage)
-	if req.Bool("remove") {
-		return m.remove(ctx, sc, reply)
-	}
-	return m.update(ctx, sc, reply)
+	return table.RetryOn(errReplaced, func() error {
+		if req.Bool("remove") {
+			return m.remove(ctx, sc, reply)
+		}
+		return m.update(ctx, sc, reply)
+	})
 }
 
 // checkFindAndModify returns an error for options that contradict each other.
@@ -249,9 +251,6 @@ func (m *modification) remove(ctx context.Context, sc read.Scope, reply *bsonx.B
 	}}
 	n, err := runDeleteStatement(ctx, m.req, m.req.DB, m.name, st,
 		meantFor(c, m.req.Get("collation")), m.queryDoc(), m.opts)
-	if isReplaced(err) {
-		return m.remove(ctx, sc, reply)
-	}
 	if err != nil {
 		return err
 	}
@@ -309,9 +308,6 @@ func (m *modification) update(ctx context.Context, sc read.Scope, reply *bsonx.B
 		}
 	}
 	res, err := runUpdateStatement(ctx, m.req, m.req.DB, m.name, st, meantFor(c, spec.Collation), m.opts)
-	if isReplaced(err) {
-		return m.update(ctx, sc, reply)
-	}
 	if err != nil {
 		return err
 	}

@@ -173,6 +173,10 @@ func (m *merger) flush(ctx context.Context) error {
 	return failure
 }
 
+// errBecameSeries is the error of $merge if its target was replaced by a time series.
+var errBecameSeries = mongoerr.New(mongoerr.ConflictingOperationInProgress,
+	"the collection was replaced by a time series")
+
 // one merges one document and reports whether a target document matched.
 func (m *merger) one(ctx context.Context, item mergeItem) (matched bool, err error) {
 	if m.WhenMatched == "fail" {
@@ -187,6 +191,9 @@ func (m *merger) one(ctx context.Context, item mergeItem) (matched bool, err err
 		return false, err
 	}
 	res, err := runUpdateStatement(ctx, m.req, m.DB, m.Coll, st, compiledFor{any: true}, m.opts)
+	if errors.Is(err, errReplaced) {
+		err = errBecameSeries
+	}
 	if err == nil && !res.UpsertedID.IsMissing() {
 		m.req.Service.Stats.Inserts.Count(1, 1)
 	} else {

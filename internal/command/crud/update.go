@@ -178,8 +178,19 @@ func (r *updateRun) report(reply *bsonx.Builder) {
 	appendRetried(r.req, reply)
 }
 
-// runUpdateSpec compiles and runs one update statement.
+// runUpdateSpec compiles and runs one update statement. It does both again if the collection is
+// replaced meanwhile.
 func runUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *command.UpdateSpec,
+	opts write.Options,
+) (res write.UpdateResult, err error) {
+	err = table.RetryOn(errReplaced, func() (err error) {
+		res, err = tryUpdateSpec(ctx, r, sc, db, name, spec, opts)
+		return err
+	})
+	return res, err
+}
+
+func tryUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *command.UpdateSpec,
 	opts write.Options,
 ) (write.UpdateResult, error) {
 	if rec := executed(r, spec.Position); rec != nil {
@@ -201,28 +212,13 @@ func runUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, n
 	if err := compileUpdate(r, sc, c, spec, st); err != nil {
 		return write.UpdateResult{}, err
 	}
-	res, err := runUpdateStatement(ctx, r, db, name, st, meantFor(c, spec.Collation), opts)
-	if isReplaced(err) {
-		return runUpdateSpec(ctx, r, sc, db, name, spec, opts)
-	}
-	return res, err
+	return runUpdateStatement(ctx, r, db, name, st, meantFor(c, spec.Collation), opts)
 }
 
-// errBecameSeries means that, after a statement was compiled, its collection was replaced by a time
-// series. The statement is then compiled again.
-var errBecameSeries = mongoerr.New(mongoerr.ConflictingOperationInProgress,
-	"the collection was replaced by a time series")
-
-// errOtherCollation means that, after a statement was compiled, its collection was replaced by a
-// collection with another default collation. The statement is then compiled again.
-var errOtherCollation = mongoerr.New(mongoerr.ConflictingOperationInProgress,
-	"the collection was replaced by one with another collation")
-
-// isReplaced reports whether a statement must be compiled again because its collection was
-// replaced. Such a statement has changed nothing.
-func isReplaced(err error) bool {
-	return errors.Is(err, errBecameSeries) || errors.Is(err, errOtherCollation)
-}
+// errReplaced means that, after a statement was compiled, its collection was replaced by a time
+// series, or by a collection with another default collation. The statement has changed nothing and
+// must be compiled again.
+var errReplaced = errors.New("the collection was replaced after the statement was compiled")
 
 // compiledFor describes the collections on which a compiled statement may run. The collection may
 // be replaced, for example by a rename, between compilation and execution.
@@ -256,7 +252,8 @@ func (f compiledFor) fits(c *table.Collection) bool {
 }
 
 // runUpdateStatement runs a compiled update. It creates the collection for an upsert, and tries
-// again if the collection is dropped meanwhile.
+// again if the collection is dropped meanwhile. It returns errReplaced if the collection no longer
+// fits meant.
 func runUpdateStatement(
 	ctx context.Context, r *command.Request, db, name string, st *write.UpdateStatement, meant compiledFor,
 	opts write.Options,
@@ -276,10 +273,10 @@ func runUpdateStatement(
 			}
 		}
 		if c.Timeseries != nil {
-			return errBecameSeries
+			return errReplaced
 		}
 		if !meant.fits(c) {
-			return errOtherCollation
+			return errReplaced
 		}
 		st.Coll = c
 		res, err = r.Service.Writes.Update(ctx, st, opts)
