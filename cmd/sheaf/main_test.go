@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 // asSheaf is the environment variable that makes the test binary run the function main of sheaf.
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // TestErrorsHaveOnePrefix: errors of the library, which begin with "sheaf: ", do not get that

@@ -19,6 +19,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.uber.org/goleak"
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/torture"
@@ -46,7 +47,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // process runs an agent until its standard input ends, which happens when the test ends. It prints
