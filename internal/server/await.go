@@ -76,13 +76,18 @@ func (q *queue) list() ([]*waiting, bool) {
 	return slices.Clone(q.all), q.watched
 }
 
-// watchQueue checks the waiting messages until the queue is empty.
+// watchQueue checks the waiting messages until the queue is empty, or until Shutdown, which ends
+// the waits of all connections.
 func (s *Server) watchQueue() {
 	ticks, stop := clock.NewTicker(s.service.Clock, awaitInterval)
 	defer stop()
 	w := s.service.Relief.Watch()
 	for {
-		<-ticks
+		select {
+		case <-ticks:
+		case <-s.base.Done():
+			return
+		}
 		all, some := s.queue.list()
 		if !some {
 			return

@@ -105,3 +105,16 @@ func TestGraceFollowsTheClock(t *testing.T) {
 	close(leave)
 	<-stopped
 }
+
+// TestShutdownEndsTheQueue shuts a server down between two checks of a waiting message.
+func TestShutdownEndsTheQueue(t *testing.T) {
+	t.Parallel()
+	srv, _ := newManualServer(t)
+	client, server := net.Pipe()
+	defer client.Close()
+	defer server.Close()
+	srv.enqueue(&waiting{nc: server, end: func(error) {}})
+	if err := srv.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
