@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -54,9 +55,6 @@ func optional(b bool) OptionalFlag {
 	}
 	return BoolFalse
 }
-
-// maxTimeMillisLimit is the largest valid maxTimeMS.
-const maxTimeMillisLimit = 1<<31 - 1
 
 // GenericField is an argument that every command accepts.
 type GenericField struct {
@@ -189,7 +187,7 @@ func setMaxTime(g *Generic, cmd string, v bsonx.Value) error {
 	if !ok {
 		return notAnInteger("maxTimeMS", v)
 	}
-	if err := Between(0, maxTimeMillisLimit)("maxTimeMS", bsonx.Int64(n)); err != nil {
+	if err := Between(0, limits.TimeMillis)("maxTimeMS", bsonx.Int64(n)); err != nil {
 		return err
 	}
 	g.MaxTimeMillis, g.HasMaxTime = n, true

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -97,7 +98,7 @@ type readLimit struct {
 	at     storage.Stamp // when the parameter was set
 }
 
-var readLimitFields = []Field{{Name: "readOperations", Type: SafeInt, Check: Between(0, maxTimeMillisLimit)}}
+var readLimitFields = []Field{{Name: "readOperations", Type: SafeInt, Check: Between(0, limits.TimeMillis)}}
 
 // parseReadLimit parses a value of defaultMaxTimeMS, which was set at the stamp at.
 func parseReadLimit(doc bsonx.Doc, at storage.Stamp) (*readLimit, error) {

@@ -37,6 +37,9 @@ const (
 	AppNameBytes = 128
 )
 
+// TimeMillis is the largest maxTimeMS.
+const TimeMillis = 1<<31 - 1
+
 // Batches.
 const (
 	// WriteBatch is the largest number of statements or documents of one write command
@@ -57,8 +60,11 @@ const (
 
 // Collections and replica sets.
 const (
-	// CappedBytes is the largest size of a capped collection, 1 PiB (kMaxCappedSize).
+	// CappedBytes is the largest size of a capped collection, 1 PiB.
 	CappedBytes = 1 << 50
+	// BucketSeconds is the longest span of a bucket of a time series, a year
+	// (bucketMaxSpanSeconds).
+	BucketSeconds = 31_536_000
 	// Members is the largest number of members that a write concern or a commit quorum may require
 	// (ReplSetConfig::kMaxMembers).
 	Members = 50
@@ -70,6 +76,8 @@ const (
 	Indexes = 64
 	// IndexFields is the largest number of fields of an index (Ordering::kMaxCompoundIndexKeys).
 	IndexFields = 32
+	// TextWeight is the largest weight of a field of a text index (MAX_WORD_WEIGHT).
+	TextWeight = 99_999
 	// PartialFilterDepth is the largest number of nested $and and $or in the filter of a partial
 	// index (internalPartialFilterExpressionMaxDepth).
 	PartialFilterDepth = 4
@@ -101,6 +109,8 @@ const (
 	SubPipelineDepth = 20
 	// ViewDepth is the largest number of views on top of each other (ViewGraph::kMaxViewDepth).
 	ViewDepth = 20
+	// BinSize is the largest binSize of $dateTrunc for days and longer units.
+	BinSize = 100_000_000_000
 	// Densified is the largest number of documents that one $densify generates
 	// (internalQueryMaxAllowedDensifyDocs).
 	Densified = 500_000

@@ -27,8 +27,6 @@ const (
 	// insert rewrites the head, so it is small.
 	HeadCount = 32
 	HeadBytes = 8 << 10
-	// MaxSpan is the longest span of a bucket in seconds, a year.
-	MaxSpan = 31_536_000
 )
 
 // Granularity is a named choice of the span and the rounding of buckets.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -184,7 +185,7 @@ func (p pusher) timeBound(op string, v bsonx.Value) []bsonx.Value {
 // shifted returns a date moved by the span of a bucket. A bucket with a time beyond the date has no
 // time beyond the shifted date in the other direction.
 func (o *Options) shifted(date bsonx.Value, sign int64) bsonx.Value {
-	const most = math.MaxInt64 - MaxSpan*1000
+	const most = math.MaxInt64 - limits.BucketSeconds*1000
 	return bsonx.Date(min(max(date.Int64(), -most), most) + sign*o.Span*1000)
 }
 

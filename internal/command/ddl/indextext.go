@@ -7,11 +7,9 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/text"
 )
-
-// maxTextWeight is the exclusive upper limit of the weight of a field.
-const maxTextWeight = 100_000
 
 // textOptions are the options of text indexes that are stored with their defaults, after all other
 // options.
@@ -125,8 +123,9 @@ func (t *textSpec) readWeights(v bsonx.Value) error {
 				return cannotCreate("weight for text index needs numeric type")
 			}
 			n := it.Value().SaturatingInt32()
-			if n <= 0 || n >= maxTextWeight {
-				return cannotCreate("text index weight must be in the exclusive interval (0,%d) but found: %d", maxTextWeight, n)
+			if n <= 0 || n > limits.TextWeight {
+				return cannotCreate("text index weight must be in the exclusive interval (0,%d) but found: %d",
+					limits.TextWeight+1, n)
 			}
 			if err := checkWeightPath(path); err != nil {
 				return err

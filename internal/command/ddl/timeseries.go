@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -16,8 +17,8 @@ var TimeseriesFields = []command.Field{
 	{Name: "timeField", Type: command.String, Required: true},
 	{Name: "metaField", Type: command.String},
 	{Name: "granularity", Type: command.String},
-	{Name: "bucketMaxSpanSeconds", Type: command.SafeInt, Check: command.Between(1, timeseries.MaxSpan)},
-	{Name: "bucketRoundingSeconds", Type: command.SafeInt, Check: command.Between(1, timeseries.MaxSpan)},
+	{Name: "bucketMaxSpanSeconds", Type: command.SafeInt, Check: command.Between(1, limits.BucketSeconds)},
+	{Name: "bucketRoundingSeconds", Type: command.SafeInt, Check: command.Between(1, limits.BucketSeconds)},
 }
 
 func checkGranularity(name string, v bsonx.Value) error {

@@ -6,11 +6,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/feature"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
-
-// maxBinSize is the limit for the bin size of days and longer units.
-const maxBinSize = 100_000_000_000
 
 // referenceDays is 2000-01-01, the start of the first bin, in days since 1970.
 const referenceDays = 10957
@@ -115,7 +113,7 @@ func dateTrunc(millis int64, unit timeUnit, size int64, zone *time.Location, sta
 		}
 		return out, nil
 	}
-	if size > maxBinSize {
+	if size > limits.BinSize {
 		return 0, mongoerr.New(5439006, "dateTrunc unsupported binSize value")
 	}
 	w := wallAt(millis, zone)
