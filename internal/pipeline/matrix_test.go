@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	matrixRuns = flag.Int("pipeline.runs", torture.Part(1500), "random pipelines that TestRandomPipelines runs")
+	matrixRuns = flag.Int("pipeline.runs", 0, "random pipelines that TestRandomPipelines runs; 0 for the usual number")
 	matrixSeed = flag.Uint64("pipeline.seed", 1, "seed of the first random pipeline")
 )
 
@@ -167,7 +167,11 @@ func show(t *testing.T, docs []bsonx.Doc) string {
 // TestRandomPipelines runs checkMatrix with random pipelines.
 func TestRandomPipelines(t *testing.T) {
 	t.Parallel()
-	for i := range *matrixRuns {
+	runs := *matrixRuns
+	if runs == 0 {
+		runs = torture.Part(1500)
+	}
+	for i := range runs {
 		seed := *matrixSeed + uint64(i)
 		g := generator{rand.New(rand.NewPCG(seed, 7))}
 		docs := make([]bsonx.Doc, 1+g.IntN(25))

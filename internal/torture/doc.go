@@ -5,9 +5,9 @@
 //
 //	go test ./internal/crashtest -run TestKillRetries -v -torture.time=5m -torture.seed=42 -timeout 1h
 //
-// Without a flag, `go test ./...` does only a part of the long work, so that it ends within
-// minutes. With SHEAF_TEST_LONG=1, as in `make ci`, it does all of it. `make torture` sets the
-// flags.
+// Without a flag, `go test ./...` does an eighth of the long work, so that it ends within minutes,
+// and with -short a 32nd (Part, Time). Tables of cases are sampled (Some). With SHEAF_TEST_LONG=1,
+// as in `make ci`, it does all of it. `make torture` sets the flags.
 //
 // Invariants:
 //

@@ -2,7 +2,11 @@ package torture
 
 import (
 	"flag"
+	"iter"
+	"maps"
 	"os"
+	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -22,18 +26,80 @@ func NeedsLong(tb testing.TB) {
 	}
 }
 
-// SetChecks is for TestMain. It reduces the checks of tests with random values to a quarter, unless
-// tests do all of their work, or -rapid.checks sets the number.
-func SetChecks() {
-	if !Long() {
-		_ = flag.Set("rapid.checks", "25")
+// SkipShort skips a test with -short, unless tests do all of their work. It is for tests that take
+// about a second and have no shorter form.
+func SkipShort(tb testing.TB) {
+	tb.Helper()
+	if testing.Short() && !Long() {
+		tb.Skip("not with -short")
 	}
 }
 
-// Part returns n if tests do all of their work, and otherwise a quarter of n, but at least 1.
-func Part(n int) int {
-	if Long() {
-		return n
+// Share returns n if tests do one of n parts of their work: 1 for all of it, 8 by default, and 32
+// with -short.
+func Share() int {
+	switch {
+	case Long():
+		return 1
+	case testing.Short():
+		return 32
 	}
-	return max(n/4, 1)
+	return 8
+}
+
+// SetChecks is for TestMain. It reduces the checks of tests with random values like Part, unless
+// -rapid.checks sets the number.
+func SetChecks() {
+	flag.Parse()
+	checks := flag.Lookup("rapid.checks")
+	if n, err := strconv.Atoi(checks.DefValue); err == nil && checks.Value.String() == checks.DefValue {
+		_ = checks.Value.Set(strconv.Itoa(Part(n)))
+	}
+}
+
+// Part returns n if tests do all of their work, and otherwise an eighth of n, or a 32nd with
+// -short, but at least 1.
+func Part(n int) int { return max(n/Share(), 1) }
+
+// Sample reports whether a test does case i of its cases. It does all of them if tests do all of
+// their work, otherwise the first of every n, or of every 4*n with -short.
+func Sample(i, n int) bool {
+	switch {
+	case Long():
+		return true
+	case testing.Short():
+		n *= 4
+	}
+	return i%n == 0
+}
+
+// Some returns the cases of a list that a test does (Sample).
+func Some[E any](list []E, n int) (some []E) {
+	for i, e := range list {
+		if Sample(i, n) {
+			some = append(some, e)
+		}
+	}
+	return some
+}
+
+// SomeOf returns the cases of a map that a test does (Sample), sorted by name.
+func SomeOf[E any](all map[string]E, n int) iter.Seq2[string, E] {
+	return func(yield func(string, E) bool) {
+		for _, name := range Some(slices.Sorted(maps.Keys(all)), n) {
+			if !yield(name, all[name]) {
+				return
+			}
+		}
+	}
+}
+
+// Overlap is for TestMain of packages whose tests mostly wait. It lets n parallel tests run at the
+// same time, unless -parallel sets the number. By default as many run as there are processors.
+func Overlap(n int) {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == parallel.DefValue {
+		_ = parallel.Value.Set(strconv.Itoa(n))
+	}
 }

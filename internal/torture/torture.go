@@ -84,8 +84,8 @@ func Time(short time.Duration) time.Duration {
 	if *long > 0 {
 		return *long
 	}
-	if testing.Short() || !Long() {
+	if testing.Short() && Long() {
 		return short / 4
 	}
-	return short
+	return short / time.Duration(Share())
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,6 +21,28 @@ func TestRounds(t *testing.T) {
 	}
 	if r.Rounds() != n || n < torture.Part(3) {
 		t.Errorf("%d rounds, %d are counted", n, r.Rounds())
+	}
+}
+
+// TestSome takes a part of a list and of a map, which is never empty.
+func TestSome(t *testing.T) {
+	list := torture.Some([]int{0, 1, 2, 3, 4}, 2)
+	var names []string
+	for name := range torture.SomeOf(map[string]int{"c": 0, "b": 0, "a": 0}, 2) {
+		names = append(names, name)
+	}
+	want, wantNames := []int{0, 2, 4}, []string{"a", "c"}
+	switch {
+	case torture.Long():
+		want, wantNames = []int{0, 1, 2, 3, 4}, []string{"a", "b", "c"}
+	case testing.Short():
+		want, wantNames = []int{0}, []string{"a"}
+	}
+	if !slices.Equal(list, want) || !slices.Equal(names, wantNames) {
+		t.Errorf("%v, %v", list, names)
+	}
+	if n := torture.Part(64) * torture.Share(); n != 64 || torture.Part(1) != 1 {
+		t.Errorf("%d of 64 in %d parts", n, torture.Share())
 	}
 }
 
