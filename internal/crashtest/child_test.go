@@ -7,8 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,20 +22,29 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
-// binEnv is the environment variable with the path of the server to test. If it is not set, the
-// test builds one.
-const binEnv = "SHEAF_BIN"
+const (
+	// binEnv is the environment variable with the path of the server to test. If it is not set, the
+	// long form builds one, and the short form runs the test's own program as the server: linking
+	// another program takes longer than most of the tests.
+	binEnv = "SHEAF_BIN"
+	// dirEnv is the environment variable that makes the test's program a server on that directory.
+	dirEnv = "SHEAF_CRASHTEST_DIR"
+)
+
+// builtDir is the directory of the server that the tests built, or empty.
+var builtDir string
 
 var buildOnce = sync.OnceValues(func() (string, error) {
-	if bin := os.Getenv(binEnv); bin != "" {
-		return bin, nil
-	}
 	dir, err := os.MkdirTemp("", "sheaf-crashtest")
 	if err != nil {
 		return "", err
 	}
+	builtDir = dir
 	bin := filepath.Join(dir, "sheaf")
 	out, err := exec.Command("go", "build", "-o", bin, "github.com/sheafdb/sheaf/cmd/sheaf").CombinedOutput()
 	if err != nil {
@@ -41,13 +53,68 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-// TestMain removes the binary that the tests built.
+// TestMain is a server if dirEnv asks for one. Otherwise it runs the tests, and removes the binary
+// that they built.
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(dirEnv); dir != "" {
+		if err := serve(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	code := m.Run()
-	if bin, err := buildOnce(); err == nil && os.Getenv(binEnv) == "" {
-		_ = os.RemoveAll(filepath.Dir(bin))
+	if builtDir != "" {
+		_ = os.RemoveAll(builtDir)
 	}
 	os.Exit(code)
+}
+
+// serve does what `sheaf serve` does with the flags of serverCommand, until a signal ends it.
+func serve(dir string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	db, err := sheaf.Open(dir, &sheaf.Options{
+		Logger:       slog.New(slog.NewJSONHandler(os.Stderr, nil)),
+		MemoryBudget: 4 << 20, RequestMemory: 64 << 20, // the parts of 16 MiB in cmd/sheaf
+		SlowOperation: -1, Sync: sheaf.SyncOnRequest,
+	})
+	if err != nil {
+		return err
+	}
+	served := make(chan error, 1)
+	go func() { served <- db.Serve(ctx, listener) }()
+	fmt.Printf(`{"uri": "mongodb://%s/?directConnection=true"}`+"\n", listener.Addr())
+	<-ctx.Done()
+	err = db.Shutdown(context.Background())
+	<-served
+	return err
+}
+
+// serverCommand returns the command that starts the server to test.
+func serverCommand(dir string) (*exec.Cmd, error) {
+	bin, err := os.Getenv(binEnv), error(nil)
+	if bin == "" && !torture.Long() {
+		if bin, err = os.Executable(); err != nil {
+			return nil, err
+		}
+		cmd := exec.Command(bin)
+		cmd.Env = append(os.Environ(), dirEnv+"="+dir)
+		return cmd, nil
+	}
+	if bin == "" {
+		bin, err = buildOnce()
+	}
+	// The budget is small, so that memtables are flushed and logs rotated.
+	return exec.Command(bin, "serve", "--dir", dir, "--port", "0", "--ready-json",
+		"--memory-budget", "16MiB", "--slow-ms", "-1",
+		// A kill is not a loss of power: writes without a write concern survive a kill without a
+		// sync.
+		"--sync", "on-request"), err
 }
 
 // child is a running server process.
@@ -84,17 +151,11 @@ func (b *logBuffer) String() string {
 // launch starts a server without waiting until it is ready.
 func launch(t *testing.T, dir string) (*child, io.Reader) {
 	t.Helper()
-	bin, err := buildOnce()
+	cmd, err := serverCommand(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &child{t: t, dir: dir, log: &logBuffer{}, exited: make(chan error, 1)}
-	// The budget is small, so that memtables are flushed and logs rotated.
-	c.cmd = exec.Command(bin, "serve", "--dir", dir, "--port", "0", "--ready-json",
-		"--memory-budget", "16MiB", "--slow-ms", "-1",
-		// A kill is not a loss of power: writes without a write concern survive a kill without a
-		// sync.
-		"--sync", "on-request")
+	c := &child{t: t, dir: dir, cmd: cmd, log: &logBuffer{}, exited: make(chan error, 1)}
 	c.cmd.Stderr = c.log
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {

@@ -221,38 +221,57 @@ func TestDamagedCheckpoint(t *testing.T) {
 	whole.damageEach(t, run)
 }
 
-// damageEach applies all damages to all kinds of files, each to a new copy.
+// damageEach applies all damages to all kinds of files, each to a new copy. A short run applies a
+// part of them.
 func (d *damageable) damageEach(t *testing.T, run *torture.Run) {
 	t.Helper()
 	outcomes := map[string]map[string]int{}
 	for round := 0; run.Next(1, 0); round++ {
 		rng := run.Rand(round + 1)
-		for _, kind := range fileKinds {
-			for _, what := range damages {
-				if !torture.Long() && rng.IntN(4) > 0 {
-					continue
-				}
-				files := slices.DeleteFunc(fileNames(t, d.dir),
-					func(name string) bool { return kindOf(t, name) != kind })
-				if len(files) == 0 {
-					continue
-				}
-				name := files[rng.IntN(len(files))]
-				outcome := d.try(t, rng, kind, what, name)
-				cell := kind.name + ", " + what.name
-				if outcomes[cell] == nil {
-					outcomes[cell] = map[string]int{}
-				}
-				outcomes[cell][outcome]++
-				if t.Failed() {
-					t.Fatalf("seed and case: %s of %s in round %d", what.name, name, round)
-				}
+		cases := d.cases(t)
+		if part := torture.Part(len(cases)); part < len(cases) {
+			rng.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
+			cases = cases[:part]
+		}
+		for _, c := range cases {
+			name := c.files[rng.IntN(len(c.files))]
+			outcome := d.try(t, rng, c.kind, c.what, name)
+			cell := c.kind.name + ", " + c.what.name
+			if outcomes[cell] == nil {
+				outcomes[cell] = map[string]int{}
+			}
+			outcomes[cell][outcome]++
+			if t.Failed() {
+				t.Fatalf("seed and case: %s of %s in round %d", c.what.name, name, round)
 			}
 		}
 	}
 	for _, cell := range slices.Sorted(maps.Keys(outcomes)) {
 		t.Logf("%-45s %v", cell, outcomes[cell])
 	}
+}
+
+// damageCase is a kind of files of a store, and a damage of one of them.
+type damageCase struct {
+	kind  fileKind
+	what  damage
+	files []string
+}
+
+// cases returns each damage of each kind of files that the store has.
+func (d *damageable) cases(t *testing.T) (all []damageCase) {
+	t.Helper()
+	for _, kind := range fileKinds {
+		files := slices.DeleteFunc(fileNames(t, d.dir),
+			func(name string) bool { return kindOf(t, name) != kind })
+		if len(files) == 0 {
+			continue
+		}
+		for _, what := range damages {
+			all = append(all, damageCase{kind, what, files})
+		}
+	}
+	return all
 }
 
 // damageable is a store. The test damages copies of it.

@@ -3,8 +3,9 @@
 //
 // Concepts:
 //
-//   - A child is a real `sheaf serve` process on a directory that survives it. It is killed with
-//     SIGKILL at random moments, sometimes while it is still starting, and started again.
+//   - A child is a server process on a directory that survives it: `sheaf serve` in the long form
+//     and with SHEAF_BIN, otherwise the test's own program. It is killed with SIGKILL at random
+//     moments, sometimes while it is still starting, and started again.
 //   - Each worker owns its documents, so that it knows their state without reading them. The model
 //     keeps the possible states of each document: one while no write is in progress, and the states
 //     before and after a write that was sent but not acknowledged.

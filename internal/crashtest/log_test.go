@@ -13,12 +13,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestKilledLog damages the newest log of a server that was killed, and of one that was stopped.
 // The first store must be refused until it is opened with Salvage. The second one must have all
 // data.
 func TestKilledLog(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	const n = 100
 	for _, how := range []string{"killed", "stopped"} {

@@ -56,6 +56,7 @@ func TestKillRetries(t *testing.T) {
 // TestCutRetries does the same as TestKillRetries, but cuts connections and does not kill the
 // server.
 func TestCutRetries(t *testing.T) {
+	torture.SkipShort(t)
 	s := newSite(t)
 	proxy := torture.NewProxy(t, s.run.Rand(-1), s.Addr)
 	clients := newRetriers(s, func() string { return proxy.Addr })

@@ -8,6 +8,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 const seriesWriters = 4
@@ -18,6 +20,7 @@ type series struct{ writers [seriesWriters]numbers }
 // TestKillSeries kills a server while measurements are inserted, one by one and in batches, into
 // the same windows. After each restart it must have every acknowledged measurement, and none twice.
 func TestKillSeries(t *testing.T) {
+	torture.SkipShort(t)
 	f := &series{}
 	rounds := killRounds(t, seriesWriters, f, newFollower(true))
 	t.Logf("%d rounds, %d acknowledged measurements", rounds, acknowledged(f.writers[:]))

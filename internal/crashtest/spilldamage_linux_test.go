@@ -89,6 +89,7 @@ func openSpills(t *testing.T, dir string) (paths []string) {
 // TestDamagedSpills damages the temporary files of an operation between its batches. The operation
 // must fail, or give the right answer.
 func TestDamagedSpills(t *testing.T) {
+	torture.SkipShort(t)
 	run := torture.Begin(t)
 	dir := t.TempDir()
 	db, err := sheaf.Open(dir, &sheaf.Options{TestCommands: true})
@@ -131,6 +132,7 @@ func damageSpills(t *testing.T, db *sheaf.DB, dir, name string, cmds []string,
 
 // TestDamagedLookupSpills does the same as TestDamagedSpills for the table of a $lookup.
 func TestDamagedLookupSpills(t *testing.T) {
+	torture.SkipShort(t)
 	run := torture.Begin(t)
 	dir := t.TempDir()
 	db, err := sheaf.Open(dir, &sheaf.Options{RequestMemory: lookupRequestMemory})

@@ -38,6 +38,7 @@ type watcher struct {
 // TestCutStreams cuts the connections of change streams and of writers, and kills the server. Each
 // stream must have every event once, and the events of each writer in their order.
 func TestCutStreams(t *testing.T) {
+	torture.SkipShort(t)
 	s := newSite(t)
 	proxy := torture.NewProxy(t, s.run.Rand(-1), s.Addr)
 	watchers := newWatchers(s, proxy)

@@ -8,6 +8,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 const (
@@ -22,6 +24,7 @@ type topic struct{ publishers [topicPublishers]numbers }
 // restart it must have the newest messages, with no gap and in the right order for each publisher,
 // including every acknowledged message within the limit of the collection.
 func TestKillTopic(t *testing.T) {
+	torture.SkipShort(t)
 	f := &topic{}
 	rounds := killRounds(t, topicPublishers, f, newFollower(false))
 	t.Logf("%d rounds, %d acknowledged messages", rounds, acknowledged(f.publishers[:]))
