@@ -5,6 +5,8 @@ LINT     := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
 FUZZTIME ?= 5s
 # Tests that take several seconds do all of their work only with it (internal/torture).
 LONG := SHEAF_TEST_LONG=1
+# The tests of the examples have this build tag: linking each program takes longer than its test.
+LONGTAG := long
 # How long each attack of `make torture` goes on, and the seed of a run to repeat.
 # TORTURE='-run TestKill' selects attacks.
 TORTURETIME ?= 1m
@@ -59,7 +61,7 @@ test: ## run the tests of the main module, those that take long in a shorter for
 
 .PHONY: test-long
 test-long: ## run all of them, and all that they do
-	$(LONG) $(GO) test ./...
+	$(LONG) $(GO) test -tags $(LONGTAG) ./...
 
 .PHONY: test-race
 test-race: ## run the concurrent packages' tests in short form under the race detector

@@ -1,3 +1,5 @@
+//go:build long
+
 package main
 
 import "github.com/sheafdb/sheaf/examples/internal/demo"
