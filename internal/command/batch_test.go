@@ -238,7 +238,7 @@ func TestBatchesAreWhole(t *testing.T) {
 }
 
 func (b *batchRun) checkBatches(c batchCase, most int) {
-	defer b.svc.SetBatchBytes(16 << 20)
+	defer func() { b.svc.BatchBytes = 16 << 20 }()
 	sizes := rapid.SliceOfN(rapid.IntRange(0, most+most/4), 0, 8).Draw(b.t, "sizes")
 	if c.admin && len(sizes) == 0 {
 		return // a bulkWrite needs at least one operation
@@ -250,7 +250,7 @@ func (b *batchRun) checkBatches(c batchCase, most int) {
 		cmd = c.limit(cmd, n)
 		want = want[:min(n, len(want))]
 	}
-	b.svc.SetBatchBytes(most)
+	b.svc.BatchBytes = most
 	size := rapid.IntRange(-1, len(sizes)+2).Draw(b.t, "batchSize")
 	switch {
 	case c.plain && size >= 0:

@@ -554,7 +554,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s has no help", d.Name)
 		}
 		for i, f := range d.Fields {
-			if command.FieldIndex(d.Fields[:i], []byte(f.Name)) >= 0 {
+			if slices.ContainsFunc(d.Fields[:i], func(other command.Field) bool { return other.Name == f.Name }) {
 				t.Errorf("%s.%s is defined twice", d.Name, f.Name)
 			}
 			if g := command.FindGeneric([]byte(f.Name)); g >= 0 {

@@ -217,7 +217,7 @@ func (s opening) setDefaults() {
 		s.Verbosity = NewVerbosity()
 	}
 	s.Slow.Store(s.SlowMillis)
-	s.batchBytes = limits.BatchBytes
+	s.BatchBytes = limits.BatchBytes
 	s.TransactionSize.Store(defaultTransactionSize)
 	s.MaxClockDrift.Store(maxClockDrift)
 	if s.Store != nil {

@@ -60,7 +60,7 @@ func (r *Request) ReadTime() storage.Stamp {
 func (r *Request) StartBatch() *read.Output {
 	r.Reply.Batch = true
 	out := &r.Conn.Output
-	out.Limit = r.Service.batchBytes
+	out.Limit = r.Service.BatchBytes
 	return out
 }
 

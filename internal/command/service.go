@@ -89,7 +89,7 @@ type Service struct {
 	NextTime   func() (t, i uint32) // takes a new, unique cluster time, for timestamps in documents
 	Stats      stats
 	Slow       atomic.Int64
-	batchBytes int // size limit of one batch; limits.BatchBytes except in tests
+	BatchBytes int // size limit of one batch; limits.BatchBytes except in tests
 	SlowPolicy atomic.Pointer[SlowPolicy]
 	Switches   switches
 	// TransactionSize is the largest number of bytes that a transaction may change.

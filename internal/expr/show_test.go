@@ -1,10 +1,11 @@
-package expr
+package expr_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 )
 
 // TestShownIsBounded formats values of several megabytes, and checks that only the beginning of
@@ -24,7 +25,7 @@ func TestShownIsBounded(t *testing.T) {
 		"strings": bsonx.ValueOf([]bsonx.Value{bsonx.String(long), bsonx.String(long)}),
 		"names":   bsonx.Document(bsonx.NewDoc("a", 1, long, 1, long, 2)),
 	} {
-		for form, shown := range map[string]string{"Show": Show(v), "FormatShell": bsonx.FormatShell(v)} {
+		for form, shown := range map[string]string{"Show": expr.Show(v), "FormatShell": bsonx.FormatShell(v)} {
 			if len(shown) > 2*bsonx.MaxShown+100 || !strings.Contains(shown, "...") {
 				t.Errorf("%s of %s: %d bytes", form, name, len(shown))
 			}
