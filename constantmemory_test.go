@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // constant is an expression whose value takes about a megabyte.
@@ -42,13 +43,13 @@ func TestConstantsOfStatements(t *testing.T) {
 		}
 		return bson.D{{"aggregate", "c"}, {"pipeline", bson.A{stage}}, {"cursor", bson.D{}}}
 	}
-	for name, cmd := range map[string]bson.D{
+	for name, cmd := range torture.SomeOf(map[string]bson.D{
 		"update": {{"update", "c"}, {"updates", updates}},
 		"delete": {{"delete", "c"}, {"deletes", deletes}},
 		"$lookup": pipeline(`{"$lookup": {"from": "c", "let": {"i": "$_id"}, "as": "r", "pipeline": [{"$limit": 1},
 			{"$match": {"$expr": {"$eq": ["$_id", {"$arrayElemAt": [{"$concatArrays": [["$$i"], ` + constant + `]}, 0]}]}}}]}}`),
 		"$merge": pipeline(`{"$merge": {"into": "c", "whenMatched": [{"$set": {"y": {"$arrayElemAt": [{"$concatArrays": [["$_id"], ` + constant + `]}, 0]}}}]}}`),
-	} {
+	}, 2) {
 		var reply struct {
 			WriteErrors []bson.M `bson:"writeErrors"`
 		}

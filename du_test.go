@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestSizesAddUpToTheDirectory adds up the sizes of all databases, of the log and of the free
@@ -24,7 +25,7 @@ func TestSizesAddUpToTheDirectory(t *testing.T) {
 	half := func(random *rand.ChaCha8, n int) []byte {
 		return append(randomBytes(random, n/2), bytes.Repeat([]byte{7}, n-n/2)...)
 	}
-	for name, c := range map[string]struct {
+	for name, c := range torture.SomeOf(map[string]struct {
 		documents, bytes, indexes int
 		pad                       func(random *rand.ChaCha8, n int) []byte
 	}{
@@ -37,7 +38,7 @@ func TestSizesAddUpToTheDirectory(t *testing.T) {
 		"small":   {5000, 10, 0, randomBytes},
 		"indexes": {1200, 100, 6, randomBytes},
 		"large":   {3, 2 << 20, 1, half},
-	} {
+	}, 2) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, random := t.TempDir(), rand.NewChaCha8([32]byte{})

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -112,7 +113,7 @@ func deliver(tb testing.TB, db *sheaf.DB, listeners, n, publishers int, started 
 // TestThousandListeners: each of 1,000 listeners of a topic receives every message.
 func TestThousandListeners(t *testing.T) {
 	t.Parallel()
-	listeners := 1000
+	listeners := max(torture.Part(1000), 100)
 	if testing.Short() {
 		listeners = 100
 	}

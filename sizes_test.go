@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestSizesOfOneCollection compares the sizes that collStats reports with the SSTables in the
@@ -24,7 +25,7 @@ func TestSizesOfOneCollection(t *testing.T) {
 	half := func(random *rand.ChaCha8) []byte {
 		return append(randomBytes(random, 300), bytes.Repeat([]byte{7}, 600)...)
 	}
-	for name, c := range map[string]struct {
+	for name, c := range torture.SomeOf(map[string]struct {
 		documents, batch, indexes int
 		pad                       func(random *rand.ChaCha8) []byte
 	}{
@@ -34,7 +35,7 @@ func TestSizesOfOneCollection(t *testing.T) {
 		"half":         {12_000, 4000, 1, half},
 		"indexes":      {4000, 4000, 8, func(random *rand.ChaCha8) []byte { return randomBytes(random, 30) }},
 		"large":        {6, 2, 1, func(random *rand.ChaCha8) []byte { return randomBytes(random, 3<<20) }},
-	} {
+	}, 2) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, random := t.TempDir(), rand.NewChaCha8([32]byte{1})

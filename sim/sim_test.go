@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -304,11 +305,17 @@ func TestEach(t *testing.T) {
 
 // TestVersus compares the designs of a contest.
 func TestVersus(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	cmd := sim.Command(scenarios.All()...)
 	var out bytes.Buffer
 	cmd.SetOut(&out)
-	cmd.SetArgs(strings.Fields("versus cart --memory --quiet --users 5 --iterations 2 --resolution 50ms --rounds 2"))
+	rounds := 1
+	if torture.Long() {
+		rounds = 2
+	}
+	cmd.SetArgs(strings.Fields("versus cart --memory --quiet --users 5 --iterations 2 --resolution 50ms --rounds " +
+		strconv.Itoa(rounds)))
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}

@@ -342,6 +342,18 @@ func usualScale() scale {
 	return 16
 }
 
+// shortShare returns of how many attacks one is run without -adversarial.long: of n with
+// SHEAF_TEST_LONG, of twice as many by default, and of eight times as many with -short.
+func shortShare(n int) int {
+	switch {
+	case torture.Long():
+		return n
+	case testing.Short():
+		return 8 * n
+	}
+	return 2 * n
+}
+
 // scaled returns the size of a value whose size is n in the long form.
 func scaled(n int) int { return usualScale().of(n) }
 

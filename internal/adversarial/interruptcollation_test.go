@@ -160,7 +160,7 @@ func interruptCollations(t *testing.T, db *mongo.Database) {
 		n := 0
 		for place, cmd := range collatedPlaces(name, "\u0001"+text[:len(text)-len(unit)]) {
 			for i, collation := range collations {
-				if n++; !*long && n%16 != 0 {
+				if n++; !*long && n%shortShare(16) != 1 {
 					continue
 				}
 				with := withCollation(cmd, collation)

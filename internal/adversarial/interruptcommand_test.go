@@ -367,7 +367,7 @@ func interruptCommands(t *testing.T, db *mongo.Database) {
 			m = wide
 		}
 		for i, a := range list {
-			if number++; *long || number%4 == 0 || d.Name == "insert" {
+			if number++; *long || number%shortShare(4) == 0 || d.Name == "insert" {
 				m.around(fmt.Sprintf("%s %d", d.Name, i), a)
 			}
 		}

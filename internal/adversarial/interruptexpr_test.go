@@ -163,10 +163,10 @@ func interruptExpressions(t *testing.T, db *mongo.Database) {
 			}
 			compiled = true
 			for k, kind := range kinds {
-				if *long || (i+k+n)%24 == 0 { // the short form runs one in 24 attacks
+				if *long || (i+k+n)%shortShare(24) == 0 { // the short form runs one in 24 attacks, or fewer
 					m.checkText(kind+" "+e, over(kind, typed(e)))
 				}
-				if each := forEach(fmt.Sprintf(`{"%s": %s}`, op.Name, arg)); *long || (i+k+n)%48 == 1 {
+				if each := forEach(fmt.Sprintf(`{"%s": %s}`, op.Name, arg)); *long || (i+k+n)%shortShare(48) == 1 {
 					m.checkText(kind+" "+each, over(kind, typed(each)))
 				}
 			}

@@ -228,7 +228,7 @@ func interruptFilters(t *testing.T, db *mongo.Database) {
 		for i, f := range attacks {
 			for k, kind := range kinds {
 				cmd := filterCommands(op.Name, kind, f)
-				if cmd[0].Value != "large" && k > 0 || !*long && (i+k+n)%16 != 0 {
+				if cmd[0].Value != "large" && k > 0 || !*long && (i+k+n)%shortShare(8) != 0 {
 					continue
 				}
 				m.check(fmt.Sprintf("%s %d over %s", op.Name, i, kind), cmd)

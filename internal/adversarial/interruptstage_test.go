@@ -208,18 +208,18 @@ func interruptStages(t *testing.T, db *mongo.Database) {
 			t.Errorf("%s has no case: write its arguments into the table", st.Name)
 		}
 		for i, stages := range attacks.endless {
-			if *long || (i+n)%24 == 0 {
+			if *long || (i+n)%shortShare(24) == 0 {
 				m.checkText(fmt.Sprintf("%s over endless: %.80s", st.Name, stages), blockingText(stages, endless()))
 			}
 		}
 		for i, stages := range attacks.first {
-			if *long || (i+n)%8 == 0 {
+			if *long || (i+n)%shortShare(8) == 0 {
 				m.checkText(fmt.Sprintf("%s first: %.80s", st.Name, stages), firstCommand(stages))
 			}
 		}
 		for i, stages := range attacks.large {
 			for k, kind := range kinds {
-				if *long || (i+k+n)%24 == 0 {
+				if *long || (i+k+n)%shortShare(24) == 0 {
 					m.checkText(fmt.Sprintf("%s over %s: %.80s", st.Name, kind, stages), over(kind, ending(stages)...))
 				}
 			}

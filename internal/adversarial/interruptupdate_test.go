@@ -153,7 +153,7 @@ func interruptUpdates(t *testing.T, db *mongo.Database) {
 		for i, a := range attacks {
 			for k, kind := range kinds {
 				for c, coll := range []string{"large", "indexed"} {
-					if !*long && (i+k+n+c)%16 != 0 {
+					if !*long && (i+k+n+c)%shortShare(8) != 0 {
 						continue
 					}
 					st := bson.D{{"q", append(is("_id", kind), a.q...)}, {"u", a.u}}

@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -107,7 +108,7 @@ func newSmall(t *testing.T) *mongo.Database {
 func TestDeadlineStopsStages(t *testing.T) {
 	watchMemory(t, 2<<30)
 	db := newSmall(t)
-	for name, stages := range blocking {
+	for name, stages := range torture.SomeOf(blocking, 3) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			code, message := run(t, db, append(blockingCommand(t, stages), bson.E{"maxTimeMS", 50}))

@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -99,6 +100,8 @@ func TestChangeStreamOptions(t *testing.T) {
 }
 
 func TestImagesExpire(t *testing.T) {
+	torture.SkipShort(t)
+	t.Parallel()
 	client := sheaftest.New(t)
 	ctx := t.Context()
 	c := withImages(t, client)

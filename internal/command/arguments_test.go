@@ -18,6 +18,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -37,6 +38,7 @@ const argumentsTable = "testdata/arguments.txt"
 //	go test ./internal/command -run TestArguments -arguments.write testdata/arguments.txt
 //	go test ./internal/command -run TestArguments -arguments.uri mongodb://… -arguments.write /tmp/theirs
 func TestArguments(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	arguments, err := argtest.Arguments()
 	if err != nil {

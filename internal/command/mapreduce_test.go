@@ -9,6 +9,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -129,6 +130,7 @@ func TestMapReduceFunctions(t *testing.T) {
 // parallel: a JavaScript call is ended when the heap of the process grows by 512 MB, and other
 // tests would make it grow.
 func TestMapReduceBigGroup(t *testing.T) {
+	torture.SkipShort(t)
 	c := newNumbers(t, 60)
 	cmd := bson.D{
 		{"mapReduce", "numbers"},

@@ -7,12 +7,15 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestParallelAggregate checks that several goroutines group a large collection with the same
 // result as one goroutine. Several clients do so concurrently, in memory and with temporary files.
 // The race detector finds unsafe sharing between the goroutines.
 func TestParallelAggregate(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	client := openWithTestCommands(t)
 	db := client.Database("d")
@@ -38,7 +41,7 @@ func TestParallelAggregate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pipelines := []string{
+	pipelines := torture.Some([]string{
 		`[{"$group": {"_id": "$customer", "n": {"$sum": 1}, "total": {"$sum": "$total"}, "max": {"$max": "$total"}}}]`,
 		`[{"$match": {"total": {"$gt": 20}}}, {"$unwind": "$items"}, {"$group": {"_id": "$items.sku", "avg": {"$avg": "$total"}}}]`,
 		`[{"$lookup": {"from": "customers", "localField": "customer", "foreignField": "_id", "as": "c"}}, {"$unwind": "$c"}, {"$group": {"_id": "$c.country", "n": {"$sum": 1}}}]`,
@@ -46,7 +49,7 @@ func TestParallelAggregate(t *testing.T) {
 		`[{"$match": {"items.sku": {"$gt": 10}}}, {"$group": {"_id": "$customer", "n": {"$sum": 1}}}]`,
 		`[{"$match": {"items.sku": {"$gt": 10}}}, {"$group": {"_id": {"$add": ["$customer", "$total"]}, "n": {"$sum": 1}}}]`,
 		`[{"$project": {"k": {"$concat": [{"$toString": "$customer"}, "/", {"$toString": {"$mod": ["$_id", 3]}}]}}}, {"$group": {"_id": "$k", "n": {"$sum": 1}}}]`,
-	}
+	}, 2)
 	if _, err := db.Collection("orders").Indexes().
 		CreateOne(t.Context(), mongo.IndexModel{Keys: bson.D{{"items.sku", 1}}}); err != nil {
 		t.Fatal(err)

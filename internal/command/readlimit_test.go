@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -37,6 +38,7 @@ func readLimitOf(t *testing.T, client *mongo.Client, name any) any {
 // TestDefaultMaxTime checks that the default time limit of reads ends commands with an endless
 // filter.
 func TestDefaultMaxTime(t *testing.T) {
+	torture.SkipShort(t)
 	// Not parallel: a JavaScript call is ended when the heap of the process grows by 512 MB, and
 	// other tests would make it grow.
 	client := sheaftest.New(t)

@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -226,6 +227,7 @@ func results(ctx context.Context, c *mongo.Collection, p mongo.Pipeline) (string
 // TestTimeseriesModel compares a time series with a plain collection under random operations and
 // restarts.
 func TestTimeseriesModel(t *testing.T) {
+	torture.SkipShort(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	for run := range uint64(2) {
@@ -253,8 +255,9 @@ func TestTimeseriesModel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for i := range 150 {
-			if i%50 == 0 {
+		steps := max(torture.Part(150), 30)
+		for i := range steps {
+			if i%(steps/3) == 0 {
 				if err := db.Close(); err != nil {
 					t.Fatal(err)
 				}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // yieldCase is a query whose plan contains a certain node.
@@ -133,6 +134,9 @@ func TestEachPlanAfterAWrite(t *testing.T) {
 		},
 	}
 	for i, c := range yieldCases() {
+		if !torture.Sample(i, 2) {
+			continue
+		}
 		for what, write := range writes {
 			t.Run(fmt.Sprint(i, " ", c.node, " ", what), func(t *testing.T) {
 				t.Parallel()

@@ -49,10 +49,7 @@ func onEngine(t *testing.T, engine string, test func(t *testing.T, db *mongo.Dat
 // roundTime returns how long the clients of a test work. A longer history would take too long to
 // check.
 func roundTime() time.Duration {
-	if testing.Short() || !torture.Long() {
-		return time.Second / 4
-	}
-	return time.Second
+	return min(torture.Time(time.Second), time.Second)
 }
 
 // together runs a function in n clients until the time is over or one has failed. Each client has

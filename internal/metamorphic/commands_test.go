@@ -117,7 +117,7 @@ func (a *commandAttack) more(begin time.Time) bool {
 	case torture.Time(0) > 0:
 		return time.Since(begin) < torture.Time(0)
 	}
-	return a.tally.commands < shortCommands && time.Since(begin) < 20*time.Second
+	return a.tally.commands < max(torture.Part(shortCommands), 1000) && time.Since(begin) < 20*time.Second
 }
 
 // round runs the commands of a seed on a new database. It returns a fault of a new kind as an

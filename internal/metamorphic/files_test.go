@@ -40,12 +40,12 @@ type setting struct {
 const littleMemory = 400
 
 var settings = []setting{
-	{name: "embedded"},
+	{name: "embedded", long: true},
 	{name: "served", served: true, batch: 2, long: true},
 	{name: "indexed", indexed: true, batch: 3},
-	{name: "unoptimised", unoptimised: true},
+	{name: "unoptimised", unoptimised: true, long: true},
 	{name: "served, indexed, unoptimised", served: true, indexed: true, unoptimised: true, batch: 1, long: true},
-	{name: "1 MiB", budget: 1 << 20, indexed: true},
+	{name: "1 MiB", budget: 1 << 20, indexed: true, long: true},
 	{name: "served, little memory", served: true, budget: littleMemory, batch: 2},
 	{name: "indexed, unoptimised, little memory", indexed: true, unoptimised: true, budget: littleMemory, long: true},
 }
@@ -117,6 +117,9 @@ func TestFiles(t *testing.T) {
 			t.Parallel()
 			if s.long {
 				torture.NeedsLong(t)
+			}
+			if s.served {
+				torture.SkipShort(t)
 			}
 			var ran, open atomic.Int64
 			client := s.configure(t)

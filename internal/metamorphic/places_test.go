@@ -7,12 +7,17 @@ import (
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestPlaces runs operations on geometries in all variants. All of them have an index on each
 // field, so that they refuse values that are not geometries. The plain variant does not use the
 // indexes.
-func TestPlaces(t *testing.T) { try(t, placeFamily) }
+func TestPlaces(t *testing.T) {
+	torture.SkipShort(t)
+	try(t, placeFamily)
+}
 
 // In the documents, loc may have any geometry, in.at has a point, list.at some points, and flat a
 // pair on a plane.

@@ -11,11 +11,16 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestWords searches for words in all variants, which have the same text index. The plain variant
 // does not use it.
-func TestWords(t *testing.T) { try(t, wordFamily) }
+func TestWords(t *testing.T) {
+	torture.SkipShort(t)
+	try(t, wordFamily)
+}
 
 var wordFamily = &family{
 	patience:   3 * time.Second,

@@ -16,6 +16,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt/interrupttest"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/plan/query"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // largeFilters are filters of many predicates. %[1]d is the number of each predicate, and %[2]d the
@@ -78,7 +79,7 @@ func (f *fixture) open(ctx context.Context, q *query.Query) error {
 func TestPlanningIsQuick(t *testing.T) {
 	const small, factor = 250, 16
 	f := largeFixture(t)
-	for name, form := range largeFilters {
+	for name, form := range torture.SomeOf(largeFilters, 3) {
 		t.Run(name, func(t *testing.T) {
 			least := func(n int) time.Duration {
 				best := time.Duration(1 << 62)
@@ -110,7 +111,7 @@ func TestPlanningIsQuick(t *testing.T) {
 func TestPlanningStops(t *testing.T) {
 	t.Parallel()
 	f := largeFixture(t)
-	for name, form := range largeFilters {
+	for name, form := range torture.SomeOf(largeFilters, 2) {
 		q := f.query(`{}`)
 		running := &interrupt.Running{}
 		q.Filter = largeFilter(t, form, 5000, running)

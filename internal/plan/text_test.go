@@ -22,6 +22,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // The metamorphic relation of text searches: with any fields in the index, a search finds the
@@ -404,11 +405,11 @@ func TestBestTexts(t *testing.T) {
 	}
 	f.insert(docs...)
 	stopped := 0
-	for _, search := range []string{
+	for _, search := range torture.Some([]string{
 		"tea", "bean", "tea bean", "salt pepper", "corn bean bread", "tea coffee milk rice", "tea cups",
 		"bean -tea", `"salt rice" bean`, "-tea",
 		"tea coffee milk rice salt pepper bread corn bean",
-	} {
+	}, 2) {
 		for _, more := range []string{"", `, "n": 3`, `, "s": {"$regex": "^b"}`} {
 			for _, sort := range []string{`{"z": {"$meta": "textScore"}}`, `{"z": {"$meta": "textScore"}, "_id": -1}`} {
 				all, keys := bestTexts(t, f, search, more, sort, 0)
@@ -424,7 +425,7 @@ func TestBestTexts(t *testing.T) {
 			}
 		}
 	}
-	if stopped < 50 {
+	if stopped < torture.Part(50) {
 		t.Errorf("only %d searches stopped before the end", stopped)
 	}
 }

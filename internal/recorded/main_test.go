@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -60,6 +62,11 @@ func check(t *testing.T, c class) {
 		write(t, path, answers(t, c, connect(t)))
 		return
 	}
+	all := map[string]bool{}
+	for _, q := range c.cases {
+		all[q.name] = true
+	}
+	c.cases = slices.DeleteFunc(c.cases, func(q question) bool { return !sampled(q.name) })
 	got, want := answers(t, c, sheaftest.Open(t, &sheaf.Options{Standalone: c.standalone}).Client()), read(t, path)
 	wrong := 0
 	for _, name := range slices.Sorted(maps.Keys(got)) {
@@ -77,11 +84,20 @@ func check(t *testing.T, c class) {
 		}
 	}
 	for name := range want {
-		t.Errorf("%s: the answer has no case: record again", name)
+		if !all[name] {
+			t.Errorf("%s: the answer has no case: record again", name)
+		}
 	}
 	if wrong > 0 {
 		t.Errorf("%d of %d answers are wrong", wrong, len(got))
 	}
+}
+
+// sampled reports whether this run asks the question of a name.
+func sampled(name string) bool {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(name))
+	return torture.Sample(int(hash.Sum32()>>1), 2)
 }
 
 func answers(t *testing.T, c class, client *mongo.Client) map[string]string {

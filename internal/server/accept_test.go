@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestBackoff checks that failures of accept for six minutes log few lines, whatever their number.
@@ -52,6 +53,7 @@ func TestRefusals(t *testing.T) {
 // TestEstablishmentLimit checks that beyond the rate one connection waits and the others are
 // closed. Connections within the process are exempt.
 func TestEstablishmentLimit(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	srv := newTestServer(t)
 	addr := listenTCP(t, srv)

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
@@ -32,6 +33,7 @@ const pingClientEnv = "SHEAF_PING_CLIENT"
 func TestMain(m *testing.M) {
 	task := os.Getenv(pingClientEnv)
 	if task == "" {
+		torture.Overlap(8)
 		goleak.VerifyTestMain(m) // this call exits the process
 	}
 	if err := pingClient(task); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/memory"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestStalledMessages has many connections that send half of a message and then stall. Their memory
@@ -22,7 +23,9 @@ import (
 // connections must be closed in the end.
 func TestStalledMessages(t *testing.T) {
 	t.Parallel()
-	for name, size := range map[string]int{"small": 60_000, "large": 400_000, "larger than the budget": 8_000_000} {
+	for name, size := range torture.SomeOf(map[string]int{
+		"small": 60_000, "large": 400_000, "larger than the budget": 8_000_000,
+	}, 1) {
 		connections := 16
 		if size < memory.Step {
 			connections = 50 // more than fit

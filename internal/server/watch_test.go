@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // writeTime is the duration of a command that is long enough for the watcher to see it.
@@ -199,6 +200,7 @@ func TestShutdownWhileWatched(t *testing.T) {
 // TestShortCommandsLetTheWatcherSleep checks that commands that never check for their end do not
 // keep a timer running.
 func TestShortCommandsLetTheWatcherSleep(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	srv := newMemberServer(t)
 	c := newCannedConn(srv, driversPing(), 1<<30)

@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	torture.Overlap(8)
 	goleak.VerifyTestMain(m)
 }
 
@@ -233,6 +234,7 @@ func plan(uri, rest string, l load.Load) *engine.Plan {
 
 // TestSameTotals: two agents together measure the same users of a plan as one process.
 func TestSameTotals(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	uri := serve(t)
 	one, _ := spawn(t)
@@ -419,6 +421,7 @@ func TestInterrupted(t *testing.T) {
 // TestResidents: residents stay until the visitors of all agents have left. The visitors of the
 // second agent leave a second later than the visitors of the first.
 func TestResidents(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	p := plan(serve(t), "1s", load.Load{Iterations: 2, Resolution: 500 * time.Millisecond, Users: 4})
 	p.Scenarios[0].Database = "shared"

@@ -15,6 +15,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/patterns"
 	"github.com/sheafdb/sheaf/sim/engine"
 	"github.com/sheafdb/sheaf/sim/load"
@@ -149,6 +150,7 @@ func TestInterrupted(t *testing.T) {
 // TestOpenLoop: if the server stalls, the latencies of all users who are due during the stall
 // include their waiting time.
 func TestOpenLoop(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	p := plan(map[string]any{"rest": "100ms"})
 	p.MaxInFlight = 1 // one user at a time, a tenth of a second each: the 20 users of 200 ms wait for each other
@@ -166,6 +168,7 @@ func TestOpenLoop(t *testing.T) {
 // TestForeignDatabase: the simulator refuses a database with data that is not its own, and deletes
 // nothing.
 func TestForeignDatabase(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	dir := t.TempDir()
 	foreign := func(fn func(c *mongo.Collection)) {
@@ -256,6 +259,7 @@ func TestBadPlans(t *testing.T) {
 // TestServerLost ends the server during a run. The result has the measurements so far, and says why
 // the run ended.
 func TestServerLost(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	db, err := sheaf.Open(sheaf.Memory, nil)
 	if err != nil {

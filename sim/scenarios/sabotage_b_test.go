@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/patterns"
 	"github.com/sheafdb/sheaf/patterns/patterntest"
 	"github.com/sheafdb/sheaf/sim/scenario"
@@ -117,7 +118,7 @@ func small(params ...any) map[string]any {
 // it.
 func TestSabotage(t *testing.T) {
 	t.Parallel()
-	for _, c := range sabotages() {
+	for _, c := range torture.Some(sabotages(), 2) {
 		name := c.scenario
 		if c.name != "" {
 			name += " " + c.name

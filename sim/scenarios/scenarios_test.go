@@ -156,7 +156,7 @@ func TestAll(t *testing.T) {
 	t.Parallel()
 	damages := damages()
 	var wg sync.WaitGroup
-	for _, d := range scenarios.All() {
+	for _, d := range torture.Some(scenarios.All(), 1) {
 		wg.Go(func() {
 			gate <- struct{}{}
 			defer func() { <-gate }()
@@ -174,10 +174,11 @@ func TestVariants(t *testing.T) {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
-	for _, v := range []struct {
+	type variant struct {
 		scenario string
 		params   map[string]any
-	}{
+	}
+	for _, v := range torture.Some([]variant{
 		{"cache-get", map[string]any{"ttl": "20ms", "stale": "20ms", "keys": 1}},
 		{"category-children", map[string]any{"design": "paths", "level": 0}},
 		{"category-subtree", map[string]any{"design": "paths", "level": 1}},
@@ -206,7 +207,7 @@ func TestVariants(t *testing.T) {
 		{"timeseries", map[string]any{"design": "native"}},
 		{"topic-listen", map[string]any{"form": "stream"}},
 		{"topic-listen", map[string]any{"sizeInBytes": 4096, "topics": 1}},
-	} {
+	}, 2) {
 		wg.Go(func() {
 			gate <- struct{}{}
 			defer func() { <-gate }()

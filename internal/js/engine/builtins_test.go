@@ -35,7 +35,11 @@ const (
 // functions. Without the flag js.builtins the arguments are small, and the test only requires that
 // no call makes the engine panic.
 func TestBuiltins(t *testing.T) {
+	torture.SkipShort(t)
 	size, step := 50, 1
+	if !torture.Long() {
+		step = 3
+	}
 	if *everyBuiltin {
 		size, step = maxListLength, *builtinStep
 		torture.SteadyHeap(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // somePatterns lists expressions with which all methods are called.
@@ -63,7 +64,7 @@ func TestRegExpsKeepResults(t *testing.T) {
 	engines[1].regexps.quick = -1 // every search checks for interrupts
 	engines[1].regexps.compiled(patternSize{})
 	different := 0
-	for i := range 1500 {
+	for i := range torture.Part(1500) {
 		e := engines[i%2]
 		flags, text := regexpFlags[random.IntN(len(regexpFlags))], regexpTexts[random.IntN(len(regexpTexts))]
 		pattern := somePatterns[random.IntN(len(somePatterns))]

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble/crashdisk"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 const (
@@ -71,7 +72,7 @@ func TestCrashChild(t *testing.T) {
 // acknowledged commit must exist completely, and the counter must agree with the records.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	rounds := 4
+	rounds := torture.Part(4)
 	if testing.Short() {
 		rounds = 1
 	}
@@ -183,7 +184,7 @@ func TestPowerLoss(t *testing.T) {
 			defer e.Close()
 			rng := rand.New(rand.NewPCG(1, uint64(survive)))
 			durable, n := 0, 0
-			for range 25 {
+			for range torture.Part(25) {
 				for range 1 + rng.IntN(300) {
 					n++
 					durability := storage.Buffered
@@ -258,6 +259,7 @@ func checkNumbers(t *testing.T, disk vfs.FS, durable, last int) {
 // TestPowerLossConcurrent takes a copy of the disk while many goroutines commit durably, also after
 // a large commit.
 func TestPowerLossConcurrent(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	disk := crashdisk.New()
 	e, err := Open("store", Options{FS: disk, MemoryBudget: 8 << 20})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/storagetest"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // open opens a store that the test closes.
@@ -42,6 +43,7 @@ func TestConformanceRecords(t *testing.T) {
 }
 
 func TestConformanceDisk(t *testing.T) {
+	torture.SkipShort(t)
 	t.Parallel()
 	storagetest.Run(t, func(t testing.TB) storage.Engine {
 		return open(t, filepath.Join(t.TempDir(), "store"), Options{})

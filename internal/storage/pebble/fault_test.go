@@ -21,6 +21,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // faults makes a number of write operations fail, from the n-th on.
@@ -72,6 +73,9 @@ func TestFaultLoop(t *testing.T) {
 				// Opening is tested write by write. Later writes are tested by samples.
 				if at > 40 {
 					step = 1 + at/6
+				}
+				if !torture.Long() {
+					step = 1 + at/4
 				}
 				if raceEnabled || testing.Short() {
 					step = 1 + at/2
@@ -332,7 +336,7 @@ func filled(t *testing.T) string {
 // be wrong, and the process must continue.
 func TestCorruptTable(t *testing.T) {
 	t.Parallel()
-	for part := range 8 {
+	for _, part := range torture.Some([]int{0, 1, 2, 3, 4, 5, 6, 7}, 3) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
 			dir := filled(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 func gapKey(n int) []byte { return fmt.Appendf(nil, "key%06d", n) }
@@ -188,6 +189,8 @@ const gapUniverse = 400
 func raceGaps(t *testing.T, e *Engine, flush bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
+	enough := time.AfterFunc(torture.Time(2*time.Second), cancel)
+	defer enough.Stop()
 	var wg sync.WaitGroup
 	var leaps, views atomic.Int64
 	for seed := range uint64(3) {

@@ -4,7 +4,12 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // TestMain fails if a goroutine is left when all tests have ended.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	torture.Overlap(8)
+	goleak.VerifyTestMain(m)
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/sheafdb/sheaf/internal/storage"
+	"github.com/sheafdb/sheaf/internal/torture"
 )
 
 // killed returns a disk with everything that was written, as the death of the process leaves it.
@@ -224,7 +225,7 @@ func TestEveryByteOfALog(t *testing.T) {
 	if err != nil || whole.readable != int64(len(log)) || whole.record != whole.readable || whole.closed {
 		t.Fatalf("%+v of %d bytes: %v", whole, len(log), err)
 	}
-	for at := 0; at < len(log); at += 1 + at%7 {
+	for at := 0; at < len(log); at += torture.Share() * (1 + at%7) {
 		log[at] ^= 1 << (at % 8)
 		end, err := scanLog(bytes.NewReader(log), number, map[uint64]int64{})
 		log[at] ^= 1 << (at % 8)
@@ -478,7 +479,7 @@ func TestPowerLossIsNoDamage(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
 	disk := vfs.NewCrashableMem()
-	for round := range 30 {
+	for round := range max(torture.Part(30), 5) {
 		opened, err := Open("store", Options{FS: disk, Reserve: -1, MemoryBudget: 8 << 20})
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)

@@ -73,6 +73,7 @@ func fillDisk(t *testing.T, path string) {
 // TestDiskFull fills a small disk from many goroutines until commits are refused, reads everything,
 // makes space by deleting, and continues.
 func TestDiskFull(t *testing.T) {
+	torture.SkipShort(t)
 	for size, least := range map[string]int{"16m": 500, "32m": 1000, "96m": 4000} {
 		t.Run(size, func(t *testing.T) {
 			if size != "16m" {
