@@ -120,6 +120,9 @@ func (s *CollScan) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
+// IsEOF implements Node.
+func (s *CollScan) IsEOF() bool { return s.stats.IsEOF }
+
 // touch reads a byte from each of the first cache lines of a document, to load them into the cache
 // together. A filter that walks from field to field would wait for one line after the other. Each
 // of these loads also advances by one document per call, so the processor's prefetcher loads the

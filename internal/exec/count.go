@@ -53,6 +53,9 @@ func (n *Count) Next(ctx context.Context) (*Row, error) {
 	return n.end()
 }
 
+// IsEOF implements Node.
+func (n *Count) IsEOF() bool { return n.stats.IsEOF }
+
 // parallelScan returns a parallel scan of the input. It returns nil if the count has a skip or a
 // limit, which need the order, or if the input cannot be scanned in parallel.
 func (n *Count) parallelScan() *parallelScan {
@@ -116,3 +119,6 @@ func (n *FastCount) Next(context.Context) (*Row, error) {
 	n.stats.Skipped, n.stats.Counted = uint64(skipped), uint64(total)
 	return n.end()
 }
+
+// IsEOF implements Node.
+func (n *FastCount) IsEOF() bool { return n.stats.IsEOF }

@@ -49,3 +49,6 @@ func (n *CountScan) Next(ctx context.Context) (*Row, error) {
 		return n.emit(&n.row)
 	}
 }
+
+// IsEOF implements Node.
+func (n *CountScan) IsEOF() bool { return n.stats.IsEOF }

@@ -66,6 +66,9 @@ func (n *DistinctScan) Next(ctx context.Context) (*Row, error) {
 	return n.emit(&n.row)
 }
 
+// IsEOF implements Node.
+func (n *DistinctScan) IsEOF() bool { return n.stats.IsEOF }
+
 // advance moves to the next entry that matches the filter. It returns false at the end.
 func (n *DistinctScan) advance(ctx context.Context) (bool, error) {
 	for {

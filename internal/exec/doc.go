@@ -33,5 +33,5 @@
 // output. It only maintains the counters that explain prints.
 //
 // To add an operator, write a file with a struct that embeds base, a constructor that takes the Env
-// and the input nodes, and Next. Its plan node and explain output belong to package plan.
+// and the input nodes, Next and IsEOF. Its plan node and explain output belong to package plan.
 package exec

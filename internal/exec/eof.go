@@ -17,3 +17,6 @@ func NewEmptyScan(env *Env) *EOF { return &EOF{base: base{env: env}, isScan: tru
 
 // Next implements Node.
 func (n *EOF) Next(context.Context) (*Row, error) { return n.end() }
+
+// IsEOF implements Node.
+func (n *EOF) IsEOF() bool { return n.stats.IsEOF || !n.isScan }

@@ -46,6 +46,8 @@ func (n *rows) Next(ctx context.Context) (*Row, error) {
 	return n.emit(&n.row)
 }
 
+func (n *rows) IsEOF() bool { return n.stats.IsEOF }
+
 func (n *rows) key(i int) string { return fmt.Sprintf("%s%06d", n.prefix, i) }
 
 // memoryReader is a reader of the records in a map, by record key.

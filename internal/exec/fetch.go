@@ -44,6 +44,9 @@ func (f *Fetch) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
+// IsEOF implements Node.
+func (f *Fetch) IsEOF() bool { return f.stats.IsEOF || f.inputs[0].IsEOF() }
+
 // load copies row to f.row, reads its document if necessary, and reports whether it matches. A
 // record that no longer exists does not match.
 func (f *Fetch) load(ctx context.Context, row *Row) (bool, error) {

@@ -155,6 +155,9 @@ func (n *GeoNear) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
+// IsEOF implements Node.
+func (n *GeoNear) IsEOF() bool { return n.stats.IsEOF }
+
 // put adds an item to the queue.
 func (n *GeoNear) put(item nearItem) {
 	item.order = n.order

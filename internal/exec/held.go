@@ -74,3 +74,6 @@ func (n *heldRow) Next(context.Context) (*Row, error) {
 	}
 	return row, nil
 }
+
+// IsEOF implements Node.
+func (n *heldRow) IsEOF() bool { return n.stats.IsEOF }

@@ -69,6 +69,9 @@ func (n *IDHack) Next(ctx context.Context) (*Row, error) {
 	return n.emit(&n.row)
 }
 
+// IsEOF implements Node.
+func (n *IDHack) IsEOF() bool { return n.stats.IsEOF || n.done }
+
 // find looks up the record's key in the _id index. It returns false if the _id does not exist.
 func (n *IDHack) find(r *interrupt.Running) (bool, error) {
 	ix := n.coll.IDIndex

@@ -83,6 +83,9 @@ func (n *IndexScan) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
+// IsEOF implements Node.
+func (n *IndexScan) IsEOF() bool { return n.stats.IsEOF }
+
 // nextKey is like Next, but returns only the key of the entry without the index prefix. It does not
 // apply the filter or dedup.
 func (n *IndexScan) nextKey(ctx context.Context) ([]byte, error) {

@@ -29,3 +29,6 @@ func (n *Limit) Next(ctx context.Context) (*Row, error) {
 	n.left--
 	return n.emit(row)
 }
+
+// IsEOF implements Node.
+func (n *Limit) IsEOF() bool { return n.stats.IsEOF || n.left == 0 || n.inputs[0].IsEOF() }

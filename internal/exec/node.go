@@ -22,6 +22,10 @@ type Node interface {
 	Stats() *Stats
 	// Inputs returns the nodes that this node pulls from.
 	Inputs() []Node
+	// IsEOF reports whether the node is already known to have no further row, without calling Next.
+	// A scan knows that only after it has read past its last record. A limit knows it as soon as it
+	// is used up.
+	IsEOF() bool
 }
 
 // Row is the unit that one node passes to the next. All of it is borrowed until the next call of

@@ -37,6 +37,9 @@ func (n *Or) Next(ctx context.Context) (*Row, error) {
 	return n.end()
 }
 
+// IsEOF implements Node.
+func (n *Or) IsEOF() bool { return n.stats.IsEOF || n.current == len(n.inputs) }
+
 // Close implements Node.
 func (n *Or) Close() {
 	n.base.Close()

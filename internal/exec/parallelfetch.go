@@ -87,6 +87,9 @@ func (f *fetchPart) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
+// IsEOF implements Node.
+func (f *fetchPart) IsEOF() bool { return f.stats.IsEOF }
+
 // take adds the worker's counters to the fetch and gets the next batch from the index scan. It
 // returns false at the end.
 func (f *fetchPart) take(ctx context.Context) (bool, error) {

@@ -174,6 +174,9 @@ func (s *share) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
+// IsEOF implements Node.
+func (s *share) IsEOF() bool { return s.stats.IsEOF }
+
 func (s *share) claim() bool {
 	r, ok := s.scan.claim()
 	if !ok {

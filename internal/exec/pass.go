@@ -20,3 +20,6 @@ func (n *Pass) Next(ctx context.Context) (*Row, error) {
 	}
 	return n.emit(row)
 }
+
+// IsEOF implements Node.
+func (n *Pass) IsEOF() bool { return n.stats.IsEOF || n.inputs[0].IsEOF() }

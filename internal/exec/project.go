@@ -41,6 +41,9 @@ func (n *Project) Next(ctx context.Context) (*Row, error) {
 	return n.emit(&n.row)
 }
 
+// IsEOF implements Node.
+func (n *Project) IsEOF() bool { return n.stats.IsEOF || n.inputs[0].IsEOF() }
+
 // ProjectCovered builds documents from index entries, without reading the records. An index does
 // not distinguish a missing field from null, so ProjectCovered reads the record if a projected
 // field of the entry is null.
@@ -86,6 +89,9 @@ func (n *ProjectCovered) Next(ctx context.Context) (*Row, error) {
 		}
 	}
 }
+
+// IsEOF implements Node.
+func (n *ProjectCovered) IsEOF() bool { return n.stats.IsEOF || n.inputs[0].IsEOF() }
 
 func (n *ProjectCovered) shape(row *Row) (doc bsonx.Doc, found bool, err error) {
 	if row.Doc != nil && row.Index != nil {

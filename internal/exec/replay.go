@@ -71,6 +71,11 @@ func (n *Replay) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
+// IsEOF implements Node.
+func (n *Replay) IsEOF() bool {
+	return n.stats.IsEOF || n.next == len(n.rows) && (n.done || n.inputs[0].IsEOF())
+}
+
 // look checks a row and shapes it again. It returns nil if the row no longer matches the query.
 func (n *Replay) look(ctx context.Context, row *Row) (*Row, error) {
 	ok, err := n.row.rows.hasEntry(row)

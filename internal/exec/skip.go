@@ -29,3 +29,6 @@ func (n *Skip) Next(ctx context.Context) (*Row, error) {
 		n.left--
 	}
 }
+
+// IsEOF implements Node.
+func (n *Skip) IsEOF() bool { return n.stats.IsEOF || n.inputs[0].IsEOF() }

@@ -110,6 +110,9 @@ func (s *Sort) Next(ctx context.Context) (*Row, error) {
 	return s.emit(&s.row)
 }
 
+// IsEOF implements Node.
+func (s *Sort) IsEOF() bool { return s.stats.IsEOF || s.loaded && s.sorter.Done() }
+
 // Save implements Node.
 func (s *Sort) Save() {
 	s.saved = true

@@ -85,6 +85,9 @@ func (n *SortMerge) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
+// IsEOF implements Node.
+func (n *SortMerge) IsEOF() bool { return n.stats.IsEOF }
+
 // fill reads the next row of every pending input.
 func (n *SortMerge) fill(ctx context.Context) error {
 	for len(n.pending) > 0 {

@@ -36,3 +36,6 @@ func (n *TextMatch) Next(ctx context.Context) (*Row, error) {
 		n.stats.DocsRejected++
 	}
 }
+
+// IsEOF implements Node.
+func (n *TextMatch) IsEOF() bool { return n.stats.IsEOF || n.inputs[0].IsEOF() }

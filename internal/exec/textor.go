@@ -102,6 +102,9 @@ func (n *TextOr) Next(ctx context.Context) (*Row, error) {
 	}
 }
 
+// IsEOF implements Node.
+func (n *TextOr) IsEOF() bool { return n.stats.IsEOF }
+
 // lookAgain reports whether the current record still matches the query, and computes its current
 // score. The row keeps its place in the order, which its earlier score determined.
 func (n *TextOr) lookAgain() (bool, error) {

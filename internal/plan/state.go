@@ -8,7 +8,7 @@ import (
 )
 
 // IsEOF reports whether the execution is known to have no further row, without calling Next.
-func (e *Execution) IsEOF() bool { return exec.IsEOF(e.root) }
+func (e *Execution) IsEOF() bool { return e.root.IsEOF() }
 
 // CheckIndexes fails with QueryPlanKilled if an index that the plan reads no longer exists in the
 // newest version of its collection. It is called before Restore.
