@@ -69,6 +69,10 @@ type Accumulation struct {
 	// Once reports that Arg need not be evaluated for an accumulator that is Sated.
 	Once bool
 
+	// InputOrder and Sole are the properties of the Definition.
+	InputOrder bool
+	Sole       Sole
+
 	plain func() Accumulator // creates an accumulator; nil if Init must be evaluated
 	start func(init bsonx.Value) (Accumulator, error)
 }
@@ -105,17 +109,31 @@ func Parse(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error)
 			return nil, err
 		}
 	}
-	if def.Parse != nil {
-		return def.Parse(name, arg, vars)
+	acc, err := def.parse(name, arg, vars)
+	if err != nil {
+		return nil, err
 	}
+	acc.InputOrder, acc.Sole = def.InputOrder == feature.Yes, def.Sole
+	return acc, nil
+}
+
+func (d *Definition) parse(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
+	if d.Parse != nil {
+		return d.Parse(name, arg, vars)
+	}
+	return d.parseOperand(name, arg, vars)
+}
+
+// parseOperand compiles the use of an accumulator whose only argument is its operand.
+func (d *Definition) parseOperand(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
 	e, err := expr.Parse(arg, vars)
 	if err != nil {
 		return nil, err
 	}
-	c := vars.Collation()
+	c, create := vars.Collation(), d.New
 	return &Accumulation{
-		Name: name, Arg: e, Collation: c, FixedSize: def.FixedSize, Unordered: def.Unordered, Once: def.Once,
-		plain: func() Accumulator { return def.New(c) },
+		Name: name, Arg: e, Collation: c, FixedSize: d.FixedSize, Unordered: d.Unordered, Once: d.Once,
+		plain: func() Accumulator { return create(c) },
 	}, nil
 }
 

@@ -15,7 +15,7 @@ func accumulatorDefinition() Definition {
 	return Definition{
 		Name: "$accumulator", Parse: parseScripted,
 		Arguments: []string{"=init", "initArgs", "=accumulate", "accumulateArgs", "=merge", "=finalize", "=lang"},
-		Depends:   expr.OnCode, StableAPI: feature.Yes, Window: NoWindow,
+		Depends:   expr.OnCode, StableAPI: feature.Yes, Window: NoWindow, InputOrder: feature.No,
 	}
 }
 

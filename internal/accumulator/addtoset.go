@@ -10,7 +10,7 @@ import (
 func addToSetDefinition() Definition {
 	return Definition{
 		Name: "$addToSet", New: func(c *collation.Collator) Accumulator { return &setAccumulator{collation: c} },
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow, InputOrder: feature.No,
 	}
 }
 

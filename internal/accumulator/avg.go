@@ -12,7 +12,7 @@ func avgDefinition() Definition {
 	return Definition{
 		Name: "$avg", New: func(*collation.Collator) Accumulator { return &avgAccumulator{} },
 		FixedSize: true, Unordered: true,
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow, InputOrder: feature.No,
 		Expression: overOperands(expr.AssocNone),
 	}
 }

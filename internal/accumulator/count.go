@@ -10,7 +10,7 @@ import (
 func countDefinition() Definition {
 	return Definition{
 		Name: "$count", Parse: parseCount,
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow, InputOrder: feature.No,
 		Form: countForm,
 	}
 }

@@ -22,7 +22,7 @@
 //  2. Add copies what it keeps: the document may become invalid when Add returns.
 //  3. An accumulator reports the memory that it uses in Bytes, and fails above
 //     limits.ExpressionBytes (100 MiB).
-//  4. Every definition sets Depends, StableAPI and Window, which have no default.
+//  4. Every definition sets Depends, StableAPI, Window and InputOrder, which have no default.
 //  5. Merging the states of parts in document order gives the same result as adding all values.
 //
 // The package does not depend on stages, or on how groups are stored.

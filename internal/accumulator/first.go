@@ -11,14 +11,16 @@ func firstDefinition() Definition {
 	return Definition{
 		Name: "$first", New: func(*collation.Collator) Accumulator { return &endAccumulator{first: true} },
 		Once:    true,
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow, InputOrder: feature.Yes,
+		Sole: FirstDocument,
 	}
 }
 
 func lastDefinition() Definition {
 	return Definition{
 		Name: "$last", New: func(*collation.Collator) Accumulator { return &endAccumulator{} },
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow, InputOrder: feature.Yes,
+		Sole: LastDocument,
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func firstNDefinition() Definition {
 	return Definition{
 		Name: "$firstN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.Yes,
 		Expression: pickExpression(),
 	}
 }
@@ -20,7 +20,7 @@ func firstNDefinition() Definition {
 func lastNDefinition() Definition {
 	return Definition{
 		Name: "$lastN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.Yes,
 		Expression: pickExpression(),
 	}
 }

@@ -14,7 +14,7 @@ import (
 func mergeObjectsDefinition() Definition {
 	return Definition{
 		Name: "$mergeObjects", New: func(*collation.Collator) Accumulator { return &mergeAccumulator{} },
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: WholeWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: WholeWindow, InputOrder: feature.Yes,
 	}
 }
 

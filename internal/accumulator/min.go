@@ -11,7 +11,7 @@ func minDefinition() Definition {
 	return Definition{
 		Name: "$min", New: func(c *collation.Collator) Accumulator { return &extreme{sign: -1, collation: c} },
 		Unordered: true,
-		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
+		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow, InputOrder: feature.No,
 		Expression: overOperands(expr.Commutable),
 	}
 }
@@ -20,7 +20,7 @@ func maxDefinition() Definition {
 	return Definition{
 		Name: "$max", New: func(c *collation.Collator) Accumulator { return &extreme{sign: 1, collation: c} },
 		Unordered: true,
-		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
+		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow, InputOrder: feature.No,
 		Expression: overOperands(expr.Commutable),
 	}
 }

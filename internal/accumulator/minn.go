@@ -14,7 +14,7 @@ import (
 func minNDefinition() Definition {
 	return Definition{
 		Name: "$minN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 		Expression: pickExpression(),
 	}
 }
@@ -22,7 +22,7 @@ func minNDefinition() Definition {
 func maxNDefinition() Definition {
 	return Definition{
 		Name: "$maxN", Parse: parseN, Arguments: []string{"n", "input"},
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 		Expression: pickExpression(),
 	}
 }

@@ -15,7 +15,7 @@ import (
 func percentileDefinition() Definition {
 	return Definition{
 		Name: "$percentile", Parse: parsePercentiles, Arguments: []string{"input", "=p", "=method"},
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 		Expression: percentileExpression("input", "=p", "=method"),
 	}
 }
@@ -23,7 +23,7 @@ func percentileDefinition() Definition {
 func medianDefinition() Definition {
 	return Definition{
 		Name: "$median", Parse: parsePercentiles, Arguments: []string{"input", "=method"},
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 		Expression: percentileExpression("input", "=method"),
 	}
 }

@@ -12,7 +12,7 @@ import (
 func pushDefinition() Definition {
 	return Definition{
 		Name: "$push", New: func(*collation.Collator) Accumulator { return &pushAccumulator{} },
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.Yes,
 	}
 }
 

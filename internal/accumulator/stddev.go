@@ -13,7 +13,7 @@ func stdDevPopDefinition() Definition {
 	return Definition{
 		Name: "$stdDevPop", New: func(*collation.Collator) Accumulator { return &deviation{} },
 		FixedSize: true,
-		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
+		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow, InputOrder: feature.No,
 		Expression: overOperands(expr.AssocNone),
 	}
 }
@@ -22,7 +22,7 @@ func stdDevSampDefinition() Definition {
 	return Definition{
 		Name: "$stdDevSamp", New: func(*collation.Collator) Accumulator { return &deviation{sample: true} },
 		FixedSize: true,
-		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
+		Depends:   expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow, InputOrder: feature.No,
 		Expression: overOperands(expr.AssocNone),
 	}
 }

@@ -12,7 +12,7 @@ func sumDefinition() Definition {
 	return Definition{
 		Name: "$sum", New: func(*collation.Collator) Accumulator { return &sumAccumulator{} },
 		FixedSize: true, Unordered: true,
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: OwnWindow, InputOrder: feature.No,
 		Expression: overOperands(expr.Commutable),
 	}
 }

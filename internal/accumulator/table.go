@@ -31,6 +31,14 @@ type Definition struct {
 	// Window tells which windows of $setWindowFields the accumulator can have. It has no default.
 	Window Window
 
+	// InputOrder tells whether $bucketAuto feeds the documents of a bucket to the accumulator in
+	// their input order, not in the order of groupBy. The answers are the same as in MongoDB. It
+	// has no default.
+	InputOrder feature.Answer
+
+	// Sole tells which document of a group alone determines the result. The optimiser uses it.
+	Sole Sole
+
 	// Arguments and Form determine the explained form, like the fields of expr.Definition.
 	Arguments []string
 	Form      func(s expr.SerialScope, arg bsonx.Value) bsonx.Value
@@ -54,6 +62,16 @@ const (
 	// WholeWindow allows only windows that begin with the partition, because MongoDB does not
 	// recompute the value.
 	WholeWindow
+)
+
+// Sole tells which document of a group alone determines the result of an accumulator.
+type Sole byte
+
+// Values of Sole.
+const (
+	NoDocument    Sole = iota // no single document does, or that is not known
+	FirstDocument             // the first document of the group
+	LastDocument              // the last document of the group
 )
 
 // definitions returns the definitions of all accumulators.

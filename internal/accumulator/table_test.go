@@ -10,8 +10,8 @@ func TestDefinitionsAreComplete(t *testing.T) {
 		if def.Name == "" || (def.New == nil) == (def.Parse == nil) {
 			t.Errorf("%q needs a name, and New or Parse", def.Name)
 		}
-		if def.Depends == 0 || def.StableAPI == 0 || def.Window == 0 {
-			t.Errorf("%s: Depends, StableAPI and Window have no default", def.Name)
+		if def.Depends == 0 || def.StableAPI == 0 || def.Window == 0 || def.InputOrder == 0 {
+			t.Errorf("%s: Depends, StableAPI, Window and InputOrder have no default", def.Name)
 		}
 	}
 }

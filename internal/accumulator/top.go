@@ -20,28 +20,28 @@ import (
 func topDefinition() Definition {
 	return Definition{
 		Name: "$top", Parse: parseTop, Arguments: []string{"output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 	}
 }
 
 func topNDefinition() Definition {
 	return Definition{
 		Name: "$topN", Parse: parseTop, Arguments: []string{"n", "output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 	}
 }
 
 func bottomDefinition() Definition {
 	return Definition{
 		Name: "$bottom", Parse: parseTop, Arguments: []string{"output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 	}
 }
 
 func bottomNDefinition() Definition {
 	return Definition{
 		Name: "$bottomN", Parse: parseTop, Arguments: []string{"n", "output", "=sortBy"},
-		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow,
+		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 	}
 }
 

@@ -115,7 +115,7 @@ func parseBucketAuto(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, er
 		// may fail.
 		every.Once = false
 		b.fields[i] = &every
-		if goesByOrder(&every) {
+		if every.InputOrder {
 			b.byOrder.addAccumulator(i, &every)
 		} else {
 			b.byValue.addAccumulator(i, &every)
@@ -127,16 +127,6 @@ func parseBucketAuto(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, er
 	}
 	b.byOrder.read, err = newReader(b.byOrder.args(), running)
 	return []parsing.Stage{b}, err
-}
-
-// goesByOrder reports whether an accumulator receives the documents of a bucket in their input
-// order, not in the order of groupBy. The accumulators are the same as in MongoDB.
-func goesByOrder(acc *accumulator.Accumulation) bool {
-	switch acc.Name {
-	case "$first", "$last", "$firstN", "$lastN", "$push", "$mergeObjects":
-		return true
-	}
-	return false
 }
 
 func (b *bucketAuto) set(name string, v bsonx.Value) (err error) {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"strings"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
@@ -34,10 +35,10 @@ func (p *Pipeline) OneOf(lead Leading) (field string, last bool) {
 		return "", false
 	}
 	for i, f := range g.fields {
-		if lead.Sort == nil || f.Name != "$first" && f.Name != "$last" || i > 0 && f.Name != g.fields[0].Name {
+		if lead.Sort == nil || f.Sole == accumulator.NoDocument || i > 0 && f.Sole != g.fields[0].Sole {
 			return "", false
 		}
-		last = f.Name == "$last"
+		last = f.Sole == accumulator.LastDocument
 	}
 	return path, last
 }
