@@ -49,7 +49,7 @@ func parseAllValue(p *parser, f field, v bsonx.Value) (Node, error) {
 	if v.Type == bsonx.TypeRegex {
 		return p.regexValue(f.path, v)
 	}
-	if name := firstKey(v); name != "$not" && p.reg.field[name] != nil {
+	if p.reg.isCondition(firstKey(v)) {
 		return nil, mongoerr.New(mongoerr.BadValue, "no $ expressions in $all")
 	}
 	return p.compare(f.path, Eq, v)

@@ -11,6 +11,9 @@ type operator struct {
 	parseField fieldParser // parses the operator under a path
 	parseTop   topParser   // parses the operator in place of a path
 	nearby     bool        // sorts by distance, which is not allowed everywhere
+	// wraps is true for an operator under a path whose argument contains other operators. Such a
+	// document is not a condition where values and conditions are both allowed, as in $pull.
+	wraps bool
 	// depends names the inputs of the result other than the values at the path and the argument. It
 	// has no default.
 	depends expr.Dependence

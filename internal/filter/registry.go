@@ -22,7 +22,7 @@ func operators() []operator {
 
 		{name: "$and", family: "logical", parseTop: parseLogical(newAnd), depends: expr.OnOperands},
 		{name: "$nor", family: "logical", parseTop: parseLogical(newNor), depends: expr.OnOperands},
-		{name: "$not", family: "logical", parseField: parseNot, depends: expr.OnOperands},
+		{name: "$not", family: "logical", parseField: parseNot, wraps: true, depends: expr.OnOperands},
 		{name: "$or", family: "logical", parseTop: parseLogical(newOr), depends: expr.OnOperands},
 
 		{name: "$exists", family: "element", parseField: parseExists, depends: expr.OnOperands},
@@ -84,6 +84,16 @@ func newRegistry(defs []operator) *registry {
 		}
 	}
 	return reg
+}
+
+// IsCondition reports whether a document whose first field is name is a condition for a value, such
+// as {$gt: 1}. {$not: …} is not.
+func IsCondition(name []byte) bool { return operatorTable.isCondition(string(name)) }
+
+// isCondition reports whether name is an operator under a path that does not contain operators.
+func (r *registry) isCondition(name string) bool {
+	def := r.field[name]
+	return def != nil && !def.wraps
 }
 
 // Depends returns the inputs of an operator's result other than the values that it compares. It

@@ -2,6 +2,7 @@ package update
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
@@ -19,7 +20,7 @@ func parsePull(p *parser, _ string, arg bsonx.Value) (operator, error) {
 	op := &pullOp{}
 	var err error
 	switch {
-	case arg.Type == bsonx.TypeDocument && !isCondition(arg.Doc()):
+	case arg.Type == bsonx.TypeDocument && !filter.IsCondition(arg.Doc().First().Key):
 		op.matches, err = matchObjects(&p.opts, arg.Doc())
 	case arg.Type == bsonx.TypeDocument || arg.Type == bsonx.TypeRegex:
 		op.matches, err = matchValues(&p.opts, arg)
@@ -27,18 +28,6 @@ func parsePull(p *parser, _ string, arg bsonx.Value) (operator, error) {
 		op.matches = matchAny([]bsonx.Value{arg}, p.opts.compare())
 	}
 	return op, err
-}
-
-// isCondition reports whether a document begins with an operator that compares values, such as $gt.
-func isCondition(d bsonx.Doc) bool {
-	switch string(d.First().Key) {
-	case "$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$all", "$size", "$mod", "$exists", "$type",
-		"$regex", "$options", "$elemMatch", "$within", "$geoWithin", "$geoIntersects",
-		"$near", "$nearSphere", "$geoNear", "$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear":
-		return true
-	default:
-		return false
-	}
 }
 
 func matchObjects(opts *Options, query bsonx.Doc) (func(a *applier, v bsonx.Value) (bool, error), error) {
