@@ -3,6 +3,7 @@ package expr
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/feature"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
@@ -31,62 +32,107 @@ func (m *metaExpr) Eval(ctx *Context) (bsonx.Value, error) {
 
 func (m *metaExpr) Children() []Expr { return nil }
 
+// MetaKind is a kind of metadata of documents, which {$meta: <name>} reads.
+type MetaKind struct {
+	Name string
+	// StableAPI tells whether the Stable API includes the kind. It has no default.
+	StableAPI feature.Answer
+	// Planned reports whether only the plan of a query knows the metadata.
+	Planned bool
+	// From is the search that the documents must come from. Without it, a use of the kind is an
+	// error.
+	From Search
+	// SortPath is the path that stands for the kind in a sort pattern. It is empty if documents
+	// cannot be sorted by it.
+	SortPath string
+
+	shown string // the name in the error for documents without the metadata, if From is set
+	read  func(*Meta) bsonx.Value
+}
+
+// Search is the kind of search that metadata of documents comes from.
+type Search byte
+
+// Values of Search.
+const (
+	AnySearch   Search = iota // none is needed: documents without the metadata read it as missing
+	TextSearch                // $text
+	NearSearch                // $geoNear, $near or $nearSphere
+	AtlasSearch               // $search and $vectorSearch, which only Atlas has
+)
+
+// never is the read function of the kinds that documents never have here: details of Atlas Search
+// and of time-series buckets.
+func never(*Meta) bsonx.Value { return bsonx.Missing }
+
+// metaKinds is the table of the kinds of metadata. It is never changed.
+var metaKinds = []MetaKind{
+	{
+		Name: "textScore", StableAPI: feature.No, Planned: true, From: TextSearch, shown: "text score",
+		SortPath: index.ScorePath,
+		read:     func(m *Meta) bsonx.Value { return m.TextScore },
+	},
+	{
+		Name: "geoNearDistance", StableAPI: feature.Yes, From: NearSearch, shown: "$geoNear distance",
+		SortPath: index.DistancePath,
+		read:     func(m *Meta) bsonx.Value { return m.GeoDistance },
+	},
+	{
+		Name: "geoNearPoint", StableAPI: feature.Yes, From: NearSearch, shown: "$geoNear point",
+		read: func(m *Meta) bsonx.Value { return m.GeoPoint },
+	},
+	{
+		Name: "searchScore", StableAPI: feature.No, From: AtlasSearch, shown: "$search score",
+		read: func(m *Meta) bsonx.Value { return m.SearchScore },
+	},
+	{
+		Name: "vectorSearchScore", StableAPI: feature.Yes, From: AtlasSearch, shown: "$vectorSearch score",
+		read: func(m *Meta) bsonx.Value { return m.VectorScore },
+	},
+	{Name: "sortKey", StableAPI: feature.Yes, Planned: true, read: func(m *Meta) bsonx.Value { return m.SortKey }},
+	{Name: "recordId", StableAPI: feature.Yes, Planned: true, read: func(m *Meta) bsonx.Value { return m.RecordID }},
+	{Name: "indexKey", StableAPI: feature.No, Planned: true, read: func(m *Meta) bsonx.Value { return m.IndexKey }},
+	{
+		Name: "randVal", StableAPI: feature.Yes, SortPath: index.RandomPath,
+		read: func(m *Meta) bsonx.Value { return m.RandVal },
+	},
+	{Name: "searchHighlights", StableAPI: feature.No, read: func(m *Meta) bsonx.Value { return m.SearchHighs }},
+	{Name: "searchScoreDetails", StableAPI: feature.No, read: never},
+	{Name: "searchSequenceToken", StableAPI: feature.No, read: never},
+	{Name: "timeseriesBucketMinTime", StableAPI: feature.Yes, read: never},
+	{Name: "timeseriesBucketMaxTime", StableAPI: feature.Yes, read: never},
+}
+
+// MetaKinds returns the kinds of metadata. The caller must not change them.
+func MetaKinds() []MetaKind { return metaKinds }
+
+// Metadata returns the kind of metadata with that name. It returns the zero MetaKind, which needs
+// no search, for an unknown name.
+func Metadata(name string) MetaKind {
+	for i := range metaKinds {
+		if metaKinds[i].Name == name {
+			return metaKinds[i]
+		}
+	}
+	return MetaKind{}
+}
+
 // NoMeta returns the error for a $meta, or a sort by metadata, of a kind that the documents do not
 // have. It returns nil for the kinds that $meta reads as missing.
 func NoMeta(kind string) error {
-	var words string
-	switch kind {
-	case "textScore":
-		words = "text score"
-	case "geoNearDistance":
-		words = "$geoNear distance"
-	case "geoNearPoint":
-		words = "$geoNear point"
-	case "searchScore":
-		words = "$search score"
-	case "vectorSearchScore":
-		words = "$vectorSearch score"
-	default:
-		return nil
+	if k := Metadata(kind); k.From != AnySearch {
+		return mongoerr.New(40218, "query requires %s metadata, but it is not available", k.shown)
 	}
-	return mongoerr.New(40218, "query requires %s metadata, but it is not available", words)
-}
-
-// metaFields returns functions that read metadata, by the kind's name in $meta.
-func metaFields() map[string]func(*Meta) bsonx.Value {
-	// never is for kinds of metadata that documents never have here: details of Atlas Search and of
-	// time-series buckets.
-	never := func(*Meta) bsonx.Value { return bsonx.Missing }
-	return map[string]func(*Meta) bsonx.Value{
-		"textScore":         func(m *Meta) bsonx.Value { return m.TextScore },
-		"sortKey":           func(m *Meta) bsonx.Value { return m.SortKey },
-		"recordId":          func(m *Meta) bsonx.Value { return m.RecordID },
-		"indexKey":          func(m *Meta) bsonx.Value { return m.IndexKey },
-		"randVal":           func(m *Meta) bsonx.Value { return m.RandVal },
-		"geoNearDistance":   func(m *Meta) bsonx.Value { return m.GeoDistance },
-		"geoNearPoint":      func(m *Meta) bsonx.Value { return m.GeoPoint },
-		"searchScore":       func(m *Meta) bsonx.Value { return m.SearchScore },
-		"searchHighlights":  func(m *Meta) bsonx.Value { return m.SearchHighs },
-		"vectorSearchScore": func(m *Meta) bsonx.Value { return m.VectorScore },
-
-		"searchScoreDetails": never, "searchSequenceToken": never,
-		"timeseriesBucketMinTime": never, "timeseriesBucketMaxTime": never,
-	}
-}
-
-// unstableMeta is the set of metadata kinds that the Stable API does not include.
-var unstableMeta = map[string]bool{
-	"textScore": true, "indexKey": true, "searchScore": true, "searchHighlights": true,
-	"searchScoreDetails": true, "searchSequenceToken": true,
+	return nil
 }
 
 func parseMeta(_ *Parser, _ *Definition, arg bsonx.Value, vars *Vars) (Expr, error) {
 	if arg.Type != bsonx.TypeString {
 		return nil, mongoerr.New(17307, "$meta only supports string arguments")
 	}
-	read, ok := metaFields()[arg.Str()]
-	if !ok {
+	kind := Metadata(arg.Str())
+	if kind.read == nil {
 		return nil, mongoerr.New(17308, "Unsupported $meta field: %s", arg.Str())
 	}
-	return &metaExpr{arg.Str(), read}, vars.CheckMeta(arg.Str())
+	return &metaExpr{kind.Name, kind.read}, vars.CheckMeta(kind.Name)
 }

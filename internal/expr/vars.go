@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/js"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -181,7 +182,7 @@ func (v *Vars) WithStableAPI() *Vars {
 // CheckMeta returns an error for a kind of metadata outside of the Stable API, if the scope is
 // limited to it.
 func (v *Vars) CheckMeta(kind string) error {
-	if unstableMeta[kind] && v.isStable() {
+	if v.isStable() && Metadata(kind).StableAPI == feature.No {
 		return mongoerr.New(mongoerr.APIStrictError, "Provided apiStrict is true with an unstable meta field \"%s\"", kind)
 	}
 	return nil

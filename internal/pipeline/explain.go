@@ -308,9 +308,7 @@ func (p *Pipeline) SplitMeta() (*PushedProject, *Pipeline) {
 	return p.pushFirst(s)
 }
 
-func isPlanMeta(kind string) bool {
-	return kind == "textScore" || kind == "sortKey" || kind == "indexKey" || kind == "recordId"
-}
+func isPlanMeta(kind string) bool { return expr.Metadata(kind).Planned }
 
 // pushFirst removes the first stage s and returns it with the remaining pipeline.
 func (p *Pipeline) pushFirst(s *project) (*PushedProject, *Pipeline) {

@@ -86,16 +86,12 @@ func parseWindowSort(sortBy bsonx.Value, opts parsing.Options) (*window.Order, e
 
 // parseSortValue returns the expression for the value that documents are sorted by.
 func parseSortValue(key index.Field, opts parsing.Options) (expr.Expr, error) {
-	switch key.Path {
-	case index.ScorePath:
-		return expr.ParseOperator("$meta", bsonx.String(scoreKind), opts.Vars.Operators().Scope())
-	case index.DistancePath:
-		return expr.ParseOperator("$meta", bsonx.String(distanceKind), opts.Vars.Operators().Scope())
-	case index.RandomPath:
-		return expr.ParseOperator("$meta", bsonx.String(randomKind), opts.Vars.Operators().Scope())
-	default:
-		return expr.Parse(bsonx.String("$"+key.Path), opts.Vars)
+	for _, kind := range expr.MetaKinds() {
+		if kind.SortPath == key.Path {
+			return expr.ParseOperator("$meta", bsonx.String(kind.Name), opts.Vars.Operators().Scope())
+		}
 	}
+	return expr.Parse(bsonx.String("$"+key.Path), opts.Vars)
 }
 
 // setWindowFields computes window functions over documents that are already sorted by partition.

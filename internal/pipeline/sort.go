@@ -16,10 +16,8 @@ import (
 
 // These are the kinds of metadata that {$meta: …} in a sort pattern or expression names.
 const (
-	scoreKind    = "textScore"
-	sortKeyKind  = "sortKey"
-	distanceKind = "geoNearDistance"
-	randomKind   = "randVal"
+	scoreKind   = "textScore"
+	sortKeyKind = "sortKey"
 )
 
 // sort is the $sort stage. Documents with equal keys keep their order. The stage uses the same sort
@@ -101,13 +99,8 @@ func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 	}
 	if v.Type == bsonx.TypeDocument {
 		if kind := v.Doc().Lookup("$meta"); v.Doc().Len() == 1 && kind.Type == bsonx.TypeString {
-			switch kind.Str() {
-			case scoreKind:
-				return index.Field{Path: index.ScorePath, Desc: true}, nil
-			case distanceKind:
-				return index.Field{Path: index.DistancePath, Desc: true}, nil
-			case randomKind:
-				return index.Field{Path: index.RandomPath, Desc: true}, nil
+			if path := expr.Metadata(kind.Str()).SortPath; path != "" {
+				return index.Field{Path: path, Desc: true}, nil
 			}
 		}
 		return index.Field{}, checkSortMeta(v.Doc())
@@ -123,16 +116,20 @@ func parseSortKey(name string, v bsonx.Value) (index.Field, error) {
 	return index.Field{Path: name, Desc: n < 0}, nil
 }
 
-// metaKind returns "textScore" or "searchScore" if v sorts by this kind of metadata, and ""
-// otherwise.
+// metaKind returns the name of the kind of metadata that v sorts by, here or in Atlas, or "".
 func metaKind(v bsonx.Value) string {
-	if v.Type == bsonx.TypeDocument {
-		if kind := v.Doc().Lookup("$meta"); kind.Type == bsonx.TypeString &&
-			(kind.Str() == scoreKind || kind.Str() == "searchScore") {
-			return kind.Str()
-		}
+	if v.Type != bsonx.TypeDocument {
+		return ""
 	}
-	return ""
+	name := v.Doc().Lookup("$meta")
+	if name.Type != bsonx.TypeString {
+		return ""
+	}
+	kind := expr.Metadata(name.Str())
+	if kind.SortPath == "" && kind.From != expr.AtlasSearch {
+		return ""
+	}
+	return kind.Name
 }
 
 // checkSortMeta returns the error for a {$meta: …} in a sort pattern that is malformed or not
@@ -146,8 +143,7 @@ func checkSortMeta(spec bsonx.Doc) error {
 		return mongoerr.New(mongoerr.FailedToParse, "Cannot have additional keys in a $meta sort specification")
 	}
 	if kind.Type == bsonx.TypeString {
-		switch name := kind.Str(); name {
-		case "searchScore", "vectorSearchScore":
+		if name := kind.Str(); expr.Metadata(name).From == expr.AtlasSearch {
 			return expr.NoMeta(name)
 		}
 	}

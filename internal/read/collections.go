@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -257,7 +256,7 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 		return rest, env, q, nil
 	}
 	q.OneOf, q.LastOf = rest.OneOf(lead)
-	q.Scores = q.Filter.HasText() && namesMeta(stages, TextScore)
+	q.Scores = q.Filter.HasText() && namesMeta(stages, query.MetaTextScore)
 	q.IndexKeys = namesMeta(stages, indexKey)
 	return rest, env, q, nil
 }
@@ -289,14 +288,14 @@ const indexKey = "indexKey"
 // documents have the metadata of a search by distance only if near is true, and the text score only
 // if text is true. In a $match, every use of such metadata is an error.
 func checkStageMeta(stages []bsonx.Value, near, text bool) error {
-	for _, kind := range []string{TextScore, GeoNearDistance, geoNearPoint, "searchScore", "vectorSearchScore"} {
-		if !namesMeta(stages, kind) {
+	for _, kind := range expr.MetaKinds() {
+		if kind.From == expr.AnySearch || !namesMeta(stages, kind.Name) {
 			continue
 		}
-		has := kind == TextScore && text || strings.HasPrefix(kind, "geoNear") && near
+		has := kind.From == expr.TextSearch && text || kind.From == expr.NearSearch && near
 		for _, s := range stages {
-			if s.Type == bsonx.TypeDocument && readsMeta(s.Doc(), kind, has) {
-				return expr.NoMeta(kind)
+			if s.Type == bsonx.TypeDocument && readsMeta(s.Doc(), kind.Name, has) {
+				return expr.NoMeta(kind.Name)
 			}
 		}
 	}

@@ -68,11 +68,3 @@ func geoPath(key bsonx.Doc) string {
 	}
 	return ""
 }
-
-// Names of metadata, which $sample, $text and $geoNear produce.
-const (
-	RandVal         = "randVal"
-	TextScore       = "textScore"
-	GeoNearDistance = "geoNearDistance"
-	geoNearPoint    = "geoNearPoint"
-)

@@ -5,7 +5,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
-	"github.com/sheafdb/sheaf/internal/read"
 )
 
 // The error codes of MongoDB for sort patterns.
@@ -71,12 +70,12 @@ func checkSortMeta(v bsonx.Value) error {
 	case meta.Type != bsonx.TypeString:
 		return mongoerr.New(codeMetaSort, "Illegal $meta sort: $meta: %s", bsonx.FormatShell(meta))
 	}
-	switch kind := meta.Str(); kind {
-	case read.RandVal, read.TextScore, read.GeoNearDistance:
+	switch kind := expr.Metadata(meta.Str()); {
+	case kind.SortPath != "":
 		return nil // the planner checks whether the query has a matching search
-	case "searchScore", "vectorSearchScore":
-		return expr.NoMeta(kind)
+	case kind.From == expr.AtlasSearch:
+		return expr.NoMeta(kind.Name)
 	default:
-		return mongoerr.New(codeMetaSort, "Illegal $meta sort: $meta: %q", kind)
+		return mongoerr.New(codeMetaSort, "Illegal $meta sort: $meta: %q", meta.Str())
 	}
 }

@@ -96,17 +96,14 @@ func (q *Query) SortKeys() func(row *exec.Row) (bsonx.Value, error) {
 
 // CheckMetaKind fails for metadata that the documents of a query never have.
 func CheckMetaKind(f *filter.Filter, kind string) error {
-	switch kind {
-	case MetaTextScore:
-		if f.Text() != nil {
-			return nil
-		}
-	case metaDistance, metaPoint:
-		if f != nil && HasNear(f.Root) {
-			return nil
-		}
+	switch from := expr.Metadata(kind).From; {
+	case from == expr.TextSearch && f.Text() != nil:
+		return nil
+	case from == expr.NearSearch && f != nil && HasNear(f.Root):
+		return nil
+	default:
+		return expr.NoMeta(kind)
 	}
-	return expr.NoMeta(kind)
 }
 
 // MetaReader reads the metadata of a row that a projection needs.

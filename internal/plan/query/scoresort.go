@@ -6,16 +6,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/index"
 )
 
-// Names of the metadata of a text search, of a search by distance and of a $sample.
+// Names of the metadata of a text search and of a search by distance.
 const (
 	// MetaTextScore is the name of the score of a text search in a $meta.
 	MetaTextScore = "textScore"
 	metaDistance  = "geoNearDistance"
 	metaPoint     = "geoNearPoint"
-	metaRandom    = "randVal"
 )
 
 // MetaPath returns the path that stands for the metadata that a value of a sort pattern names. It
@@ -24,18 +24,11 @@ func MetaPath(v bsonx.Value) string {
 	if v.Type != bsonx.TypeDocument {
 		return ""
 	}
-	switch kind := v.Doc().Lookup("$meta"); {
-	case kind.Type != bsonx.TypeString:
-		return ""
-	case kind.Str() == MetaTextScore:
-		return index.ScorePath
-	case kind.Str() == metaDistance:
-		return index.DistancePath
-	case kind.Str() == metaRandom:
-		return index.RandomPath
-	default:
+	kind := v.Doc().Lookup("$meta")
+	if kind.Type != bsonx.TypeString {
 		return ""
 	}
+	return expr.Metadata(kind.Str()).SortPath
 }
 
 // WantsPlace reports whether the query sorts by, or projects, the distances or points of a search
