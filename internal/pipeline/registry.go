@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/output"
@@ -39,6 +40,15 @@ var registry = sync.OnceValue(func() map[string]*parsing.Definition {
 	}
 	return table
 })
+
+// First returns the definition of the first stage in a list. It returns nil if there is no stage, or
+// if MongoDB has no stage of its name.
+func First(stages []bsonx.Value) *parsing.Definition {
+	if len(stages) == 0 || stages[0].Type != bsonx.TypeDocument {
+		return nil
+	}
+	return Find(string(stages[0].Doc().First().Key))
+}
 
 // Find returns the definition of a stage of MongoDB, or nil if MongoDB has no stage of that name.
 func Find(name string) *parsing.Definition { return registry()[name] }

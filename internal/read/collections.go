@@ -264,17 +264,14 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 // reportsFirst reports whether the first stage describes the collection and does not read its
 // documents.
 func reportsFirst(stages []bsonx.Value) bool {
-	if len(stages) == 0 || stages[0].Type != bsonx.TypeDocument {
-		return false
-	}
-	first := pipeline.Find(string(stages[0].Doc().First().Key))
-	return first != nil && first.Input == parsing.FromStatistics
+	first := pipeline.First(stages)
+	return first != nil && (first.Input == parsing.FromStatistics || first.Input == parsing.FromViewStatistics)
 }
 
 // statsOfView reports whether the stages request statistics of a view, which differ from the
 // statistics of its collection.
 func (p *Pipelines) statsOfView(db, name string, stages []bsonx.Value) bool {
-	if len(stages) == 0 || stages[0].Type != bsonx.TypeDocument || string(stages[0].Doc().First().Key) != "$collStats" {
+	if first := pipeline.First(stages); first == nil || first.Input != parsing.FromViewStatistics {
 		return false
 	}
 	c, err := p.Lookup(db, name)

@@ -8,7 +8,7 @@ import (
 
 // CollStatsDefinition returns the definition of $collStats.
 func CollStatsDefinition() parsing.Definition {
-	properties := parsing.OfReport(parsing.FromStatistics)
+	properties := parsing.OfReport(parsing.FromViewStatistics)
 	properties.StableAPI = parsing.OfCountOnly
 	return parsing.Definition{
 		Name: "$collStats", Parse: parseCollStats, Properties: properties,
