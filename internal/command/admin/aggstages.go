@@ -25,28 +25,6 @@ type reports struct {
 // collection and the client of the pipeline.
 func NewReports(s *command.Service, on read.Subject) source.Diagnostics { return &reports{on, s} }
 
-// Report implements source.Diagnostics.
-func (r *reports) Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error) {
-	switch stage {
-	case "$collStats":
-		return r.collStats(ctx, arg)
-	case "$indexStats":
-		return r.indexStats()
-	case "$planCacheStats":
-		return r.planCacheStats()
-	case "$currentOp":
-		return r.currentOp(arg)
-	case "$listLocalSessions":
-		return r.sessions(arg), nil
-	default:
-		if r.DB != "config" || r.Name != "system.sessions" {
-			return nil, mongoerr.New(mongoerr.InvalidNamespace,
-				"%s may only be run against config.system.sessions", stage)
-		}
-		return r.sessions(arg), nil
-	}
-}
-
 // collection returns the collection that the pipeline reads, or nil if it does not exist.
 func (r *reports) collection() *table.Collection {
 	if r.Name == "" {
@@ -55,7 +33,8 @@ func (r *reports) collection() *table.Collection {
 	return r.service.Store.Lookup(r.DB, r.Name)
 }
 
-func (r *reports) collStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, error) {
+// CollStats implements source.Diagnostics.
+func (r *reports) CollStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, error) {
 	c := r.collection()
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
@@ -118,7 +97,8 @@ func (r *reports) collStatsPart(ctx context.Context, b *bsonx.Builder, c *table.
 	return appendStorageStats(ctx, r.service, b, c, scale, r.Local)
 }
 
-func (r *reports) indexStats() ([]bsonx.Doc, error) {
+// IndexStats implements source.Diagnostics.
+func (r *reports) IndexStats(context.Context, bsonx.Doc) ([]bsonx.Doc, error) {
 	c := r.collection()
 	if c == nil {
 		return nil, nil
@@ -169,7 +149,8 @@ func (r *reports) indexStat(spec bsonx.Doc, uses *table.Uses, ready bool) bsonx.
 	return b.Bytes()
 }
 
-func (r *reports) planCacheStats() ([]bsonx.Doc, error) {
+// PlanCacheStats implements source.Diagnostics.
+func (r *reports) PlanCacheStats(context.Context, bsonx.Doc) ([]bsonx.Doc, error) {
 	c := r.collection()
 	if c == nil || read.IsView(c) {
 		return nil, mongoerr.New(codeNoCollection, "collection '%s.%s' does not exist", r.DB, r.Name)
@@ -213,7 +194,8 @@ func (r *reports) cachedPlan(e *cache.Entry) bsonx.Doc {
 // exist.
 const codeNoCollection = mongoerr.Code(50933)
 
-func (r *reports) currentOp(arg bsonx.Doc) ([]bsonx.Doc, error) {
+// CurrentOp implements source.Diagnostics.
+func (r *reports) CurrentOp(_ context.Context, arg bsonx.Doc) ([]bsonx.Doc, error) {
 	if r.DB != "admin" || r.Name != "" {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "$currentOp must be run against the 'admin' database with {aggregate: 1}")
 	}
@@ -227,6 +209,20 @@ func (r *reports) currentOp(arg bsonx.Doc) ([]bsonx.Doc, error) {
 		docs = append(docs, idleCursorDocs(r.service)...)
 	}
 	return docs, nil
+}
+
+// ListLocalSessions implements source.Diagnostics.
+func (r *reports) ListLocalSessions(_ context.Context, arg bsonx.Doc) ([]bsonx.Doc, error) {
+	return r.sessions(arg), nil
+}
+
+// ListSessions implements source.Diagnostics.
+func (r *reports) ListSessions(_ context.Context, arg bsonx.Doc) ([]bsonx.Doc, error) {
+	if r.DB != "config" || r.Name != "system.sessions" {
+		return nil, mongoerr.New(mongoerr.InvalidNamespace,
+			"$listSessions may only be run against config.system.sessions")
+	}
+	return r.sessions(arg), nil
 }
 
 // sessions lists the sessions of the users in arg. By default these are the sessions of the user

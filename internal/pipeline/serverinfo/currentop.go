@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 var currentOpOptions = []string{
@@ -41,5 +42,5 @@ func parseCurrentOp(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error)
 			return nil, mongoerr.New(code, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", name, v.Type)
 		}
 	}
-	return []parsing.Stage{&Stage{"$currentOp", arg.Doc().Clone()}}, nil
+	return []parsing.Stage{&Stage{"$currentOp", arg.Doc().Clone(), source.Diagnostics.CurrentOp}}, nil
 }

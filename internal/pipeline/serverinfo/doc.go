@@ -2,7 +2,7 @@
 // $indexStats, $listSessions, $listLocalSessions and $planCacheStats.
 //
 // The parsers check the arguments. A running Stage gets its documents from the source.Diagnostics
-// of the environment, by the name and argument of the stage.
+// of the environment, which has a method for each of them.
 //
 // Invariants:
 //
@@ -12,5 +12,5 @@
 // The package does not access the server itself and does not check permissions.
 //
 // To add a stage, write its parser in a file named for the stage, add the definition to the table
-// of package pipeline, and implement the report in the Diagnostics of the server.
+// of package pipeline, and give source.Diagnostics a method for it.
 package serverinfo

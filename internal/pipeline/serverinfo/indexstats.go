@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // IndexStatsDefinition returns the definition of $indexStats.
@@ -19,5 +20,5 @@ func parseIndexStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error
 	if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {
 		return nil, mongoerr.New(codeIndexStats, "The $indexStats stage specification must be an empty object")
 	}
-	return []parsing.Stage{&Stage{"$indexStats", bsonx.Empty}}, nil
+	return []parsing.Stage{&Stage{"$indexStats", bsonx.Empty, source.Diagnostics.IndexStats}}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // ListSessionsDefinition returns the definition of $listSessions.
@@ -16,7 +17,7 @@ func ListSessionsDefinition() parsing.Definition {
 
 // parseListSessions compiles $listSessions, which lists the sessions of config.system.sessions.
 func parseListSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
-	return parseSessionList("$listSessions", arg)
+	return parseSessionList(&Stage{Name: "$listSessions", report: source.Diagnostics.ListSessions}, arg)
 }
 
 // ListLocalSessionsDefinition returns the definition of $listLocalSessions.
@@ -30,7 +31,7 @@ func ListLocalSessionsDefinition() parsing.Definition {
 // parseListLocalSessions compiles $listLocalSessions, which lists the sessions that the server
 // keeps in memory.
 func parseListLocalSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
-	return parseSessionList("$listLocalSessions", arg)
+	return parseSessionList(&Stage{Name: "$listLocalSessions", report: source.Diagnostics.ListLocalSessions}, arg)
 }
 
 // checkSessionUser returns an error unless v, element i of the array at path, has the form {user,
@@ -52,25 +53,27 @@ func checkSessionUser(path string, i int, v bsonx.Value) error {
 	return nil
 }
 
-func parseSessionList(name string, arg bsonx.Value) ([]parsing.Stage, error) {
+// parseSessionList checks and sets the argument of a stage that lists sessions.
+func parseSessionList(s *Stage, arg bsonx.Value) ([]parsing.Stage, error) {
+	name := s.Name
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.TypeMismatch,
 			"%s options must be specified in an object, but found: %s", name, arg.Type)
 	}
-	spec := arg.Doc().Clone()
-	err := checkArguments(name, spec,
+	s.Arg = arg.Doc().Clone()
+	err := checkArguments(name, s.Arg,
 		map[string][]bsonx.Type{"allUsers": isFlag, "users": {bsonx.TypeArray}, "$_internalPredicate": isObject})
 	if err != nil {
 		return nil, err
 	}
-	users := spec.Lookup("users")
+	users := s.Arg.Lookup("users")
 	for i, user := range users.Doc().Values() {
 		if err := checkSessionUser(name+".users", i, user); err != nil {
 			return nil, err
 		}
 	}
-	if spec.Lookup("allUsers").Truthy() && len(users.Doc().Values()) > 0 {
+	if s.Arg.Lookup("allUsers").Truthy() && len(users.Doc().Values()) > 0 {
 		return nil, mongoerr.New(mongoerr.UnsupportedFormat, "%s may not specify {allUsers:true} and {users:[...]} at the same time", name)
 	}
-	return []parsing.Stage{&Stage{name, spec}}, nil
+	return []parsing.Stage{s}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // PlanCacheStatsDefinition returns the definition of $planCacheStats.
@@ -32,5 +33,5 @@ func parsePlanCacheStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, e
 	if arg.Doc().Lookup("allHosts").Truthy() {
 		return nil, mongoerr.New(4503200, "$planCacheStats stage supports allHosts parameter only for sharded clusters")
 	}
-	return []parsing.Stage{&Stage{"$planCacheStats", bsonx.Empty}}, nil
+	return []parsing.Stage{&Stage{"$planCacheStats", bsonx.Empty, source.Diagnostics.PlanCacheStats}}, nil
 }

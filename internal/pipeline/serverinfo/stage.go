@@ -13,6 +13,8 @@ import (
 type Stage struct {
 	Name string
 	Arg  bsonx.Doc
+	// report is the method of Diagnostics that returns the documents.
+	report func(source.Diagnostics, context.Context, bsonx.Doc) ([]bsonx.Doc, error)
 }
 
 // Open implements parsing.Stage.
@@ -39,7 +41,7 @@ func (s *diagnosticsSource) Kept() int64 { return source.BytesOf(s.docs) + s.Inp
 func (s *diagnosticsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	if !s.asked && s.from != nil {
 		var err error
-		if s.docs, err = s.from.Report(ctx, s.stage.Name, s.stage.Arg); err != nil {
+		if s.docs, err = s.stage.report(s.from, ctx, s.stage.Arg); err != nil {
 			return nil, err
 		}
 	}

@@ -9,11 +9,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// Diagnostics provides the documents of stages that report on the server, such as $collStats.
+// Diagnostics provides the documents of the stages that report on the server. Each method returns
+// the documents of the stage of its name for the collection that the pipeline runs on. arg is the
+// validated argument of the stage.
 type Diagnostics interface {
-	// Report returns the documents of the named stage for the collection that the pipeline runs on.
-	// arg is the validated argument of the stage.
-	Report(ctx context.Context, stage string, arg bsonx.Doc) ([]bsonx.Doc, error)
+	CollStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, error)
+	CurrentOp(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, error)
+	IndexStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, error)
+	ListLocalSessions(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, error)
+	ListSessions(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, error)
+	PlanCacheStats(ctx context.Context, arg bsonx.Doc) ([]bsonx.Doc, error)
 }
 
 // Open runs stages over a collection or view. With an empty name the first stage generates the
