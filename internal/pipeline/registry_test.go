@@ -30,6 +30,9 @@ func TestDefinitionsAreComplete(t *testing.T) {
 				def.Views != feature.No || def.Updates != feature.No) {
 			t.Errorf("%s writes, so no sub-pipeline, view or update may have it", def.Name)
 		}
+		if (def.Writes == feature.Yes) != (def.NotExplained != 0) {
+			t.Errorf("%s: explain must not run the stages that write, and needs an error for them", def.Name)
+		}
 		if def.IsFirst() && def.Facets != feature.No {
 			t.Errorf("%s must be the first stage, which it is not in a facet", def.Name)
 		}

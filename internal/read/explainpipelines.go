@@ -63,11 +63,7 @@ func (p *Pipelines) CheckExplainWriter(last string) error {
 	if p.Verbosity == explain.QueryPlanner {
 		return nil
 	}
-	code := codeExplainMerge
-	if last == "$out" {
-		code = codeExplainOut
-	}
-	return mongoerr.New(code, "%s cannot be explained with verbosity '%s': it would write", last, p.Verbosity)
+	return mongoerr.New(pipeline.Find(last).NotExplained, "%s cannot be explained with verbosity '%s': it would write", last, p.Verbosity)
 }
 
 // explainWithoutQuery explains a pipeline whose documents do not come from a plan.
@@ -158,12 +154,6 @@ func (p *Pipelines) Observe(examined *pipeline.Examined) source.Collections {
 	inner.examined = examined
 	return &inner
 }
-
-// MongoDB's error codes for an explain that would run a writing pipeline.
-const (
-	codeExplainOut   = mongoerr.Code(51029)
-	codeExplainMerge = mongoerr.Code(51184)
-)
 
 // Explained is the explanation of a pipeline: Query if the pipeline is only a query, otherwise
 // Stages.

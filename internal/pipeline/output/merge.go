@@ -25,7 +25,7 @@ type Merge struct {
 func MergeDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$merge", Parse: parseMerge,
-		Properties: parsing.OfWriter(), Inside: insideMerge,
+		Properties: parsing.OfWriter(), Inside: insideMerge, NotExplained: 51184,
 	}
 }
 

@@ -18,7 +18,7 @@ type Out struct{ source.Out }
 func OutDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$out", Parse: parseOut,
-		Properties: parsing.OfWriter(), Inside: parsing.InsideNothing,
+		Properties: parsing.OfWriter(), Inside: parsing.InsideNothing, NotExplained: 51029,
 	}
 }
 

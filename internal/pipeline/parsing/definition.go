@@ -17,6 +17,9 @@ type Definition struct {
 	// NotOverCollection is the error for a stage with input FromServer that runs over a collection;
 	// nil means the usual error.
 	NotOverCollection *mongoerr.Error
+	// NotExplained is the error code of an explain whose verbosity would run the stage. It is set for
+	// the stages that write.
+	NotExplained mongoerr.Code
 	// Note is a remark shown in the list of stages.
 	Note string
 	// Internal marks a stage that only the server itself puts into pipelines.
