@@ -26,10 +26,10 @@ import (
 // budgetParams returns the parameters that set the memory limits of stages.
 func (s opening) budgetParams() []param.Param {
 	var params []param.Param
-	for stage, budget := range pipeline.Budgets() {
+	for _, budget := range pipeline.Budgets() {
 		params = append(params,
 			param.Int(budget.Param, limits.OperatorBytes, budget.Least, math.MaxInt64, func(n int64) {
-				s.Read.Budgets.Put(stage, max(n, 1))
+				s.Read.Budgets.Put(budget, max(n, 1))
 				if budget.Param == SortMemoryParam && s.Planner != nil {
 					s.Planner.SetSortMemory(int(max(n, 1)))
 				}

@@ -66,11 +66,14 @@ func (r *bucketReading) add(doc bsonx.Doc) (int, error) {
 	return r.part.add(r.accs, r.reading, 0)
 }
 
+// bucketAutoBudget is the memory limit of $bucketAuto.
+var bucketAutoBudget = source.Budget{Param: "internalDocumentSourceBucketAutoMaxMemoryBytes", Least: 1}
+
 func bucketAutoDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$bucketAuto", Parse: parseBucketAuto,
 		Properties: parsing.OfDocuments(), Inside: insideBucket,
-		Budget: parsing.Budget{Param: "internalDocumentSourceBucketAutoMaxMemoryBytes", Least: 1},
+		Budget: bucketAutoBudget,
 	}
 }
 
@@ -164,6 +167,7 @@ func parseBucketCount(v bsonx.Value) (int, error) {
 }
 
 func (b *bucketAuto) Open(src source.Source, env *source.Env) source.Source {
+	env = env.For(bucketAutoBudget)
 	s := &bucketAutoSource{
 		Input: source.Input{Src: src}, stage: b, env: env, limit: env.Limit(), held: env.Hold(),
 		sorter: env.NewSorter(0), ctx: expr.Context{Now: b.opts.Now}, out: bsonx.NewBuilder(nil),

@@ -40,11 +40,14 @@ type densify struct {
 	collation    *collation.Collator
 }
 
+// densifyBudget is the memory limit of $densify.
+var densifyBudget = source.Budget{Param: "internalDocumentSourceDensifyMaxMemoryBytes", Least: 1}
+
 func densifyDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$densify", Parse: parseDensify,
 		Properties: parsing.OfDocuments(), Inside: parsing.InsideExpressions,
-		Budget: parsing.Budget{Param: "internalDocumentSourceDensifyMaxMemoryBytes", Least: 1},
+		Budget: densifyBudget,
 	}
 }
 
@@ -232,6 +235,7 @@ func (d *densify) widened(v bsonx.Value) (bsonx.Value, error) {
 }
 
 func (d *densify) Open(src source.Source, env *source.Env) source.Source {
+	env = env.For(densifyBudget)
 	s := &densifySource{
 		Input: source.Input{Src: src}, stage: d, limit: env.Limit(), held: env.Hold(),
 		out: document.NewWriter(nil), parts: map[string]*densifyPart{},

@@ -73,7 +73,7 @@ func (x *Explained) Run(src source.Source) source.Source {
 	in := &counted{Source: src, clock: x.clock}
 	x.in = in
 	for _, s := range x.stages {
-		env := *x.env.For(s.budgetName())
+		env := *x.env
 		env.Observer = s
 		if e, ok := env.Collections.(Explorer); ok {
 			env.Collections = e.Observe(&s.examined)

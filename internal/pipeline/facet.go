@@ -10,7 +10,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
-	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -24,12 +23,15 @@ type facet struct {
 	pipelines []source.Runner
 }
 
+// facetBudget is the size limit of the result of $facet.
+var facetBudget = source.Budget{Param: "internalQueryFacetMaxOutputDocSizeBytes", Least: 1}
+
 func facetDefinition() parsing.Definition {
 	properties := parsing.OfDocuments()
 	properties.Facets = feature.No
 	return parsing.Definition{
 		Name: "$facet", Parse: parseFacet, Properties: properties, Inside: insideFacet,
-		Budget: parsing.Budget{Param: "internalQueryFacetMaxOutputDocSizeBytes", Least: 1},
+		Budget: facetBudget,
 	}
 }
 
@@ -75,6 +77,7 @@ func checkFacet(name string, v bsonx.Value) error {
 }
 
 func (f *facet) Open(src source.Source, env *source.Env) source.Source {
+	env = env.For(facetBudget)
 	return &facetSource{Input: source.Input{Src: src}, facet: f, env: env}
 }
 
@@ -91,7 +94,7 @@ func (s *facetSource) Next(ctx context.Context) (bsonx.Doc, error) {
 		return nil, nil
 	}
 	s.done = true
-	total := facetTotal{limit: facetLimit(s.env), held: s.env.Hold()}
+	total := facetTotal{limit: s.env.Configured(), held: s.env.Hold()}
 	defer total.held.Release()
 	runs := make([]*facetRun, len(s.facet.pipelines))
 	for i, p := range s.facet.pipelines {
@@ -266,16 +269,6 @@ func (r *facetRun) Next(context.Context) (bsonx.Doc, error) {
 
 // Meta implements source.MetaSource. The result of $facet has no document metadata.
 func (s *facetSource) Meta() *expr.Meta { return source.WithoutScore(s.Src) }
-
-// facetLimit returns the largest size of the result document of $facet, in bytes.
-func facetLimit(e *source.Env) int {
-	if e != nil {
-		if n, ok := e.Budgets["$facet"]; ok {
-			return n
-		}
-	}
-	return limits.OperatorBytes
-}
 
 func insideFacet(arg bsonx.Value, w parsing.Walker) {
 	if arg.Type != bsonx.TypeDocument {

@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // group is the $group stage. Groups come out in the order of their first documents, unless the
@@ -42,11 +43,15 @@ type outputs struct {
 	meter  interrupt.Meter // counts the work of compiling the fields
 }
 
+// groupBudget is the memory limit of $group, and of the stages that compile into it, such as
+// $bucket.
+var groupBudget = source.Budget{Param: "internalDocumentSourceGroupMaxMemoryBytes", Least: 1}
+
 func groupDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$group", Parse: parseGroup,
 		Properties: parsing.OfDocuments(), Inside: insideGroup,
-		Budget: parsing.Budget{Param: "internalDocumentSourceGroupMaxMemoryBytes", Least: 1},
+		Budget: groupBudget,
 	}
 }
 
@@ -284,10 +289,6 @@ func (g *group) Needs(n *parsing.Needs) {
 	}
 	n.End()
 }
-
-// BudgetOf implements parsing.Budgeted. Stages such as $bucket compile into a group and use its
-// memory limit.
-func (*group) BudgetOf() string { return "$group" }
 
 // passage implements passer.
 func (*group) passage(s step) passFunc { return passGroup(s) }

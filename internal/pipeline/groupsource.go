@@ -18,6 +18,7 @@ import (
 )
 
 func (g *group) Open(src source.Source, env *source.Env) source.Source {
+	env = env.For(groupBudget)
 	s := g.source(env, &groupMemory{limit: int64(env.Limit())})
 	s.Src = src
 	return s

@@ -56,7 +56,7 @@ func (s *sharedRows) each(ctx context.Context,
 
 func open(steps []step, src source.Source, env *source.Env) source.Source {
 	for _, s := range steps {
-		src = s.Open(src, env.For(s.budgetName()))
+		src = s.Open(src, env)
 	}
 	return src
 }
@@ -74,7 +74,7 @@ func share(steps []step, src source.Source, env *source.Env, operators *expr.Tab
 			if !g.isUnordered() || g.readsMeta || !isRepeatable(s.spec, operators) {
 				return src, steps
 			}
-			return g.Open(newSharedRows(steps[:i], shared, env), env.For(s.budgetName())), steps[i+1:]
+			return g.Open(newSharedRows(steps[:i], shared, env), env), steps[i+1:]
 		}
 		if !perDocument(s, operators) {
 			return src, steps
@@ -103,11 +103,3 @@ func (g *group) isUnordered() bool {
 
 // Meta implements source.MetaSource.
 func (s *sharedRows) Meta() *expr.Meta { return source.MetaOf(s.Source) }
-
-// budgetName returns the name under which the memory limit of the stage is configured.
-func (s step) budgetName() string {
-	if stage, ok := s.Stage.(parsing.Budgeted); ok {
-		return stage.BudgetOf()
-	}
-	return s.name
-}

@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/output"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/serverinfo"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
@@ -41,8 +42,8 @@ var registry = sync.OnceValue(func() map[string]*parsing.Definition {
 	return table
 })
 
-// First returns the definition of the first stage in a list. It returns nil if there is no stage, or
-// if MongoDB has no stage of its name.
+// First returns the definition of the first stage in a list. It returns nil if there is no stage,
+// or if MongoDB has no stage of its name.
 func First(stages []bsonx.Value) *parsing.Definition {
 	if len(stages) == 0 || stages[0].Type != bsonx.TypeDocument {
 		return nil
@@ -78,12 +79,12 @@ func Stages() []feature.Info {
 	return out
 }
 
-// Budgets returns the memory limits of stages that have a server parameter for it, by stage name.
-func Budgets() map[string]parsing.Budget {
-	budgets := map[string]parsing.Budget{}
-	for name, def := range registry() {
+// Budgets returns the memory limits of the stages that have their own.
+func Budgets() []source.Budget {
+	var budgets []source.Budget
+	for _, def := range registry() {
 		if def.Budget.Param != "" {
-			budgets[name] = def.Budget
+			budgets = append(budgets, def.Budget)
 		}
 	}
 	return budgets

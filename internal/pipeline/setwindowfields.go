@@ -17,11 +17,15 @@ import (
 // expression and not a field.
 const partitionField = "__internal_setWindowFields_partition_key"
 
+// setWindowFieldsBudget is the memory limit of $setWindowFields, and of the stages that compile
+// into it, such as $fill.
+var setWindowFieldsBudget = source.Budget{Param: "internalDocumentSourceSetWindowFieldsMaxMemoryBytes", Least: 1}
+
 func setWindowFieldsDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$setWindowFields", Parse: parseSetWindowFields,
 		Properties: parsing.OfDocuments(), Inside: insideSetWindowFields,
-		Budget: parsing.Budget{Param: "internalDocumentSourceSetWindowFieldsMaxMemoryBytes", Least: 1},
+		Budget: setWindowFieldsBudget,
 	}
 }
 
@@ -231,6 +235,7 @@ func wrapped(v bsonx.Value) bsonx.Value {
 }
 
 func (w *setWindowFields) Open(src source.Source, env *source.Env) source.Source {
+	env = env.For(setWindowFieldsBudget)
 	s := &windowSource{
 		Input: source.Input{Src: src}, stage: w, out: document.NewWriter(make([]bsonx.Value, len(w.functions))),
 		execs: make([]window.Exec, len(w.functions)),
@@ -271,7 +276,3 @@ func (w *setWindowFields) Needs(n *parsing.Needs) {
 		}
 	}
 }
-
-// BudgetOf implements parsing.Budgeted. Stages such as $fill compile into setWindowFields and use
-// its memory limit.
-func (*setWindowFields) BudgetOf() string { return "$setWindowFields" }

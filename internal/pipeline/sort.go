@@ -47,11 +47,14 @@ func noteSortKeys(steps []step, stages bsonx.Value) {
 
 var errSortKeys = mongoerr.New(13103, "too many compound keys")
 
+// sortBudget is the memory limit of $sort, and of the sorts of other stages.
+var sortBudget = source.Budget{Param: "internalQueryMaxBlockingSortMemoryUsageBytes", Least: 0}
+
 func sortDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$sort", Parse: parseSort,
 		Properties: parsing.OfDocuments(), Inside: parsing.InsideNothing,
-		Budget: parsing.Budget{Param: "internalQueryMaxBlockingSortMemoryUsageBytes", Least: 0},
+		Budget: sortBudget,
 	}
 }
 
@@ -172,6 +175,7 @@ func dropSorts(steps []step) []step {
 }
 
 func (s *sort) Open(src source.Source, env *source.Env) source.Source {
+	env = env.For(sortBudget)
 	out := &sortingSource{Input: source.Input{Src: src}, env: env, limit: s.limit, pattern: s.keys}
 	if s.noted {
 		out.noted = index.NewMetaSortGen(s.keys, s.collation)
@@ -208,9 +212,6 @@ func (s *sort) Needs(n *parsing.Needs) {
 		n.Field(key.Path)
 	}
 }
-
-// BudgetOf implements parsing.Budgeted. Other stages compile into a sort and use its memory limit.
-func (*sort) BudgetOf() string { return "$sort" }
 
 // passage implements passer. With a limit no predicate can move before the sort, because it applies
 // only to the documents within the limit.

@@ -1,11 +1,15 @@
 package read
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
+)
 
 // Budgets holds the memory limits of pipeline stages. It is safe for concurrent use.
 type Budgets struct {
 	mu  sync.Mutex
-	set map[string]int // by stage; the map is replaced and never changed
+	set map[string]int // by source.Budget.Param; the map is replaced and never changed
 }
 
 // get returns the limits that were set.
@@ -15,13 +19,13 @@ func (b *Budgets) get() map[string]int {
 	return b.set
 }
 
-// Put sets the memory limit of a stage, in bytes.
-func (b *Budgets) Put(stage string, n int64) {
+// Put sets the memory limit of the stages that of belongs to, in bytes.
+func (b *Budgets) Put(of source.Budget, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	next := map[string]int{stage: int(n)}
+	next := map[string]int{of.Param: int(n)}
 	for name, have := range b.set {
-		if name != stage {
+		if name != of.Param {
 			next[name] = have
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
@@ -25,12 +26,15 @@ type GraphLookup struct {
 	opts   parsing.Options
 }
 
+// graphLookupBudget is the memory limit of $graphLookup.
+var graphLookupBudget = source.Budget{Param: "internalDocumentSourceGraphLookupMaxMemoryBytes", Least: 1}
+
 // GraphLookupDefinition returns the definition of $graphLookup.
 func GraphLookupDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$graphLookup", Parse: parseGraphLookup,
 		Properties: parsing.OfDocuments(), Inside: insideGraphLookup,
-		Budget: parsing.Budget{Param: "internalDocumentSourceGraphLookupMaxMemoryBytes", Least: 1},
+		Budget: graphLookupBudget,
 	}
 }
 

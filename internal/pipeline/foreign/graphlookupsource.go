@@ -15,6 +15,7 @@ import (
 
 // Open implements parsing.Stage.
 func (g *GraphLookup) Open(src source.Source, env *source.Env) source.Source {
+	env = env.For(graphLookupBudget)
 	s := &graphSource{
 		Input: source.Input{Src: src}, graph: g, env: env, limit: env.Limit(), held: env.Hold(),
 		ctx:  expr.Context{Now: g.opts.Now},

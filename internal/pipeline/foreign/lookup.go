@@ -43,15 +43,18 @@ type lookupArgs struct {
 	from, as, local, foreign, let, pipeline bsonx.Value
 }
 
+// lookupBudget is the memory limit of $lookup.
+var lookupBudget = source.Budget{
+	Param: "internalLookupStageIntermediateDocumentMaxSizeBytes",
+	Least: limits.InternalDocumentBytes,
+}
+
 // LookupDefinition returns the definition of $lookup.
 func LookupDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$lookup", Parse: parseLookup,
 		Properties: parsing.OfDocuments(), Inside: insideJoin,
-		Budget: parsing.Budget{
-			Param: "internalLookupStageIntermediateDocumentMaxSizeBytes",
-			Least: limits.InternalDocumentBytes,
-		},
+		Budget: lookupBudget,
 	}
 }
 
@@ -184,6 +187,7 @@ func (l *Lookup) setPipeline(let, stages bsonx.Value) error {
 
 // Open implements parsing.Stage.
 func (l *Lookup) Open(src source.Source, env *source.Env) source.Source {
+	env = env.For(lookupBudget)
 	s := &LookupSource{
 		Input: source.Input{Src: src}, lookup: l, env: env, held: env.Hold(),
 		limit: env.Limit(), out: bsonx.NewBuilder(nil),

@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
 // Definition describes a stage. At most one of Parse and Refuse is set. A stage with neither is
@@ -17,8 +18,8 @@ type Definition struct {
 	// NotOverCollection is the error for a stage with input FromServer that runs over a collection;
 	// nil means the usual error.
 	NotOverCollection *mongoerr.Error
-	// NotExplained is the error code of an explain whose verbosity would run the stage. It is set for
-	// the stages that write.
+	// NotExplained is the error code of an explain whose verbosity would run the stage. It is set
+	// for the stages that write.
 	NotExplained mongoerr.Code
 	// Note is a remark shown in the list of stages.
 	Note string
@@ -32,8 +33,9 @@ type Definition struct {
 	// sub-pipelines that it leaves out.
 	Inside func(arg bsonx.Value, w Walker)
 
-	// Budget is the stage's own memory limit. The zero value means the limit that all stages have.
-	Budget Budget
+	// Budget is the stage's own memory limit, which its Open takes from the environment. The zero
+	// value means the limit that all stages have.
+	Budget source.Budget
 }
 
 // Properties tell where a stage may stand and how it runs. Access checks rely on them, so they have
@@ -128,12 +130,6 @@ const (
 	OnlyLocal                // only local
 	OnlyMajority             // only majority
 )
-
-// Budget is a memory limit of a stage that a server parameter sets.
-type Budget struct {
-	Param string
-	Least int64 // the smallest value of the parameter
-}
 
 // OfDocuments returns the properties of a stage that transforms documents and is allowed in all
 // pipelines except updates and change streams.

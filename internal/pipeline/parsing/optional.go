@@ -35,9 +35,3 @@ type Changer interface {
 	// drop documents. If ok is false, the stage cannot name the fields.
 	Changes() (fields []string, drops, ok bool)
 }
-
-// Budgeted is a Stage that uses the memory limit of another stage.
-type Budgeted interface {
-	// BudgetOf returns the name of the stage whose limit applies.
-	BudgetOf() string
-}

@@ -16,16 +16,41 @@ const (
 	MinSpill = 1 << 20
 )
 
+// Budget is a memory limit of a stage that a server parameter sets. The stages that compile into
+// this one have the same limit.
+type Budget struct {
+	Param string
+	Least int64 // the smallest value of the parameter
+}
+
+// For returns the environment for a stage that has its own memory limit b.
+func (e *Env) For(b Budget) *Env {
+	if e == nil || len(e.Budgets) == 0 {
+		return e
+	}
+	n, ok := e.Budgets[b.Param]
+	if !ok || n == e.MemoryLimit {
+		return e
+	}
+	own := *e
+	own.MemoryLimit = n
+	return &own
+}
+
+// Configured returns the memory limit of one stage in bytes, however much memory the server has.
+func (e *Env) Configured() int {
+	if e == nil || e.MemoryLimit == 0 {
+		return limits.OperatorBytes
+	}
+	return e.MemoryLimit
+}
+
 // Limit returns the number of bytes that one stage may keep in memory.
 func (e *Env) Limit() int {
-	limit := limits.OperatorBytes
 	if e == nil {
-		return limit
+		return limits.OperatorBytes
 	}
-	if e.MemoryLimit > 0 {
-		limit = e.MemoryLimit
-	}
-	return int(e.Memory.Share(memoryShare, int64(limit)))
+	return int(e.Memory.Share(memoryShare, int64(e.Configured())))
 }
 
 // Hold returns a stage's empty reservation in the server's memory budget.

@@ -85,8 +85,7 @@ type Env struct {
 	// MemoryLimit is the number of bytes that one stage may keep in memory; 0 means
 	// limits.OperatorBytes.
 	MemoryLimit int
-	// Budgets overrides MemoryLimit for some stages, by stage name. The limits of $sort, $group and
-	// $setWindowFields also apply to the stages that compile into them.
+	// Budgets overrides MemoryLimit for some stages, by Budget.Param.
 	Budgets map[string]int
 	// Memory is the memory budget that all requests of the server share; nil means no limit.
 	Memory *memory.Budget
@@ -100,21 +99,6 @@ type Env struct {
 
 	// Observer records what the opened stage does. It is nil unless the run is explained.
 	Observer Observer
-}
-
-// For returns the environment for a stage, given the name under which its memory limit is
-// configured.
-func (e *Env) For(name string) *Env {
-	if e == nil || len(e.Budgets) == 0 {
-		return e
-	}
-	n, ok := e.Budgets[name]
-	if !ok || n == e.MemoryLimit {
-		return e
-	}
-	own := *e
-	own.MemoryLimit = n
-	return &own
 }
 
 // Run runs a sub-pipeline of a stage. In a run that is explained, the Observer records its
