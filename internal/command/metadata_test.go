@@ -87,6 +87,12 @@ func TestMetadata(t *testing.T) {
 		{`{"find":"c","sort":{"x":{"y":1}}}`, `17312`},
 		{`{"find":"c","sort":{"x":{"$meta":"randVal","y":1}}}`, `9`},
 		{`{"find":"c","sort":{"x":{"$meta":"searchScore"}}}`, `40218`},
+		{`{"aggregate":"c","pipeline":[{"$project":{"r":{"$meta":"textScore"}}}],"cursor":{}}`, `40218`},
+		{`{"aggregate":"c","pipeline":[{"$project":{"pipeline":{"$meta":"textScore"}}}],"cursor":{}}`, `40218`},
+		{`{"aggregate":"c","pipeline":[{"$facet":{"pipeline":[{"$project":{"r":{"$meta":"textScore"}}}]}}],"cursor":{}}`, `40218`},
+		{`{"aggregate":"c","pipeline":[{"$redact":{"$cond":[{"$meta":"textScore"},"$$PRUNE","$$KEEP"]}},{"$project":{"_id":1}}],"cursor":{}}`, `[{"_id":1},{"_id":2}]`},
+		{`{"aggregate":"c","pipeline":[{"$project":{"r":{"$literal":{"$meta":"textScore"}}}},{"$limit":1}],"cursor":{}}`, `[{"_id":1,"r":{"$meta":"textScore"}}]`},
+		{`{"aggregate":"c","pipeline":[{"$lookup":{"from":"missing","pipeline":[{"$project":{"r":{"$meta":"textScore"}}}],"as":"l"}},{"$project":{"l":1}},{"$limit":1}],"cursor":{}}`, `40218`},
 	} {
 		if got := run(tc.command); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.command, got, tc.want)

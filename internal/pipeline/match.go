@@ -21,9 +21,10 @@ type match struct {
 }
 
 func matchDefinition() parsing.Definition {
+	properties := parsing.OfEachDocument()
+	properties.Metadata = parsing.NoMeta
 	return parsing.Definition{
-		Name: "$match", Parse: parseMatch,
-		Properties: parsing.OfEachDocument(), Inside: insideMatch,
+		Name: "$match", Parse: parseMatch, Properties: properties, Inside: insideMatch,
 	}
 }
 

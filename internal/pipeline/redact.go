@@ -27,9 +27,10 @@ const (
 )
 
 func redactDefinition() parsing.Definition {
+	properties := parsing.OfEachDocument()
+	properties.Metadata = parsing.AnyMeta
 	return parsing.Definition{
-		Name: "$redact", Parse: parseRedact,
-		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
+		Name: "$redact", Parse: parseRedact, Properties: properties, Inside: parsing.InsideExpressions,
 	}
 }
 

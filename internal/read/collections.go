@@ -1,7 +1,6 @@
 package read
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -245,10 +244,10 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 			return nil, nil, nil, err
 		}
 	}
-	if err := checkStageMeta(stages, lead.Near != nil, q.Filter.HasText()); err != nil {
+	if err := pipeline.CheckMeta(stages, lead.Near != nil, q.Filter.HasText()); err != nil {
 		return nil, nil, nil, err
 	}
-	q.RowMeta = query.RowMeta{SortKey: namesMeta(stages, "sortKey"), RecordID: namesMeta(stages, "recordId")}
+	q.RowMeta = query.RowMeta{SortKey: pipeline.NamesMeta(stages, "sortKey"), RecordID: pipeline.NamesMeta(stages, "recordId")}
 	if lead.Near != nil {
 		if err := p.locate(q, lead.Near, vars); err != nil {
 			return nil, nil, nil, err
@@ -256,8 +255,8 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 		return rest, env, q, nil
 	}
 	q.OneOf, q.LastOf = rest.OneOf(lead)
-	q.Scores = q.Filter.HasText() && namesMeta(stages, query.MetaTextScore)
-	q.IndexKeys = namesMeta(stages, indexKey)
+	q.Scores = q.Filter.HasText() && pipeline.NamesMeta(stages, query.MetaTextScore)
+	q.IndexKeys = pipeline.NamesMeta(stages, indexKey)
 	return rest, env, q, nil
 }
 
@@ -280,52 +279,6 @@ func (p *Pipelines) statsOfView(db, name string, stages []bsonx.Value) bool {
 
 // indexKey is the metadata that holds the index entry by which a document was found.
 const indexKey = "indexKey"
-
-// checkStageMeta fails if a stage reads metadata that documents of the collection do not have. The
-// documents have the metadata of a search by distance only if near is true, and the text score only
-// if text is true. In a $match, every use of such metadata is an error.
-func checkStageMeta(stages []bsonx.Value, near, text bool) error {
-	for _, kind := range expr.MetaKinds() {
-		if kind.From == expr.AnySearch || !namesMeta(stages, kind.Name) {
-			continue
-		}
-		has := kind.From == expr.TextSearch && text || kind.From == expr.NearSearch && near
-		for _, s := range stages {
-			if s.Type == bsonx.TypeDocument && readsMeta(s.Doc(), kind.Name, has) {
-				return expr.NoMeta(kind.Name)
-			}
-		}
-	}
-	return nil
-}
-
-// readsMeta reports whether a stage, or a document within a stage, reads metadata that the input
-// documents do not have. kind is the kind of metadata, and has tells whether the input documents
-// have it. Pipelines over other documents are checked when they are opened. $redact is not checked.
-func readsMeta(d bsonx.Doc, kind string, has bool) bool {
-	for it := d.Iter(); it.Next(); {
-		v, there := it.Value(), has
-		switch name := string(it.Key()); name {
-		case "$meta":
-			if !has && v.Type == bsonx.TypeString && v.Str() == kind {
-				return true
-			}
-		case "$match":
-			there = false
-		case "$literal", "$redact", "$unionWith", "pipeline", "whenMatched":
-			continue
-		}
-		if (v.Type == bsonx.TypeDocument || v.Type == bsonx.TypeArray) && readsMeta(v.Doc(), kind, there) {
-			return true
-		}
-	}
-	return false
-}
-
-// namesMeta reports whether a stage may read a kind of metadata.
-func namesMeta(stages []bsonx.Value, kind string) bool {
-	return slices.ContainsFunc(stages, func(s bsonx.Value) bool { return bytes.Contains(s.Data, []byte(kind)) })
-}
 
 // StageSource is the source of a cursor over a pipeline.
 type StageSource struct {

@@ -53,7 +53,7 @@ var lookupBudget = source.Budget{
 func LookupDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$lookup", Parse: parseLookup,
-		Properties: parsing.OfDocuments(), Inside: insideJoin,
+		Properties: parsing.OfDocuments(), Inside: insideJoin, Foreign: []string{"pipeline"},
 		Budget: lookupBudget,
 	}
 }

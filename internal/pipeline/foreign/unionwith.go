@@ -23,7 +23,7 @@ type UnionWith struct {
 func UnionWithDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$unionWith", Parse: parseUnionWith,
-		Properties: parsing.OfDocuments(), Inside: insideJoin,
+		Properties: parsing.OfDocuments(), Inside: insideJoin, Foreign: []string{"pipeline"},
 	}
 }
 

@@ -25,7 +25,8 @@ type Merge struct {
 func MergeDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$merge", Parse: parseMerge,
-		Properties: parsing.OfWriter(), Inside: insideMerge, NotExplained: 51184,
+		Properties: parsing.OfWriter(), Inside: insideMerge, Foreign: []string{"whenMatched"},
+		NotExplained: 51184,
 	}
 }
 

@@ -33,6 +33,10 @@ type Definition struct {
 	// sub-pipelines that it leaves out.
 	Inside func(arg bsonx.Value, w Walker)
 
+	// Foreign names the fields of the argument that contain pipelines over other documents than the
+	// input. Such a pipeline is checked when it is opened.
+	Foreign []string
+
 	// Budget is the stage's own memory limit, which its Open takes from the environment. The zero
 	// value means the limit that all stages have.
 	Budget source.Budget
@@ -62,10 +66,23 @@ type Properties struct {
 	StableAPI StableAPI
 	// ReadConcern tells with which read concern levels the stage can run.
 	ReadConcern ReadConcern
+	// Metadata tells which kinds of {$meta: …} the argument may read.
+	Metadata Metadata
 	// Repeatable tells whether the stage gives the same results when it runs again on the same
 	// documents.
 	Repeatable feature.Answer
 }
+
+// Metadata tells which kinds of {$meta: …} the argument of a stage may read.
+type Metadata byte
+
+// Values of Metadata.
+const (
+	_           Metadata = iota
+	MetaOfInput          // the kinds that the input documents have
+	NoMeta               // none that a search gives
+	AnyMeta              // all kinds; a kind that the input documents lack reads as missing
+)
 
 // Input is the origin of the input documents of a stage.
 type Input byte
@@ -137,7 +154,7 @@ func OfDocuments() Properties {
 	return Properties{
 		Input: FromStages, Writes: feature.No, Joined: feature.Yes, Facets: feature.Yes, Views: feature.Yes,
 		Updates: feature.No, ChangeStreams: NotInChangeStream, Transactions: feature.Yes,
-		StableAPI: EveryUse, ReadConcern: AnyLevel, Repeatable: feature.Yes,
+		StableAPI: EveryUse, ReadConcern: AnyLevel, Metadata: MetaOfInput, Repeatable: feature.Yes,
 	}
 }
 
@@ -162,7 +179,7 @@ func OfReport(input Input) Properties {
 	return Properties{
 		Input: input, Writes: feature.No, Joined: feature.Yes, Facets: feature.No, Views: feature.Yes,
 		Updates: feature.No, ChangeStreams: NotInChangeStream, Transactions: feature.No,
-		StableAPI: NoUse, ReadConcern: OnlyLocal, Repeatable: feature.Yes,
+		StableAPI: NoUse, ReadConcern: OnlyLocal, Metadata: MetaOfInput, Repeatable: feature.Yes,
 	}
 }
 
@@ -171,7 +188,7 @@ func OfWriter() Properties {
 	return Properties{
 		Input: FromStages, Writes: feature.Yes, Joined: feature.No, Facets: feature.No, Views: feature.No,
 		Updates: feature.No, ChangeStreams: NotInChangeStream, Transactions: feature.No,
-		StableAPI: EveryUse, ReadConcern: AnyLevel, Repeatable: feature.Yes,
+		StableAPI: EveryUse, ReadConcern: AnyLevel, Metadata: MetaOfInput, Repeatable: feature.Yes,
 	}
 }
 
