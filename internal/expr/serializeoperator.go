@@ -65,6 +65,13 @@ func (s SerialScope) Arguments(args bsonx.Doc, names []string) (form bsonx.Doc, 
 	return b.Bytes(), constants
 }
 
+// Arguments serialises named arguments in the order of names. A name that begins with = marks an
+// argument that is shown as the client wrote it.
+func (s Serializer) Arguments(args bsonx.Doc, names ...string) bsonx.Doc {
+	form, _ := SerialScope{Serializer: s}.Arguments(args, names)
+	return form
+}
+
 // positional serialises an operator whose operands are in an array.
 func (s SerialScope) positional(def *Definition, arg bsonx.Value) Serial {
 	args := s.Operands(operandsOf(arg))

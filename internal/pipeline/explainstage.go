@@ -12,6 +12,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/output"
 	"github.com/sheafdb/sheaf/internal/pipeline/serverinfo"
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
+	"github.com/sheafdb/sheaf/internal/window"
 )
 
 // forms returns a stage in the form in which MongoDB's explain shows it, which may be several
@@ -221,7 +222,7 @@ func (w *setWindowFields) forms(e expr.Serializer) []bsonx.Doc {
 	}
 	b.StartDocField("output")
 	for it := output.Doc().Iter(); it.Next(); {
-		b.Doc(string(it.Key()), windowForm(it.Value().Doc(), e))
+		b.Doc(string(it.Key()), window.Serialize(e, it.Value().Doc()))
 	}
 	b.End()
 	b.End()
@@ -230,52 +231,4 @@ func (w *setWindowFields) forms(e expr.Serializer) []bsonx.Doc {
 		docs = append(docs, bsonx.NewDoc("$project", bsonx.NewDoc(partitionField, false, "_id", true)))
 	}
 	return docs
-}
-
-// windowForm returns the explained form of a window function. For accumulators it adds the default
-// window if the client wrote none.
-func windowForm(spec bsonx.Doc, e expr.Serializer) bsonx.Doc {
-	var name string
-	var arg, window bsonx.Value
-	for it := spec.Iter(); it.Next(); {
-		if string(it.Key()) == "window" {
-			window = it.Value()
-		} else {
-			name, arg = string(it.Key()), it.Value()
-		}
-	}
-	named := func(names ...string) bsonx.Doc {
-		return bsonx.NewDoc(name, ordered(arg.Doc(), func(name string, v bsonx.Value) bsonx.Value {
-			if name == "input" || name == "output" {
-				return e.Expression(v)
-			}
-			return v
-		}, names...))
-	}
-	var form bsonx.Doc
-	switch name {
-	case "$rank", "$denseRank", "$documentNumber":
-		return bsonx.NewDoc(name, arg)
-	case "$locf", "$linearFill":
-		return bsonx.NewDoc(name, e.Expression(arg))
-	case "$shift":
-		other := arg.Doc().Lookup("default")
-		if other.IsMissing() {
-			other = bsonx.Null
-		}
-		return bsonx.NewDoc(name,
-			bsonx.NewDoc("by", arg.Doc().Lookup("by"), "output",
-				e.Expression(arg.Doc().Lookup("output")), "default", other))
-	case "$expMovingAvg":
-		return named("N", "alpha", "input")
-	case "$derivative", "$integral":
-		form = named("input", "unit")
-	default:
-		form = accumulator.Serialize(e, name, arg).Doc()
-	}
-	if window.IsMissing() {
-		window = bsonx.Document(bsonx.NewDoc("documents", bsonx.NewArray("unbounded", "unbounded")))
-	}
-	first := form.First()
-	return bsonx.NewDoc(string(first.Key), first.Value, "window", window)
 }

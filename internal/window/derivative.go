@@ -9,7 +9,7 @@ import (
 
 func derivativeFunctions() []definition {
 	return []definition{
-		{Name: "$derivative", Parse: parseSlope},
+		{Name: "$derivative", Parse: parseSlope, Form: argumentsForm("input", "=unit")},
 	}
 }
 

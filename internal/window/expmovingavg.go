@@ -11,7 +11,7 @@ import (
 
 func expMovingAvgFunctions() []definition {
 	return []definition{
-		{Name: "$expMovingAvg", Parse: parseExpMovingAvg},
+		{Name: "$expMovingAvg", Parse: parseExpMovingAvg, Form: argumentsForm("=N", "=alpha", "input"), Windowless: true},
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 func integralFunctions() []definition {
 	return []definition{
-		{Name: "$integral", Parse: parseSlope},
+		{Name: "$integral", Parse: parseSlope, Form: argumentsForm("input", "=unit")},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 func linearFillFunctions() []definition {
 	return []definition{
-		{Name: "$linearFill", Parse: parseGapFill},
+		{Name: "$linearFill", Parse: parseGapFill, Form: expr.Serializer.Expression, Windowless: true},
 	}
 }
 

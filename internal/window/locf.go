@@ -10,7 +10,7 @@ import (
 
 func locfFunctions() []definition {
 	return []definition{
-		{Name: "$locf", Parse: parseGapFill},
+		{Name: "$locf", Parse: parseGapFill, Form: expr.Serializer.Expression, Windowless: true},
 	}
 }
 

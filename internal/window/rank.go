@@ -14,9 +14,9 @@ import (
 
 func rankFunctions() []definition {
 	return []definition{
-		{Name: "$rank", Parse: parseRank},
-		{Name: "$denseRank", Parse: parseRank},
-		{Name: "$documentNumber", Parse: parseRank},
+		{Name: "$rank", Parse: parseRank, Form: writtenForm, Windowless: true},
+		{Name: "$denseRank", Parse: parseRank, Form: writtenForm, Windowless: true},
+		{Name: "$documentNumber", Parse: parseRank, Form: writtenForm, Windowless: true},
 	}
 }
 

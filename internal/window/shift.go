@@ -11,8 +11,21 @@ import (
 
 func shiftFunctions() []definition {
 	return []definition{
-		{Name: "$shift", Parse: parseShift, NoWindow: "%s does not accept a 'window' field"},
+		{
+			Name: "$shift", Parse: parseShift, NoWindow: "%s does not accept a 'window' field",
+			Form: shiftForm, Windowless: true,
+		},
 	}
+}
+
+// shiftForm returns the explained form of the argument. It shows the default if there is none.
+func shiftForm(e expr.Serializer, arg bsonx.Value) bsonx.Value {
+	other := arg.Doc().Lookup("default")
+	if other.IsMissing() {
+		other = bsonx.Null
+	}
+	return bsonx.Document(bsonx.NewDoc("by", arg.Doc().Lookup("by"), "output",
+		e.Expression(arg.Doc().Lookup("output")), "default", other))
 }
 
 func parseShift(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {

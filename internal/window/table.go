@@ -29,6 +29,12 @@ type definition struct {
 	// NoWindow is the error text if a window is given to a function that does not allow one; empty
 	// means the usual text.
 	NoWindow string
+	// Form returns the explained form of the argument. If it is nil, the function is shown as the
+	// accumulator of its name.
+	Form func(e expr.Serializer, arg bsonx.Value) bsonx.Value
+	// Windowless reports whether the function has no window. Explain shows the window of the other
+	// functions.
+	Windowless bool
 }
 
 // table is filled at the first use. A plain variable would be an initialization cycle, because the
