@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"context"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -72,4 +74,9 @@ func IsChangeStream(stages bsonx.Value) (arg bsonx.Value, ok bool) {
 		return bsonx.Missing, false
 	}
 	return stages.Doc().First().Value.Doc().First().Value, true
+}
+
+// Explain implements parsing.Stage.
+func (changeStream) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return x.AsWritten(), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -75,3 +76,24 @@ func insideCount(_ bsonx.Value, w parsing.Walker) { w.Accumulators(countingField
 
 // Needs implements parsing.Reader.
 func (c *count) Needs(n *parsing.Needs) { n.End() }
+
+// Explain implements parsing.Stage.
+func (c *count) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	grouped := bsonx.NewDoc("_id", x.Expression(bsonx.Null), c.field,
+		accumulator.Serialize(x.Serializer, "$count", bsonx.Missing), "$willBeMerged", false)
+	return parsing.Forms(
+		bsonx.NewDoc("$group", grouped),
+		bsonx.NewDoc("$project", bsonx.NewDoc(c.field, true, "_id", false)),
+	), nil
+}
+
+// counterBytes is the memory that $count uses, in bytes.
+const counterBytes = 8
+
+// Figures implements parsing.Measured.
+func (c *count) Figures(b *bsonx.Builder, run *parsing.Run) {
+	run.Out.Append(b)
+	b.Doc("maxAccumulatorMemoryUsageBytes", bsonx.NewDoc(c.field, int64(counterBytes)))
+	b.Int64("totalOutputDataSizeBytes", run.Out.Bytes)
+	parsing.AppendSpilled(b, 0, 0)
+}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -246,4 +247,16 @@ func (d *densify) Open(src source.Source, env *source.Env) source.Source {
 		_, _ = s.part(nil)
 	}
 	return s
+}
+
+// Explain implements parsing.Stage.
+func (*densify) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	spec := x.Spec.Doc()
+	partitions := spec.Lookup("partitionByFields")
+	if partitions.IsNull() {
+		partitions = bsonx.NewArray()
+	}
+	form := bsonx.NewDoc("field", spec.Lookup("field"), "partitionByFields", partitions,
+		"range", x.Arguments(spec.Lookup("range").Doc(), "=step", "=bounds", "=unit"))
+	return parsing.Forms(bsonx.NewDoc("$_internalDensify", form)), nil
 }

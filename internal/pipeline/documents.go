@@ -89,3 +89,15 @@ func (s *documentsSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 	return v.Doc(), nil
 }
+
+// Explain implements parsing.Stage.
+func (*documents) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	forms := parsing.Forms(
+		bsonx.NewDoc("$queue", bsonx.NewArray(bsonx.Empty)),
+		bsonx.NewDoc("$project", bsonx.NewDoc("_id", true, documentsField, x.Expression(x.Spec))),
+		bsonx.NewDoc("$unwind", bsonx.NewDoc("path", "$"+documentsField)),
+		bsonx.NewDoc("$replaceRoot", bsonx.NewDoc("newRoot", "$"+documentsField)),
+	)
+	forms[0].Returned, forms[1].Returned = 1, 1
+	return forms, nil
+}

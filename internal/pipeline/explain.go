@@ -3,13 +3,10 @@ package pipeline
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/expr"
-	"github.com/sheafdb/sheaf/internal/extsort"
-	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
@@ -33,7 +30,7 @@ type Explorer interface {
 	// Explain returns the explained form of a pipeline over a collection or view.
 	Explain(ctx context.Context, db, name string, stages []bsonx.Value, vars *expr.Vars) ([]bsonx.Doc, error)
 	// Observe returns Collections that record in examined what is read through them.
-	Observe(examined *Examined) source.Collections
+	Observe(examined *source.Examined) source.Collections
 }
 
 // HiddenRules lists the optimiser rules that change how stages run without changing the list of
@@ -41,19 +38,12 @@ type Explorer interface {
 // statistics.
 const HiddenRules = parsing.RuleAbsorb | parsing.RuleNarrow | parsing.RuleParallel
 
-// Examined counts the documents, keys and collection scans read in other collections.
-type Examined struct {
-	Docs, Keys, Scans int64
-	// Indexes lists the names of the used indexes without duplicates.
-	Indexes []string
-}
-
 // explainedStage is a stage with its execution statistics.
 type explainedStage struct {
 	step
 	opened   source.Source // nil if the pipeline was not run
 	in, out  *counted
-	examined Examined
+	examined source.Examined
 	inner    []*Explained // the sub-pipelines that the stage ran
 }
 
@@ -106,20 +96,18 @@ func explained(p source.Runner, env *source.Env, c clock.Clock) *Explained {
 // counted wraps a source and counts its documents, their bytes and the time spent in Next.
 type counted struct {
 	source.Source
-	clock   clock.Clock
-	n       int64
-	bytes   int64
-	elapsed time.Duration
+	clock clock.Clock
+	parsing.Counts
 }
 
 // Next implements source.Source.
 func (c *counted) Next(ctx context.Context) (bsonx.Doc, error) {
 	start := c.clock.Now()
 	doc, err := c.Source.Next(ctx)
-	c.elapsed += c.clock.Now().Sub(start)
+	c.Elapsed += c.clock.Now().Sub(start)
 	if doc != nil && err == nil {
-		c.n++
-		c.bytes += int64(len(doc))
+		c.Docs++
+		c.Bytes += int64(len(doc))
 	}
 	return doc, err
 }
@@ -130,7 +118,7 @@ func (x *Explained) Read() (n, millis int64) {
 	if x.in == nil {
 		return 0, 0
 	}
-	return x.in.n, x.in.elapsed.Milliseconds()
+	return x.in.Docs, x.in.Elapsed.Milliseconds()
 }
 
 // Stages returns the explained form of each stage, in order. Call it before closing the source that
@@ -173,97 +161,35 @@ func (x *Explained) inSort(at int) bool {
 	return false
 }
 
+// forms returns a stage in the form in which explain shows it.
+func (x *Explained) forms(ctx context.Context, s *explainedStage) ([]parsing.Form, error) {
+	opts := &x.pipeline.opts
+	return s.Explain(ctx, &parsing.Explaining{
+		Serializer: expr.Serializer{Vars: opts.Vars, Now: opts.Now},
+		Pipelines:  &explainer{x, s}, Name: s.name, Spec: s.spec,
+	})
+}
+
 // withStats adds execution statistics to the explained form of a stage, if the pipeline was run.
 // MongoDB shows some stages as several; only the first of these gets the statistics of the stage.
-func (s *explainedStage) withStats(form bsonx.Doc, first bool) bsonx.Doc {
+func (s *explainedStage) withStats(form parsing.Form, first bool) bsonx.Doc {
 	if s.out == nil {
-		return form
+		return form.Doc
+	}
+	run := parsing.Run{Opened: s.opened, In: s.in.Counts, Out: s.out.Counts, Examined: s.examined}
+	if form.Returned != 0 {
+		run.Out.Docs = form.Returned
 	}
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
-	b.Fields(form)
-	_, isSort := s.Stage.(*sort)
-	if isSort {
-		s.figures(b)
-	}
-	n := s.out.n
-	if name := string(form.First().Key); s.name == "$documents" && (name == "$queue" || name == "$project") {
-		n = 1
-	}
-	appendCounts(b, n, s.out.elapsed)
-	if first && !isSort {
-		s.figures(b)
+	b.Fields(form.Doc)
+	if measured, ok := s.Stage.(parsing.Measured); ok && first {
+		measured.Figures(b, &run)
+	} else {
+		run.Out.Append(b)
 	}
 	b.End()
 	return bsonx.Doc(b.Bytes())
-}
-
-// appendCounts writes the statistics that every stage has.
-func appendCounts(b *bsonx.Builder, n int64, elapsed time.Duration) {
-	b.Int64("nReturned", n)
-	b.Int64("executionTimeMillisEstimate", elapsed.Milliseconds())
-}
-
-// figures writes the statistics that only this type of stage has.
-func (s *explainedStage) figures(b *bsonx.Builder) {
-	switch src := s.opened.(type) {
-	case *groupSource:
-		b.StartDocField("maxAccumulatorMemoryUsageBytes")
-		for i, name := range src.group.names {
-			b.Int64(name, src.used.of(i))
-		}
-		b.End()
-		b.Int64("totalOutputDataSizeBytes", s.out.bytes)
-		spillFigures(b, src.spill.Count(), src.spill.Size())
-	case *countSource:
-		b.Doc("maxAccumulatorMemoryUsageBytes", bsonx.NewDoc(src.field, int64(counterBytes)))
-		b.Int64("totalOutputDataSizeBytes", s.out.bytes)
-		spillFigures(b, 0, 0)
-	case *sortingSource:
-		if _, sorts := s.Stage.(*sort); !sorts {
-			return
-		}
-		b.Int64("totalDataSizeSortedBytesEstimate", s.in.bytes+s.in.n*extsort.EntryBytes)
-		sortFigures(b, src.sorter)
-	case *bucketAutoSource:
-		sortFigures(b, src.sorter)
-	case *foreign.LookupSource:
-		b.Int64("totalDocsExamined", s.examined.Docs)
-		b.Int64("totalKeysExamined", s.examined.Keys)
-		b.Int64("collectionScans", s.examined.Scans)
-		b.StartArrayField("indexesUsed")
-		for _, name := range s.examined.Indexes {
-			b.Elem(bsonx.String(name))
-		}
-		b.End()
-	}
-}
-
-// sortFigures writes the disk usage of a sort. The sorter s is nil if the sort did not begin.
-func sortFigures(b *bsonx.Builder, s *extsort.Sorter) {
-	spilled := s.Spilled()
-	spillFigures(b, spilled.Runs, spilled.Bytes)
-}
-
-// spillFigures writes the number of spilled runs and their size in bytes.
-func spillFigures(b *bsonx.Builder, runs int, size int64) {
-	b.Bool("usedDisk", runs > 0)
-	b.Int64("spills", int64(runs))
-	b.Int64("spilledDataStorageSize", size)
-	b.Int64("numBytesSpilledEstimate", size)
-}
-
-// counterBytes is the memory that $count uses, in bytes.
-const counterBytes = 8
-
-// Add adds counts of documents, keys and collection scans, and the names of used indexes.
-func (e *Examined) Add(docs, keys, scans int64, indexes []string) {
-	e.Docs, e.Keys, e.Scans = e.Docs+docs, e.Keys+keys, e.Scans+scans
-	for _, name := range indexes {
-		if !slices.Contains(e.Indexes, name) {
-			e.Indexes = append(e.Indexes, name)
-		}
-	}
 }
 
 // MakesDocuments reports whether the first stage produces its documents itself, such as $documents,

@@ -278,3 +278,28 @@ func insideFacet(arg bsonx.Value, w parsing.Walker) {
 		w.Pipeline(it.Value())
 	}
 }
+
+// Explain implements parsing.Stage.
+func (f *facet) Explain(ctx context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	for i, name := range f.names {
+		docs, counts, err := x.Inner(ctx, i, f.pipelines[i])
+		if err != nil {
+			return nil, err
+		}
+		b.StartArrayField(name)
+		b.StartDocElem()
+		b.Doc("$internalFacetTeeConsumer", bsonx.Empty)
+		if counts != nil {
+			counts.Append(b)
+		}
+		b.End()
+		for _, doc := range docs {
+			b.Elem(bsonx.Document(doc))
+		}
+		b.End()
+	}
+	b.End()
+	return parsing.Forms(bsonx.NewDoc("$facet", bsonx.Doc(b.Bytes()))), nil
+}

@@ -204,3 +204,8 @@ func (*nowhere) Next(context.Context) (bsonx.Doc, error) {
 }
 
 func insideGeoNear(arg bsonx.Value, w parsing.Walker) { w.Filter(parsing.Argument(arg, "query")) }
+
+// Explain implements parsing.Stage.
+func (*GeoNear) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return x.AsWritten(), nil
+}

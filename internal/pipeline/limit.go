@@ -75,3 +75,8 @@ func (s *limitSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // Needs implements parsing.Reader.
 func (*limit) Needs(*parsing.Needs) {}
+
+// Explain implements parsing.Stage.
+func (l *limit) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return parsing.Forms(bsonx.NewDoc("$limit", l.n)), nil
+}

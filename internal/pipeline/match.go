@@ -134,3 +134,9 @@ func (m *match) Needs(n *parsing.Needs) {
 
 // IsPerDocument implements parsing.PerDocument.
 func (*match) IsPerDocument() bool { return true }
+
+// Explain implements parsing.Stage.
+func (m *match) Explain(ctx context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	shown, err := filter.SerializeWithin(ctx, m.filter.Normalize().Root)
+	return parsing.Forms(bsonx.NewDoc("$match", shown)), err
+}

@@ -159,3 +159,21 @@ func (p *project) passage(s step) passFunc {
 		return nil
 	}
 }
+
+// Explain implements parsing.Stage.
+func (p *project) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return parsing.Forms(bsonx.NewDoc(p.shownName(x.Name), p.projection.Serialize(x.Serializer))), nil
+}
+
+// shownName returns the name of the stage in explain, given its written name. $unset appears as
+// $project.
+func (p *project) shownName(written string) string {
+	switch {
+	case !p.projection.IsAddition():
+		return "$project"
+	case written == "$set":
+		return written
+	default:
+		return "$addFields"
+	}
+}

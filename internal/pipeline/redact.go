@@ -225,3 +225,8 @@ func (s *redactSource) Meta() *expr.Meta {
 
 // IsPerDocument implements parsing.PerDocument.
 func (*redact) IsPerDocument() bool { return true }
+
+// Explain implements parsing.Stage.
+func (*redact) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return parsing.Forms(bsonx.NewDoc("$redact", x.Expression(x.Spec))), nil
+}

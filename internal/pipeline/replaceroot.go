@@ -169,3 +169,12 @@ func (*replaceRoot) IsPerDocument() bool { return true }
 
 // IsOneToOne implements parsing.OneToOne.
 func (*replaceRoot) IsOneToOne() bool { return true }
+
+// Explain implements parsing.Stage.
+func (*replaceRoot) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	newRoot := x.Spec
+	if x.Name == "$replaceRoot" {
+		newRoot = x.Spec.Doc().Lookup("newRoot")
+	}
+	return parsing.Forms(bsonx.NewDoc("$replaceRoot", bsonx.NewDoc("newRoot", x.Expression(newRoot)))), nil
+}

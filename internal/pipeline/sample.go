@@ -96,3 +96,8 @@ func (s *sampleSource) Meta() *expr.Meta {
 
 // Needs implements parsing.Reader.
 func (*sample) Needs(*parsing.Needs) {}
+
+// Explain implements parsing.Stage.
+func (s *sample) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return parsing.Forms(bsonx.NewDoc("$sample", bsonx.NewDoc("size", s.size))), nil
+}

@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"context"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/index"
@@ -275,4 +277,32 @@ func (w *setWindowFields) Needs(n *parsing.Needs) {
 			n.Define(out.Name)
 		}
 	}
+}
+
+// Explain implements parsing.Stage. If the partition is computed, a second
+// stage follows that removes the helper field partitionField.
+func (w *setWindowFields) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	partition, sortBy, output := w.spec[0], w.spec[1], w.spec[2]
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	switch {
+	case w.computed:
+		b.String("partitionBy", "$"+partitionField)
+	case w.partition != nil:
+		b.Value("partitionBy", x.Expression(partition))
+	}
+	if !sortBy.IsNull() {
+		b.Value("sortBy", sortBy)
+	}
+	b.StartDocField("output")
+	for it := output.Doc().Iter(); it.Next(); {
+		b.Doc(string(it.Key()), window.Serialize(x.Serializer, it.Value().Doc()))
+	}
+	b.End()
+	b.End()
+	docs := []bsonx.Doc{bsonx.NewDoc("$_internalSetWindowFields", bsonx.Doc(b.Bytes()))}
+	if w.computed {
+		docs = append(docs, bsonx.NewDoc("$project", bsonx.NewDoc(partitionField, false, "_id", true)))
+	}
+	return parsing.Forms(docs...), nil
 }

@@ -46,3 +46,8 @@ func (s *skipSource) Next(ctx context.Context) (bsonx.Doc, error) {
 
 // Needs implements parsing.Reader.
 func (*skip) Needs(*parsing.Needs) {}
+
+// Explain implements parsing.Stage.
+func (s *skip) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return parsing.Forms(bsonx.NewDoc("$skip", s.n)), nil
+}

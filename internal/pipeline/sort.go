@@ -2,11 +2,13 @@ package pipeline
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/extsort"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -220,4 +222,28 @@ func (s *sort) passage(step) passFunc {
 		return nil
 	}
 	return passUnless()
+}
+
+// Explain implements parsing.Stage.
+func (s *sort) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	form := bsonx.NewDoc("sortKey", s.shown)
+	if s.limit > 0 {
+		form = bsonx.NewDoc("sortKey", s.shown, "limit", s.limit)
+	}
+	return parsing.Forms(bsonx.NewDoc("$sort", form)), nil
+}
+
+// Figures implements parsing.Measured. The counts come last, as in MongoDB.
+func (*sort) Figures(b *bsonx.Builder, run *parsing.Run) {
+	if src, ok := run.Opened.(*sortingSource); ok {
+		b.Int64("totalDataSizeSortedBytesEstimate", run.In.Bytes+run.In.Docs*extsort.EntryBytes)
+		appendSorted(b, src.sorter)
+	}
+	run.Out.Append(b)
+}
+
+// appendSorted writes the disk usage of a sort. The sorter s is nil if the sort did not begin.
+func appendSorted(b *bsonx.Builder, s *extsort.Sorter) {
+	spilled := s.Spilled()
+	parsing.AppendSpilled(b, spilled.Runs, spilled.Bytes)
 }

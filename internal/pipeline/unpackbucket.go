@@ -165,3 +165,8 @@ func (s *unpackSource) Kept() int64 { return s.unpacker.Kept() + s.Input.Kept() 
 
 // IsPerDocument implements parsing.PerDocument.
 func (*unpackBucket) IsPerDocument() bool { return true }
+
+// Explain implements parsing.Stage.
+func (*unpackBucket) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return x.AsWritten(), nil
+}

@@ -43,7 +43,7 @@ type Pipelines struct {
 
 	// The next two fields are for a pipeline that is explained. Verbosity is the level of detail.
 	Verbosity explain.Verbosity
-	examined  *pipeline.Examined // counts the reads of the stages; may be nil
+	examined  *source.Examined // counts the reads of the stages; may be nil
 }
 
 // collationSpec returns the pipeline's collation as messages show it: with all its fields, even if
@@ -334,7 +334,7 @@ func (s *StageSource) Next(ctx context.Context) (bsonx.Doc, error) {
 // examinedSource adds the reads of a plan to examined when it is closed.
 type examinedSource struct {
 	*PlanSource
-	examined *pipeline.Examined
+	examined *source.Examined
 }
 
 // Close implements source.Source.

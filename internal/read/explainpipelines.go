@@ -149,7 +149,7 @@ func (p *Pipelines) Explain(ctx context.Context, db, name string, stages []bsonx
 }
 
 // Observe implements pipeline.Explorer.
-func (p *Pipelines) Observe(examined *pipeline.Examined) source.Collections {
+func (p *Pipelines) Observe(examined *source.Examined) source.Collections {
 	inner := *p
 	inner.examined = examined
 	return &inner

@@ -1,6 +1,8 @@
 package foreign
 
 import (
+	"context"
+
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
@@ -140,4 +142,11 @@ func (g *GraphLookup) IsOneToOne() bool { return g.Unwind == nil }
 // Changes implements parsing.Changer.
 func (g *GraphLookup) Changes() (fields []string, drops, ok bool) {
 	return g.As[:1], false, g.IsOneToOne()
+}
+
+// Explain implements parsing.Stage.
+func (*GraphLookup) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return parsing.Forms(bsonx.NewDoc("$graphLookup", x.Arguments(x.Spec.Doc(), "=from", "=as",
+		"=connectToField", "=connectFromField", "startWith", "=depthField", "=maxDepth",
+		"=restrictSearchWithMatch"))), nil
 }

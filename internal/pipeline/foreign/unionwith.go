@@ -156,3 +156,16 @@ func (s *unionSource) Meta() *expr.Meta {
 
 // Changes implements parsing.Changer. The stage adds documents and changes no fields.
 func (*UnionWith) Changes() (fields []string, drops, ok bool) { return nil, false, true }
+
+// Explain implements parsing.Stage.
+func (u *UnionWith) Explain(ctx context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	docs, err := x.Over(ctx, u.DB, u.Coll, u.Stages, u.Opts.Vars)
+	if err != nil {
+		return nil, err
+	}
+	form := bsonx.NewDoc("coll", u.Coll, "pipeline", docs)
+	if u.Coll == "" {
+		form = bsonx.NewDoc("pipeline", docs)
+	}
+	return parsing.Forms(bsonx.NewDoc("$unionWith", form)), nil
+}

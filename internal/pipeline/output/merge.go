@@ -260,3 +260,45 @@ func (m *Merge) Open(src source.Source, env *source.Env) source.Source {
 func insideMerge(arg bsonx.Value, w parsing.Walker) {
 	w.Update(parsing.Argument(arg, "whenMatched"))
 }
+
+// Explain implements parsing.Stage.
+func (m *Merge) Explain(ctx context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	b.Doc("into", bsonx.NewDoc("db", m.DB, "coll", m.Coll))
+	switch len(m.On) {
+	case 0:
+		b.String("on", "_id")
+	case 1:
+		b.String("on", m.On[0])
+	default:
+		b.StartArrayField("on")
+		for _, path := range m.On {
+			b.Elem(bsonx.String(path))
+		}
+		b.End()
+	}
+	if m.WhenMatched == "pipeline" {
+		b.StartDocField("let")
+		vars := m.Opts.Vars
+		for it := m.RawLet.Doc().Iter(); it.Next(); {
+			if string(it.Key()) != "new" {
+				b.ValueBytes(it.Key(), x.Expression(it.Value()))
+				vars, _ = vars.WithSlot(string(it.Key()))
+			}
+		}
+		b.String("new", "$$ROOT")
+		b.End()
+		vars, _ = vars.WithSlot("new")
+		docs, err := x.Sub(ctx, m.Stages.Doc().Values(), m.DB, vars)
+		if err != nil {
+			return nil, err
+		}
+		b.Value("whenMatched", bsonx.ValueOf(docs))
+	} else {
+		b.String("whenMatched", m.WhenMatched)
+	}
+	b.String("whenNotMatched", m.WhenNotMatched)
+	b.End()
+	return parsing.Forms(bsonx.NewDoc("$merge", bsonx.Doc(b.Bytes()))), nil
+}

@@ -142,3 +142,8 @@ func (s *writerSource) Next(ctx context.Context) (bsonx.Doc, error) {
 	}
 	return nil, s.write(ctx, s.env.Writer)
 }
+
+// Explain implements parsing.Stage.
+func (o *Out) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return parsing.Forms(bsonx.NewDoc("$out", bsonx.NewDoc("coll", o.Coll, "db", o.DB))), nil
+}

@@ -5,7 +5,8 @@
 //   - Options describe the surroundings of a pipeline: variables, collation, the database, the
 //     disabled rules of the optimiser. They also tell the position of the stage that is being
 //     compiled.
-//   - A Stage is the result of a stage's parser. It opens a source over another source.
+//   - A Stage is the result of a stage's parser. It opens a source over another source, and shows
+//     itself in explain with the help of Explaining.
 //   - ParseSub compiles a pipeline inside a stage. The parser of pipelines is in the Options,
 //     because it uses all stages, so no stage can import it.
 //   - A Definition describes a stage with all its properties. Code that must know what a stage may

@@ -1,6 +1,7 @@
 package parsing
 
 import (
+	"context"
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
@@ -47,6 +48,9 @@ func (o *Options) Projection() projection.Options {
 type Stage interface {
 	// Open returns a source of the stage's results for the documents of src.
 	Open(src source.Source, env *source.Env) source.Source
+	// Explain returns the form in which MongoDB's explain shows the stage, which may be several
+	// stages.
+	Explain(ctx context.Context, x *Explaining) ([]Form, error)
 }
 
 // ParseSub compiles the pipeline inside a stage. It fails if sub-pipelines are nested too deeply.

@@ -33,5 +33,6 @@ func parsePlanCacheStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, e
 	if arg.Doc().Lookup("allHosts").Truthy() {
 		return nil, mongoerr.New(4503200, "$planCacheStats stage supports allHosts parameter only for sharded clusters")
 	}
-	return []parsing.Stage{&Stage{"$planCacheStats", bsonx.Empty, source.Diagnostics.PlanCacheStats}}, nil
+	shown := bsonx.NewDoc("allHosts", false)
+	return []parsing.Stage{&Stage{"$planCacheStats", shown, source.Diagnostics.PlanCacheStats}}, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -96,3 +97,8 @@ var (
 	isFlag   = []bsonx.Type{bsonx.TypeBool, bsonx.TypeInt32, bsonx.TypeInt64, bsonx.TypeDouble, bsonx.TypeDecimal128}
 	isNumber = isFlag[1:]
 )
+
+// Explain implements parsing.Stage.
+func (d *Stage) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return parsing.Forms(bsonx.NewDoc(d.Name, d.Arg)), nil
+}

@@ -217,3 +217,16 @@ func (u *Stage) Changes() (fields []string, drops, ok bool) {
 	}
 	return fields, true, true
 }
+
+// Explain implements parsing.Stage. It leaves out options that have their default value.
+func (*Stage) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	spec := bsonx.NewDoc("path", x.Spec)
+	if x.Spec.Type == bsonx.TypeDocument {
+		names := []string{"=path", "=preserveNullAndEmptyArrays", "=includeArrayIndex"}
+		if !x.Spec.Doc().Lookup("preserveNullAndEmptyArrays").Truthy() {
+			names = []string{"=path", "=includeArrayIndex"}
+		}
+		spec = x.Arguments(x.Spec.Doc(), names...)
+	}
+	return parsing.Forms(bsonx.NewDoc("$unwind", spec)), nil
+}
