@@ -2,14 +2,12 @@ package pipeline
 
 import (
 	"context"
-	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
-	"github.com/sheafdb/sheaf/internal/projection"
 )
 
 // Explained is a pipeline prepared for explain. It describes the stages and, after Run, their
@@ -198,49 +196,59 @@ func (p *Pipeline) MakesDocuments() bool {
 	return len(p.steps) > 0 && Find(p.steps[0].name).IsFirst()
 }
 
-// PushedProject is a leading projection stage that the planner can run.
-type PushedProject struct {
-	Projection *projection.Projection
-	Spec       bsonx.Doc
-}
-
-// SplitProject removes a leading $project, for the planner to run after the query, and returns it
-// with the remaining pipeline. The first result is nil if the first stage is not a $project, or if
-// simple is true and the $project computes fields.
-func (p *Pipeline) SplitProject(simple bool) (*PushedProject, *Pipeline) {
-	if len(p.steps) == 0 {
-		return nil, p
-	}
-	s, ok := p.steps[0].Stage.(*project)
-	if !ok || s.projection.IsAddition() {
-		return nil, p
-	}
-	if computed, _ := s.projection.Computed(); simple && len(computed) > 0 {
-		return nil, p
-	}
-	return p.pushFirst(s)
-}
-
-// SplitMeta removes a leading $project or $addFields that reads metadata known only to the planner,
-// for the planner to run. The first result is nil if there is no such stage.
-func (p *Pipeline) SplitMeta() (*PushedProject, *Pipeline) {
-	if len(p.steps) == 0 {
-		return nil, p
-	}
-	s, ok := p.steps[0].Stage.(*project)
-	if !ok || !slices.ContainsFunc(s.projection.MetaKinds(), isPlanMeta) {
-		return nil, p
-	}
-	return p.pushFirst(s)
-}
-
-func isPlanMeta(kind string) bool { return expr.Metadata(kind).Planned }
-
-// pushFirst removes the first stage s and returns it with the remaining pipeline.
-func (p *Pipeline) pushFirst(s *project) (*PushedProject, *Pipeline) {
-	e := expr.Serializer{Vars: p.opts.Vars, Now: p.opts.Now}
-	return &PushedProject{s.projection, s.projection.Serialize(e)}, &Pipeline{steps: p.steps[1:], opts: p.opts}
-}
-
 // Meta implements source.MetaSource.
 func (c *counted) Meta() *expr.Meta { return source.MetaOf(c.Source) }
+
+// explainer explains the pipelines inside a stage.
+type explainer struct {
+	x *Explained
+	s *explainedStage
+}
+
+// collections returns the collections as an Explorer, or nil if they do not implement it.
+func (e *explainer) collections() Explorer {
+	if e.x.env == nil {
+		return nil
+	}
+	c, _ := e.x.env.Collections.(Explorer)
+	return c
+}
+
+// Sub implements parsing.Pipelines.
+func (e *explainer) Sub(ctx context.Context, stages []bsonx.Value, db string, vars *expr.Vars) ([]bsonx.Doc, error) {
+	p, err := Parse(bsonx.ValueOf(stages),
+		parsing.Options{Vars: vars, Now: e.x.pipeline.opts.Now, DB: db, Disable: HiddenRules})
+	if err != nil {
+		return nil, err
+	}
+	return p.Explain(e.x.env, e.x.clock).Stages(ctx)
+}
+
+// Over implements parsing.Pipelines.
+func (e *explainer) Over(ctx context.Context, db, coll string, stages []bsonx.Value,
+	vars *expr.Vars,
+) ([]bsonx.Doc, error) {
+	if c := e.collections(); c != nil && coll != "" {
+		return c.Explain(ctx, db, coll, stages, vars)
+	}
+	return e.Sub(ctx, stages, db, vars)
+}
+
+// Below implements parsing.Pipelines.
+func (e *explainer) Below(db, coll string, stages []bsonx.Value) []bsonx.Value {
+	if c := e.collections(); c != nil {
+		return c.Below(db, coll, stages)
+	}
+	return stages
+}
+
+// Inner implements parsing.Pipelines.
+func (e *explainer) Inner(ctx context.Context, i int, p source.Runner) ([]bsonx.Doc, *parsing.Counts, error) {
+	if i >= len(e.s.inner) {
+		docs, err := explained(p, e.x.env, e.x.clock).Stages(ctx)
+		return docs, nil, err
+	}
+	inner := e.s.inner[i]
+	docs, err := inner.Stages(ctx)
+	return docs, &inner.in.Counts, err
+}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -292,3 +293,43 @@ func (g *group) Needs(n *parsing.Needs) {
 
 // passage implements passer.
 func (*group) passage(s step) passFunc { return passGroup(s) }
+
+// Explain implements parsing.Stage.
+func (g *group) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+	return parsing.Forms(bsonx.NewDoc("$group", g.form(x.Serializer))), nil
+}
+
+func (g *group) form(e expr.Serializer) bsonx.Doc {
+	b := bsonx.NewBuilder(nil)
+	b.StartDoc()
+	if g.bucket != nil {
+		b.Value("_id", g.bucket.form(g.id, e))
+	} else {
+		b.Value("_id", e.Expression(g.spec.Lookup("_id")))
+	}
+	for it := g.spec.Iter(); it.Next(); {
+		if name := string(it.Key()); name != "_id" && !strings.HasPrefix(name, "$") {
+			use := it.Value().Doc().First()
+			b.Value(name, accumulator.Serialize(e, string(use.Key), use.Value))
+		}
+	}
+	b.Bool("$willBeMerged", false)
+	b.End()
+	return bsonx.Doc(b.Bytes())
+}
+
+// Figures implements parsing.Measured.
+func (*group) Figures(b *bsonx.Builder, run *parsing.Run) {
+	run.Out.Append(b)
+	src, ok := run.Opened.(*groupSource)
+	if !ok {
+		return
+	}
+	b.StartDocField("maxAccumulatorMemoryUsageBytes")
+	for i, name := range src.group.names {
+		b.Int64(name, src.used.of(i))
+	}
+	b.End()
+	b.Int64("totalOutputDataSizeBytes", run.Out.Bytes)
+	parsing.AppendSpilled(b, src.spill.Count(), src.spill.Size())
+}

@@ -13,7 +13,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/document"
-	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/spill"
 )
@@ -392,44 +391,4 @@ func (m *memoryUse) note(groups []*groupEntry) {
 		}
 		m.most[i] = max(m.most[i], n)
 	}
-}
-
-// Explain implements parsing.Stage.
-func (g *group) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
-	return parsing.Forms(bsonx.NewDoc("$group", g.form(x.Serializer))), nil
-}
-
-func (g *group) form(e expr.Serializer) bsonx.Doc {
-	b := bsonx.NewBuilder(nil)
-	b.StartDoc()
-	if g.bucket != nil {
-		b.Value("_id", g.bucket.form(g.id, e))
-	} else {
-		b.Value("_id", e.Expression(g.spec.Lookup("_id")))
-	}
-	for it := g.spec.Iter(); it.Next(); {
-		if name := string(it.Key()); name != "_id" && !strings.HasPrefix(name, "$") {
-			use := it.Value().Doc().First()
-			b.Value(name, accumulator.Serialize(e, string(use.Key), use.Value))
-		}
-	}
-	b.Bool("$willBeMerged", false)
-	b.End()
-	return bsonx.Doc(b.Bytes())
-}
-
-// Figures implements parsing.Measured.
-func (*group) Figures(b *bsonx.Builder, run *parsing.Run) {
-	run.Out.Append(b)
-	src, ok := run.Opened.(*groupSource)
-	if !ok {
-		return
-	}
-	b.StartDocField("maxAccumulatorMemoryUsageBytes")
-	for i, name := range src.group.names {
-		b.Int64(name, src.used.of(i))
-	}
-	b.End()
-	b.Int64("totalOutputDataSizeBytes", run.Out.Bytes)
-	parsing.AppendSpilled(b, src.spill.Count(), src.spill.Size())
 }

@@ -22,7 +22,7 @@ type unwinding struct {
 }
 
 // nextUnwound implements Next for a $lookup with a fused $unwind.
-func (s *LookupSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
+func (s *lookupSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 	for {
 		found, err := s.nextFound(ctx)
 		if err != nil {
@@ -56,7 +56,7 @@ func (s *LookupSource) nextUnwound(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // nextFound returns the next document found for the current input document, or nil at the end.
-func (s *LookupSource) nextFound(ctx context.Context) (bsonx.Doc, error) {
+func (s *lookupSource) nextFound(ctx context.Context) (bsonx.Doc, error) {
 	if s.elems.Next() {
 		return s.elems.Value().Doc(), nil
 	}
@@ -77,13 +77,13 @@ func (s *LookupSource) nextFound(ctx context.Context) (bsonx.Doc, error) {
 
 // unwound returns the current document with v, the found document number s.count counted from 1, at
 // the path of the array.
-func (s *LookupSource) unwound(v bsonx.Value) bsonx.Doc {
+func (s *lookupSource) unwound(v bsonx.Value) bsonx.Doc {
 	return s.lookup.Unwind.Indexed(s.doc.With(v), s.count)
 }
 
 // unwoundNone returns the current document without the field. It first sets the empty array and
 // then removes it, so that missing documents on the path are created as without fusion.
-func (s *LookupSource) unwoundNone(empty bsonx.Value) bsonx.Doc {
+func (s *lookupSource) unwoundNone(empty bsonx.Value) bsonx.Doc {
 	doc := s.doc.With(empty)
 	if s.doc.Wanted {
 		doc = document.SetPath(doc, s.lookup.As, bsonx.Missing)
@@ -91,7 +91,7 @@ func (s *LookupSource) unwoundNone(empty bsonx.Value) bsonx.Doc {
 	return s.lookup.Unwind.Indexed(doc, 0)
 }
 
-func (s *LookupSource) closeRest() {
+func (s *lookupSource) closeRest() {
 	if s.rest != nil {
 		s.rest.Close()
 		s.rest = nil
@@ -100,7 +100,7 @@ func (s *LookupSource) closeRest() {
 
 // Save implements source.Source. The found documents are already copies. The Splicer still borrows
 // from the input document, and copies that part.
-func (s *LookupSource) Save() {
+func (s *lookupSource) Save() {
 	if s.lookup.Unwind == nil {
 		s.doc.Forget()
 		source.IdleBuilder(s.out)
@@ -120,12 +120,12 @@ func (s *LookupSource) Save() {
 }
 
 // Kept implements memory.Keeper.
-func (s *LookupSource) Kept() int64 {
+func (s *lookupSource) Kept() int64 {
 	return s.held.Beyond(s.kept()) + memory.KeptBy(s.rest) + s.foreign.kept() + s.Input.Kept()
 }
 
 // Restore implements source.Source.
-func (s *LookupSource) Restore(ctx context.Context) error {
+func (s *lookupSource) Restore(ctx context.Context) error {
 	if s.rest != nil {
 		if err := s.rest.Restore(ctx); err != nil {
 			return err
@@ -135,7 +135,7 @@ func (s *LookupSource) Restore(ctx context.Context) error {
 }
 
 // Close implements source.Source.
-func (s *LookupSource) Close() {
+func (s *lookupSource) Close() {
 	s.closeRest()
 	s.foreign.Close()
 	s.held.Release()
