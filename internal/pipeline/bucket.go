@@ -29,7 +29,7 @@ func parseBucket(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error)
 	if err != nil {
 		return nil, err
 	}
-	g := &group{opts: opts, bucket: b, spec: bsonx.NewDoc("count", bsonx.NewDoc("$sum", 1))}
+	g := &group{opts: opts, bucket: b, part: true, spec: bsonx.NewDoc("count", bsonx.NewDoc("$sum", 1))}
 	if !b.output.IsMissing() {
 		g.spec = b.output.Doc()
 	}

@@ -97,3 +97,6 @@ func (c *count) Figures(b *bsonx.Builder, run *parsing.Run) {
 	b.Int64("totalOutputDataSizeBytes", run.Out.Bytes)
 	parsing.AppendSpilled(b, 0, 0)
 }
+
+// onlyCounts implements counting.
+func (*count) onlyCounts() bool { return true }

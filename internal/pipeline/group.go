@@ -26,7 +26,9 @@ type group struct {
 	// bucket contains the arguments of $bucket, which determine the _id. It is nil for $group. The
 	// field spec does not contain the _id then.
 	bucket *bucketArguments
-	read   reader // reads the parts of the _id, then the operands of the accumulators
+	// part is true if the stage is a part of another one, such as $bucket or $sortByCount.
+	part bool
+	read reader // reads the parts of the _id, then the operands of the accumulators
 	// readsMeta is true if the _id or an operand reads metadata of the document.
 	readsMeta bool
 	// parts lists the field names of the _id if it is an object expression. The values of these
@@ -292,7 +294,7 @@ func (g *group) Needs(n *parsing.Needs) {
 }
 
 // passage implements passer.
-func (*group) passage(s step) passFunc { return passGroup(s) }
+func (g *group) passage() passFunc { return passGroup(g) }
 
 // Explain implements parsing.Stage.
 func (g *group) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
@@ -332,4 +334,14 @@ func (*group) Figures(b *bsonx.Builder, run *parsing.Run) {
 	b.End()
 	b.Int64("totalOutputDataSizeBytes", run.Out.Bytes)
 	parsing.AppendSpilled(b, src.spill.Count(), src.spill.Size())
+}
+
+// onlyCounts implements counting.
+func (g *group) onlyCounts() bool {
+	_, constant := expr.ConstValue(g.id)
+	for _, f := range g.fields {
+		_, ok := expr.ConstValue(f.Arg)
+		constant = constant && ok
+	}
+	return constant
 }

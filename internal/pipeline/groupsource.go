@@ -392,3 +392,6 @@ func (m *memoryUse) note(groups []*groupEntry) {
 		m.most[i] = max(m.most[i], n)
 	}
 }
+
+// makesFields implements fieldMaker.
+func (*groupSource) makesFields() {}

@@ -80,3 +80,22 @@ func (*limit) Needs(*parsing.Needs) {}
 func (l *limit) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
 	return parsing.Forms(bsonx.NewDoc("$limit", l.n)), nil
 }
+
+// CanFail implements parsing.Failing.
+func (*limit) CanFail() bool { return false }
+
+// merge implements merger: the smallest limit holds.
+func (l *limit) merge(steps []step) (int, step) {
+	least, n := l.n, 1
+	for ; n < len(steps); n++ {
+		next, ok := steps[n].Stage.(*limit)
+		if !ok {
+			break
+		}
+		least = min(least, next.n)
+	}
+	if n == 1 {
+		return 1, steps[0]
+	}
+	return n, step{"$limit", bsonx.Int64(least), &limit{least}}
+}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
@@ -140,3 +141,11 @@ func (m *match) Explain(ctx context.Context, x *parsing.Explaining) ([]parsing.F
 	shown, err := filter.SerializeWithin(ctx, m.filter.Normalize().Root)
 	return parsing.Forms(bsonx.NewDoc("$match", shown)), err
 }
+
+// CanFail implements parsing.Failing.
+func (m *match) CanFail() bool {
+	return slices.ContainsFunc(m.predicates(), func(p predicate) bool { return p.canFail || p.fixed })
+}
+
+// isNoop implements noop.
+func (m *match) isNoop(parsing.Stage) bool { return m.filter.Spec().IsEmpty() }

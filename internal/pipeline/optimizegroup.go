@@ -19,10 +19,10 @@ func (p *Pipeline) OneOf(lead Leading) (field string, last bool) {
 		return "", false
 	}
 	g, ok := p.steps[0].Stage.(*group)
-	if !ok || p.steps[0].name != "$group" {
+	if !ok || g.part {
 		return "", false
 	}
-	id := p.steps[0].spec.Doc().Lookup("_id")
+	id := g.spec.Lookup("_id")
 	if id.Type == bsonx.TypeDocument && id.Doc().Len() == 1 && !isOperatorCall(id.Doc()) {
 		// An _id with a single field forms the same groups as the value of the field.
 		id = id.Doc().First().Value

@@ -1,11 +1,11 @@
 package pipeline
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
@@ -20,24 +20,14 @@ func fuseLookups(steps []step) []step {
 		if i+1 == len(steps) {
 			continue
 		}
-		u, ok := steps[i+1].Stage.(*unwind.Stage)
-		if g, is := s.Stage.(*foreign.GraphLookup); is && ok && g.Unwind == nil && takesApart(u, g.As) {
-			i++
-			joined := *g
-			joined.Unwind = u
-			fused[len(fused)-1].Stage = &joined
-			continue
-		}
-		l, is := s.Stage.(*foreign.Lookup)
-		if !is || !ok || l.Unwind != nil || !takesApart(u, l.As) {
+		joined, ok := fuse(s.Stage, steps[i+1].Stage)
+		if !ok {
 			continue
 		}
 		i++
-		joined := *l
-		joined.Unwind = u
-		fused[len(fused)-1].Stage = &joined
-		if i+1 < len(steps) && !u.Keep && u.Index == nil {
-			if rest, ok := absorb(&joined, steps[i+1]); ok {
+		fused[len(fused)-1].Stage = joined
+		if l, ok := joined.(*foreign.Lookup); ok && i+1 < len(steps) && !l.Unwind.Keep && l.Unwind.Index == nil {
+			if rest, ok := absorb(l, steps[i+1]); ok {
 				i++
 				fused = append(fused, rest...)
 			}
@@ -46,10 +36,21 @@ func fuseLookups(steps []step) []step {
 	return fused
 }
 
-// takesApart reports whether u unwinds the array at the path as, and does not write its index into
-// the same top-level field.
-func takesApart(u *unwind.Stage, as []string) bool {
-	return slices.Equal(u.Path, as) && (u.Index == nil || u.Index[0] != as[0])
+// fuser is a stage that can unwind the array that it adds.
+type fuser interface {
+	// Fuse returns the stage merged with the following $unwind. It returns false if the $unwind is
+	// not one of the stage's array.
+	Fuse(u *unwind.Stage) (parsing.Stage, bool)
+}
+
+// fuse returns a stage merged with the next one, if that is an $unwind of its array.
+func fuse(s, next parsing.Stage) (parsing.Stage, bool) {
+	f, fuses := s.(fuser)
+	u, unwinds := next.(*unwind.Stage)
+	if !fuses || !unwinds {
+		return nil, false
+	}
+	return f.Fuse(u)
 }
 
 // absorb moves the predicates of a $match on the found documents into the $lookup. It returns the

@@ -52,14 +52,14 @@ func moveMatches(steps []step) []step {
 // not let pass stay after it. If the operation is interrupted, the $match stays at the position
 // that it has reached.
 func sinkMatch(steps []step, i int, known passages) []step {
-	if known.of(steps[i-1]) == nil {
+	if known.of(steps[i-1].Stage) == nil {
 		return steps
 	}
 	m, _ := steps[i].Stage.(*match)
 	rest := m.predicates()
 	moved := steps[i]
 	for copied := false; i > 0 && m.ended() == nil; i-- {
-		pass, stay, renamed := divide(known.of(steps[i-1]), rest)
+		pass, stay, renamed := divide(known.of(steps[i-1].Stage), rest)
 		if len(pass) == 0 {
 			break
 		}

@@ -1,13 +1,10 @@
 package pipeline
 
 import (
-	"math"
 	"slices"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/filter"
-	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
 
 // removeNoops implements RuleNoop. It removes {$match: {}}, {$skip: 0}, a $sort with the same
@@ -17,20 +14,16 @@ func removeNoops(steps []step) []step {
 	return deleteSteps(steps, func(s step) bool {
 		last := before
 		before = s
-		switch stage := s.Stage.(type) {
-		case *match:
-			return stage.filter.Spec().IsEmpty()
-		case *skip:
-			return stage.n == 0
-		case *sort:
-			earlier, ok := last.Stage.(*sort)
-			return ok && string(earlier.pattern) == string(stage.pattern)
-		case *replaceRoot:
-			return expr.IsRoot(stage.newRoot)
-		default:
-			return false
-		}
+		n, ok := s.Stage.(noop)
+		return ok && n.isNoop(last.Stage)
 	})
+}
+
+// noop is a stage that may change nothing.
+type noop interface {
+	// isNoop reports whether the stage changes nothing after the stage before, which is nil for the
+	// first stage.
+	isNoop(before parsing.Stage) bool
 }
 
 // deleteSteps returns a new slice without the steps for which drop returns true.
@@ -61,19 +54,10 @@ func markConstants(steps []step) []step {
 	return steps
 }
 
-// canFail reports whether a stage may return an error. It is true for stages that were not
-// examined.
+// canFail reports whether a stage may return an error.
 func canFail(s step) bool {
-	switch stage := s.Stage.(type) {
-	case *limit, *skip, *unwind.Stage:
-		return false
-	case *match:
-		return slices.ContainsFunc(stage.predicates(), func(p predicate) bool { return p.canFail || p.fixed })
-	case *project:
-		return stage.projection.NeedsDetails() || len(stage.projection.MayFail()) > 0
-	default:
-		return true
-	}
+	stage, ok := s.Stage.(parsing.Failing)
+	return !ok || stage.CanFail()
 }
 
 // mergeAdjacent implements RuleMerge: it merges adjacent $match, $limit or $skip stages.
@@ -90,38 +74,17 @@ func mergeAdjacent(steps []step) []step {
 // mergeRun merges the first steps that can become one, and returns how many they are and the merged
 // step.
 func mergeRun(steps []step) (int, step) {
-	switch first := steps[0].Stage.(type) {
-	case *match:
-		return mergeMatches(steps, first)
-	case *limit:
-		least, n := first.n, 1
-		for ; n < len(steps); n++ {
-			next, ok := steps[n].Stage.(*limit)
-			if !ok {
-				break
-			}
-			least = min(least, next.n)
-		}
-		if n == 1 {
-			return 1, steps[0]
-		}
-		return n, step{"$limit", bsonx.Int64(least), &limit{least}}
-	case *skip:
-		sum, n := first.n, 1
-		for ; n < len(steps); n++ {
-			next, ok := steps[n].Stage.(*skip)
-			if !ok || next.n > math.MaxInt64-sum {
-				break
-			}
-			sum += next.n
-		}
-		if n == 1 {
-			return 1, steps[0]
-		}
-		return n, step{"$skip", bsonx.Int64(sum), &skip{sum}}
-	default:
-		return 1, steps[0]
+	if first, ok := steps[0].Stage.(merger); ok {
+		return first.merge(steps)
 	}
+	return 1, steps[0]
+}
+
+// merger is a stage that can become one with the following stages of its kind.
+type merger interface {
+	// merge returns how many steps become one, and the merged step. The stage is the first of
+	// steps.
+	merge(steps []step) (int, step)
 }
 
 // mergeMatchRuns merges adjacent $match stages. Predicates of the second can then move even if
@@ -131,7 +94,7 @@ func mergeMatchRuns(steps []step) []step {
 	for i := 0; i < len(steps); {
 		n, one := 1, steps[i]
 		if first, ok := one.Stage.(*match); ok {
-			n, one = mergeMatches(steps[i:], first)
+			n, one = first.merge(steps[i:])
 		}
 		if merged == nil && n > 1 {
 			merged = slices.Clone(steps[:i])
@@ -147,7 +110,8 @@ func mergeMatchRuns(steps []step) []step {
 	return merged
 }
 
-func mergeMatches(steps []step, first *match) (int, step) {
+// merge implements merger.
+func (m *match) merge(steps []step) (int, step) {
 	n := 1
 	for n < len(steps) {
 		if _, ok := steps[n].Stage.(*match); !ok {
@@ -160,10 +124,10 @@ func mergeMatches(steps []step, first *match) (int, step) {
 	}
 	var all []predicate
 	for _, s := range steps[:n] {
-		m, _ := s.Stage.(*match)
-		all = append(all, predicate{spec: m.filter.Spec()})
+		next, _ := s.Stage.(*match)
+		all = append(all, predicate{spec: next.filter.Spec()})
 	}
-	one, ok := first.of(all)
+	one, ok := m.of(all)
 	if !ok {
 		return 1, steps[0]
 	}

@@ -15,10 +15,10 @@ type passFunc func(path string, p *predicate) (string, bool)
 
 // passage returns the function that moves predicates before stage s, or nil if no predicate can
 // move.
-func passage(s step) passFunc {
-	switch stage := s.Stage.(type) {
+func passage(s parsing.Stage) passFunc {
+	switch stage := s.(type) {
 	case passer:
-		return stage.passage(s)
+		return stage.passage()
 	case parsing.Changer:
 		fields, drops, ok := stage.Changes()
 		switch {
@@ -34,17 +34,17 @@ func passage(s step) passFunc {
 
 // passer is a stage with its own passFunc. passage returns nil if no predicate can move before the
 // stage.
-type passer interface{ passage(s step) passFunc }
+type passer interface{ passage() passFunc }
 
 // passages caches the result of passage for each stage.
 type passages map[parsing.Stage]passFunc
 
 // of returns passage(s), from the cache if possible.
-func (ps passages) of(s step) passFunc {
-	pass, ok := ps[s.Stage]
+func (ps passages) of(s parsing.Stage) passFunc {
+	pass, ok := ps[s]
 	if !ok {
 		pass = passage(s)
-		ps[s.Stage] = pass
+		ps[s] = pass
 	}
 	return pass
 }
@@ -81,18 +81,17 @@ type shape struct {
 	copies map[string]string
 }
 
-func shapeOf(s step, p *project) shape {
+func shapeOf(p *project) shape {
 	sh := shape{inclusion: p.projection.IsInclusion(), copies: map[string]string{}}
 	if sh.inclusion {
 		sh.kept = p.projection.Kept()
 	} else {
 		sh.changed = p.projection.Changed()
 	}
-	// The specifications of these stages do not list fields at the top level.
-	if s.name == "$unset" || s.name == "$fill" {
+	if p.spec == nil {
 		return sh
 	}
-	for it := s.spec.Doc().Iter(); it.Next(); {
+	for it := p.spec.Iter(); it.Next(); {
 		if from, ok := copiedField(it.Value()); ok {
 			sh.copies[string(it.Key())] = from
 		}
@@ -153,11 +152,11 @@ func isBelow(path, other string) bool {
 
 // passGroup returns the passFunc of $group. Comparisons with the group key, or a field of it, can
 // move: they hold for all documents of a group or for none.
-func passGroup(s step) passFunc {
-	if s.name != "$group" {
+func passGroup(g *group) passFunc {
+	if g.part {
 		return nil
 	}
-	names := keyFields(s.spec.Doc().Lookup("_id"))
+	names := keyFields(g.spec.Lookup("_id"))
 	return func(path string, p *predicate) (string, bool) {
 		if !p.compares || p.canFail {
 			return "", false

@@ -28,13 +28,17 @@ func moveSorts(steps []step) []step {
 }
 
 // passes reports whether the $sort can move before the last of the stages in before, without new
-// errors. It does not move before an $unwind of a $lookup's array, because RuleFuse merges these
-// two.
+// errors. It does not move before an $unwind after a fuser, because RuleFuse may merge these two.
 func (s *sort) passes(before []step) bool {
 	last := len(before) - 1
 	u, ok := before[last].Stage.(*unwind.Stage)
-	if !ok || last > 0 && (before[last-1].name == "$lookup" || before[last-1].name == "$graphLookup") {
+	if !ok {
 		return false
+	}
+	if last > 0 {
+		if _, fuses := before[last-1].Stage.(fuser); fuses {
+			return false
+		}
 	}
 	changed := func(f index.Field) bool {
 		name := parsing.TopField(f.Path)

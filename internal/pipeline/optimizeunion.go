@@ -32,10 +32,10 @@ func uniteScores(steps []step) []step {
 		next := steps[i+1]
 		p, isProject := next.Stage.(*project)
 		if !isUnion || !isProject || !readsPlanned(p.projection.MetaKinds()) ||
-			next.spec.Type != bsonx.TypeDocument || next.name == "$fill" {
+			p.spec == nil {
 			continue
 		}
-		united, ok := with(u, next.name, next.spec)
+		united, ok := with(u, p.name, bsonx.Document(p.spec))
 		if !ok {
 			continue
 		}

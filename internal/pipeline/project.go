@@ -12,7 +12,13 @@ import (
 )
 
 // project is the stage for $project, $addFields, $set and $unset.
-type project struct{ projection *projection.Projection }
+type project struct {
+	projection *projection.Projection
+	name       string // the name that the client wrote, or $addFields for a part of another stage
+	// spec has the fields as the client, or the other stage, wrote them. It is nil for $unset,
+	// which lists names.
+	spec bsonx.Doc
+}
 
 func projectDefinition() parsing.Definition {
 	return parsing.Definition{
@@ -25,8 +31,9 @@ func parseProject(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15969, "$project specification must be an object")
 	}
-	p, err := projection.ParseStage(arg.Doc().Clone(), opts.Projection())
-	return projectStage("$project", p, err)
+	spec := arg.Doc().Clone()
+	p, err := projection.ParseStage(spec, opts.Projection())
+	return projectStage("$project", p, spec, err)
 }
 
 func addFieldsDefinition() parsing.Definition {
@@ -49,15 +56,16 @@ func parseAddFields(name string) func(arg bsonx.Value, opts parsing.Options) ([]
 		if arg.Type != bsonx.TypeDocument {
 			return nil, mongoerr.New(40272, "%s specification stage must be an object, got %s", name, arg.Type)
 		}
-		p, err := projection.ParseAddFields(arg.Doc().Clone(), opts.Projection())
-		return projectStage(name, p, err)
+		spec := arg.Doc().Clone()
+		p, err := projection.ParseAddFields(spec, opts.Projection())
+		return projectStage(name, p, spec, err)
 	}
 }
 
 // addFieldsStage returns an $addFields stage that another stage needs as its part.
 func addFieldsStage(spec bsonx.Doc, opts parsing.Options) ([]parsing.Stage, error) {
 	p, err := projection.ParseAddFields(spec, opts.Projection())
-	return projectStage("$addFields", p, err)
+	return projectStage("$addFields", p, spec, err)
 }
 
 func unsetDefinition() parsing.Definition {
@@ -73,14 +81,14 @@ func parseUnset(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) 
 		return nil, err
 	}
 	p, err := projection.ParseUnset(paths, opts.Projection())
-	return projectStage("$unset", p, err)
+	return projectStage("$unset", p, nil, err)
 }
 
-func projectStage(name string, p *projection.Projection, err error) ([]parsing.Stage, error) {
+func projectStage(name string, p *projection.Projection, spec bsonx.Doc, err error) ([]parsing.Stage, error) {
 	if err != nil {
 		return nil, mongoerr.Within("Invalid "+name, err)
 	}
-	return []parsing.Stage{&project{p}}, nil
+	return []parsing.Stage{&project{p, name, spec}}, nil
 }
 
 func (p *project) Open(src source.Source, _ *source.Env) source.Source {
@@ -151,29 +159,25 @@ func (*project) IsPerDocument() bool { return true }
 func (*project) IsOneToOne() bool { return true }
 
 // passage implements passer.
-func (p *project) passage(s step) passFunc {
-	switch s.name {
-	case "$project", "$addFields", "$set", "$unset", "$fill":
-		return passShape(shapeOf(s, p))
-	default:
-		return nil
-	}
+func (p *project) passage() passFunc { return passShape(shapeOf(p)) }
+
+// CanFail implements parsing.Failing.
+func (p *project) CanFail() bool {
+	return p.projection.NeedsDetails() || len(p.projection.MayFail()) > 0
 }
 
 // Explain implements parsing.Stage.
 func (p *project) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
-	return parsing.Forms(bsonx.NewDoc(p.shownName(x.Name), p.projection.Serialize(x.Serializer))), nil
+	return parsing.Forms(bsonx.NewDoc(p.shownName(), p.projection.Serialize(x.Serializer))), nil
 }
 
-// shownName returns the name of the stage in explain, given its written name. $unset appears as
-// $project.
-func (p *project) shownName(written string) string {
-	switch {
-	case !p.projection.IsAddition():
+// shownName returns the name of the stage in explain. $unset appears as $project.
+func (p *project) shownName() string {
+	if !p.projection.IsAddition() {
 		return "$project"
-	case written == "$set":
-		return written
-	default:
-		return "$addFields"
 	}
+	return p.name
 }
+
+// makesFields implements fieldMaker.
+func (*projectSource) makesFields() {}

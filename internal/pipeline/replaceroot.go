@@ -126,14 +126,13 @@ func (r *replaceRoot) Open(src source.Source, _ *source.Env) source.Source {
 	return &replaceSource{Input: source.Input{Src: src}, stage: r, narrow: !makesFields(src)}
 }
 
-// makesFields reports whether the previous stage determines exactly which fields its documents
-// have.
+// fieldMaker is a source of documents with exactly the fields that its stage determines.
+type fieldMaker interface{ makesFields() }
+
+// makesFields reports whether src is a fieldMaker.
 func makesFields(src source.Source) bool {
-	switch src.(type) {
-	case *groupSource, *projectSource:
-		return true
-	}
-	return false
+	_, ok := src.(fieldMaker)
+	return ok
 }
 
 type replaceSource struct {
@@ -178,3 +177,6 @@ func (*replaceRoot) Explain(_ context.Context, x *parsing.Explaining) ([]parsing
 	}
 	return parsing.Forms(bsonx.NewDoc("$replaceRoot", bsonx.NewDoc("newRoot", x.Expression(newRoot)))), nil
 }
+
+// isNoop implements noop.
+func (r *replaceRoot) isNoop(parsing.Stage) bool { return expr.IsRoot(r.newRoot) }

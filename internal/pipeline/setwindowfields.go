@@ -216,11 +216,12 @@ func (w *setWindowFields) stages(partition, sortBy bsonx.Value) ([]parsing.Stage
 	if bsonx.Doc(pattern.Bytes()).IsEmpty() {
 		return append(stages, w), nil
 	}
-	sorting, err := parseSort(bsonx.Document(pattern.Bytes()), w.opts)
+	sorting, err := newSort(pattern.Bytes(), w.opts)
 	if err != nil {
 		return nil, err
 	}
-	return append(append(stages, sorting...), w), nil
+	sorting.windowed = true
+	return append(stages, sorting, w), nil
 }
 
 func orMissing(e expr.Expr) expr.Expr {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -50,4 +51,26 @@ func (*skip) Needs(*parsing.Needs) {}
 // Explain implements parsing.Stage.
 func (s *skip) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
 	return parsing.Forms(bsonx.NewDoc("$skip", s.n)), nil
+}
+
+// CanFail implements parsing.Failing.
+func (*skip) CanFail() bool { return false }
+
+// isNoop implements noop.
+func (s *skip) isNoop(parsing.Stage) bool { return s.n == 0 }
+
+// merge implements merger: the numbers of documents add up.
+func (s *skip) merge(steps []step) (int, step) {
+	sum, n := s.n, 1
+	for ; n < len(steps); n++ {
+		next, ok := steps[n].Stage.(*skip)
+		if !ok || next.n > math.MaxInt64-sum {
+			break
+		}
+		sum += next.n
+	}
+	if n == 1 {
+		return 1, steps[0]
+	}
+	return n, step{"$skip", bsonx.Int64(sum), &skip{sum}}
 }

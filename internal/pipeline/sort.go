@@ -30,10 +30,11 @@ type sort struct {
 	keys      index.Pattern
 	collation *collation.Collator
 	limit     int64 // the number of documents that the following stages can read; 0 means all
+	windowed  bool  // the sort is a part of $setWindowFields
 	noted     bool  // documents get their sort keys as metadata
 }
 
-// noteSortKeys makes the sorts of $setWindowFields and $fill store sort keys as metadata, if the
+// noteSortKeys makes the sorts of $setWindowFields store sort keys as metadata, if the
 // pipeline mentions sortKey. As in MongoDB, other sorts do so only in the query at the beginning of
 // a pipeline.
 func noteSortKeys(steps []step, stages bsonx.Value) {
@@ -42,7 +43,7 @@ func noteSortKeys(steps []step, stages bsonx.Value) {
 	}
 	for _, st := range steps {
 		if s, ok := st.Stage.(*sort); ok {
-			s.noted = st.name == "$setWindowFields" || st.name == "$fill"
+			s.noted = s.windowed
 		}
 	}
 }
@@ -67,14 +68,23 @@ func parseSort(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	if arg.Doc().IsEmpty() {
 		return nil, mongoerr.New(15976, "$sort stage must have at least one sort key")
 	}
-	if arg.Doc().Len() > limits.SortFields {
+	s, err := newSort(arg.Doc(), opts)
+	if err != nil {
+		return nil, err
+	}
+	return []parsing.Stage{s}, nil
+}
+
+// newSort compiles a sort pattern, which is not empty.
+func newSort(spec bsonx.Doc, opts parsing.Options) (*sort, error) {
+	if spec.Len() > limits.SortFields {
 		return nil, errSortKeys
 	}
 	s := &sort{}
 	pattern, shown := bsonx.NewBuilder(nil), bsonx.NewBuilder(nil)
 	pattern.StartDoc()
 	shown.StartDoc()
-	for it := arg.Doc().Iter(); it.Next(); {
+	for it := spec.Iter(); it.Next(); {
 		if err := opts.Vars.CheckMeta(metaKind(it.Value())); err != nil {
 			return nil, err
 		}
@@ -94,7 +104,7 @@ func parseSort(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	shown.End()
 	s.pattern, s.shown = pattern.Bytes(), shown.Bytes()
 	s.collation = opts.Collation
-	return []parsing.Stage{s}, nil
+	return s, nil
 }
 
 // parseSortKey parses one field of a sort pattern.
@@ -217,7 +227,7 @@ func (s *sort) Needs(n *parsing.Needs) {
 
 // passage implements passer. With a limit no predicate can move before the sort, because it applies
 // only to the documents within the limit.
-func (s *sort) passage(step) passFunc {
+func (s *sort) passage() passFunc {
 	if s.limit != 0 {
 		return nil
 	}
@@ -246,4 +256,10 @@ func (*sort) Figures(b *bsonx.Builder, run *parsing.Run) {
 func appendSorted(b *bsonx.Builder, s *extsort.Sorter) {
 	spilled := s.Spilled()
 	parsing.AppendSpilled(b, spilled.Runs, spilled.Bytes)
+}
+
+// isNoop implements noop.
+func (s *sort) isNoop(before parsing.Stage) bool {
+	earlier, ok := before.(*sort)
+	return ok && string(earlier.pattern) == string(s.pattern)
 }

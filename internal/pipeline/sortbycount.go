@@ -30,7 +30,8 @@ func parseSortByCount(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, e
 	default:
 		return nil, mongoerr.New(40149, "the sortByCount field must be specified as a string or as an object")
 	}
-	grouped, err := parseGroup(bsonx.Document(bsonx.NewDoc("_id", arg, "count", bsonx.NewDoc("$sum", 1))), opts)
+	g := &group{opts: opts, part: true, spec: bsonx.NewDoc("_id", arg, "count", bsonx.NewDoc("$sum", 1))}
+	grouped, err := g.parse()
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func (b *Budgets) get() map[string]int {
 	return b.set
 }
 
-// Put sets the memory limit of the stages that of belongs to, in bytes.
+// Put sets a memory limit, in bytes.
 func (b *Budgets) Put(of source.Budget, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

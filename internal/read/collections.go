@@ -247,7 +247,9 @@ func (p *Pipelines) Compile(db, name string, own OwnStages, vars *expr.Vars) (*p
 	if err := pipeline.CheckMeta(stages, lead.Near != nil, q.Filter.HasText()); err != nil {
 		return nil, nil, nil, err
 	}
-	q.RowMeta = query.RowMeta{SortKey: pipeline.NamesMeta(stages, "sortKey"), RecordID: pipeline.NamesMeta(stages, "recordId")}
+	q.RowMeta = query.RowMeta{
+		SortKey: pipeline.NamesMeta(stages, query.MetaSortKey), RecordID: pipeline.NamesMeta(stages, "recordId"),
+	}
 	if lead.Near != nil {
 		if err := p.locate(q, lead.Near, vars); err != nil {
 			return nil, nil, nil, err

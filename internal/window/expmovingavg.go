@@ -11,7 +11,10 @@ import (
 
 func expMovingAvgFunctions() []definition {
 	return []definition{
-		{Name: "$expMovingAvg", Parse: parseExpMovingAvg, Form: argumentsForm("=N", "=alpha", "input"), Windowless: true},
+		{
+			Name: "$expMovingAvg", Parse: parseExpMovingAvg, Form: argumentsForm("=N", "=alpha", "input"),
+			Windowless: true,
+		},
 	}
 }
 

@@ -18,7 +18,7 @@ func shiftFunctions() []definition {
 	}
 }
 
-// shiftForm returns the explained form of the argument. It shows the default if there is none.
+// shiftForm returns the explained form of the argument. It shows null for a missing default.
 func shiftForm(e expr.Serializer, arg bsonx.Value) bsonx.Value {
 	other := arg.Doc().Lookup("default")
 	if other.IsMissing() {

@@ -150,3 +150,13 @@ func (*GraphLookup) Explain(_ context.Context, x *parsing.Explaining) ([]parsing
 		"=connectToField", "=connectFromField", "startWith", "=depthField", "=maxDepth",
 		"=restrictSearchWithMatch"))), nil
 }
+
+// Fuse returns the stage merged with the following $unwind of its array.
+func (g *GraphLookup) Fuse(u *unwind.Stage) (parsing.Stage, bool) {
+	if g.Unwind != nil || !takesApart(u, g.As) {
+		return nil, false
+	}
+	joined := *g
+	joined.Unwind = u
+	return &joined, true
+}

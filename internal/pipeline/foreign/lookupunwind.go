@@ -2,11 +2,14 @@ package foreign
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/pipeline/document"
+	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
+	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
 // A $lookup with a fused $unwind yields the found documents one by one. It never builds a document
@@ -140,4 +143,20 @@ func (s *lookupSource) Close() {
 	s.foreign.Close()
 	s.held.Release()
 	s.Input.Close()
+}
+
+// takesApart reports whether u unwinds the array at the path as, and does not write its index into
+// the same top-level field.
+func takesApart(u *unwind.Stage, as []string) bool {
+	return slices.Equal(u.Path, as) && (u.Index == nil || u.Index[0] != as[0])
+}
+
+// Fuse returns the stage merged with the following $unwind of its array.
+func (l *Lookup) Fuse(u *unwind.Stage) (parsing.Stage, bool) {
+	if l.Unwind != nil || !takesApart(u, l.As) {
+		return nil, false
+	}
+	joined := *l
+	joined.Unwind = u
+	return &joined, true
 }

@@ -95,8 +95,8 @@ const (
 	// FromStatistics means the server's statistics about the collection, whose documents are not
 	// read.
 	FromStatistics
-	// FromViewStatistics is like FromStatistics, but over a view the statistics are those of the
-	// view and not of the collection below it.
+	// FromViewStatistics is like FromStatistics, but over a view the statistics describe the view
+	// and not the collection below it.
 	FromViewStatistics
 	FromServer  // no collection: {aggregate: 1}
 	FromChanges // the change stream of a collection, a database or the deployment

@@ -9,7 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// Explaining is what a stage needs to show itself in explain.
+// Explaining helps a stage to show itself in explain.
 type Explaining struct {
 	expr.Serializer
 	Pipelines
@@ -44,8 +44,8 @@ type Pipelines interface {
 	// Sub returns the explained form of stages that run over another database, without running
 	// them.
 	Sub(ctx context.Context, stages []bsonx.Value, db string, vars *expr.Vars) ([]bsonx.Doc, error)
-	// Over returns the explained form of a pipeline over a collection or view. If the collections
-	// cannot be explained, it is that of Sub.
+	// Over returns the explained form of a pipeline over a collection or view. It does the
+	// same as Sub if the collections cannot be explained.
 	Over(ctx context.Context, db, coll string, stages []bsonx.Value, vars *expr.Vars) ([]bsonx.Doc, error)
 	// Below returns the stages that run over the base collection when stages run over a collection
 	// or view.

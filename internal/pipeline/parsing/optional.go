@@ -35,3 +35,9 @@ type Changer interface {
 	// drop documents. If ok is false, the stage cannot name the fields.
 	Changes() (fields []string, drops, ok bool)
 }
+
+// Failing is a Stage that tells whether it may return an error, apart from the errors of its input.
+// The optimiser assumes that other stages may.
+type Failing interface {
+	CanFail() bool
+}

@@ -230,3 +230,6 @@ func (*Stage) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form,
 	}
 	return parsing.Forms(bsonx.NewDoc("$unwind", spec)), nil
 }
+
+// CanFail implements parsing.Failing.
+func (*Stage) CanFail() bool { return false }
