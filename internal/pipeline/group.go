@@ -294,7 +294,12 @@ func (g *group) Needs(n *parsing.Needs) {
 }
 
 // passage implements passer.
-func (g *group) passage() passFunc { return passGroup(g) }
+func (g *group) passage() passFunc {
+	if g.part {
+		return nil
+	}
+	return passKey(g.spec.Lookup("_id"))
+}
 
 // Explain implements parsing.Stage.
 func (g *group) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {

@@ -148,9 +148,17 @@ func conjuncts(dst []bsonx.Doc, spec bsonx.Doc, depth int) []bsonx.Doc {
 }
 
 func (m *match) predicate(spec bsonx.Doc) predicate {
-	p := predicate{spec: spec, compares: true}
 	f, err := parseFilter(&m.opts, spec)
-	if err != nil || m.ended() != nil || hasChance(bsonx.Document(spec), m.opts.Vars.Operators(), 0) {
+	if err != nil || m.ended() != nil {
+		return predicate{spec: spec, compares: true, fixed: true}
+	}
+	return newPredicate(spec, f, m.opts.Vars.Operators())
+}
+
+// newPredicate returns the predicate spec, which was compiled to f.
+func newPredicate(spec bsonx.Doc, f *filter.Filter, operators *expr.Table) predicate {
+	p := predicate{spec: spec, compares: true}
+	if hasChance(bsonx.Document(spec), operators, 0) {
 		p.fixed = true
 		return p
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/projection"
 )
 
 // passFunc returns the path that a field has before a stage, given its path after the stage. It
@@ -81,17 +82,18 @@ type shape struct {
 	copies map[string]string
 }
 
-func shapeOf(p *project) shape {
-	sh := shape{inclusion: p.projection.IsInclusion(), copies: map[string]string{}}
+// shapeOf returns the shape of a projection. spec has its fields as they were written, or is nil.
+func shapeOf(p *projection.Projection, spec bsonx.Doc) shape {
+	sh := shape{inclusion: p.IsInclusion(), copies: map[string]string{}}
 	if sh.inclusion {
-		sh.kept = p.projection.Kept()
+		sh.kept = p.Kept()
 	} else {
-		sh.changed = p.projection.Changed()
+		sh.changed = p.Changed()
 	}
-	if p.spec == nil {
+	if spec == nil {
 		return sh
 	}
-	for it := p.spec.Iter(); it.Next(); {
+	for it := spec.Iter(); it.Next(); {
 		if from, ok := copiedField(it.Value()); ok {
 			sh.copies[string(it.Key())] = from
 		}
@@ -150,13 +152,10 @@ func isBelow(path, other string) bool {
 	return ok && (rest == "" || rest[0] == '.')
 }
 
-// passGroup returns the passFunc of $group. Comparisons with the group key, or a field of it, can
-// move: they hold for all documents of a group or for none.
-func passGroup(g *group) passFunc {
-	if g.part {
-		return nil
-	}
-	names := keyFields(g.spec.Lookup("_id"))
+// passKey returns the passFunc of a stage that groups by the expression id. Comparisons with the
+// group key, or a field of it, can move: they hold for all documents of a group or for none.
+func passKey(id bsonx.Value) passFunc {
+	names := keyFields(id)
 	return func(path string, p *predicate) (string, bool) {
 		if !p.compares || p.canFail {
 			return "", false

@@ -159,7 +159,7 @@ func (*project) IsPerDocument() bool { return true }
 func (*project) IsOneToOne() bool { return true }
 
 // passage implements passer.
-func (p *project) passage() passFunc { return passShape(shapeOf(p)) }
+func (p *project) passage() passFunc { return passShape(shapeOf(p.projection, p.spec)) }
 
 // CanFail implements parsing.Failing.
 func (p *project) CanFail() bool {
