@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/passage"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -294,11 +295,11 @@ func (g *group) Needs(n *parsing.Needs) {
 }
 
 // passage implements passer.
-func (g *group) passage() passFunc {
+func (g *group) passage() passage.Func {
 	if g.part {
 		return nil
 	}
-	return passKey(g.spec.Lookup("_id"))
+	return passage.OfKey(g.spec.Lookup("_id"))
 }
 
 // Explain implements parsing.Stage.

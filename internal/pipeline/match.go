@@ -11,6 +11,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/passage"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -123,12 +124,12 @@ func insideMatch(arg bsonx.Value, w parsing.Walker) { w.Filter(arg) }
 
 // Needs implements parsing.Reader.
 func (m *match) Needs(n *parsing.Needs) {
-	p := predicate{}
-	p.read(m.filter.Root)
-	if p.fixed {
+	p := passage.Predicate{}
+	p.Read(m.filter.Root)
+	if p.Fixed {
 		n.Whole()
 	}
-	for _, path := range p.paths {
+	for _, path := range p.Paths {
 		n.Field(path)
 	}
 }
@@ -144,7 +145,7 @@ func (m *match) Explain(ctx context.Context, x *parsing.Explaining) ([]parsing.F
 
 // CanFail implements parsing.Failing.
 func (m *match) CanFail() bool {
-	return slices.ContainsFunc(m.predicates(), func(p predicate) bool { return p.canFail || p.fixed })
+	return slices.ContainsFunc(m.predicates(), func(p passage.Predicate) bool { return p.CanFail || p.Fixed })
 }
 
 // isNoop implements noop.

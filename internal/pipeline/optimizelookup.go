@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/pipeline/foreign"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/passage"
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
@@ -61,9 +62,9 @@ func absorb(l *foreign.Lookup, s step) (rest []step, ok bool) {
 		return nil, false
 	}
 	prefix := strings.Join(l.As, ".") + "."
-	var mine, others []predicate
+	var mine, others []passage.Predicate
 	for _, p := range m.predicates() {
-		inside, ok := p.through(func(path string, _ *predicate) (string, bool) {
+		inside, ok := p.Through(func(path string, _ *passage.Predicate) (string, bool) {
 			below, ok := strings.CutPrefix(path, prefix)
 			return below, ok && !startsWithPosition(below)
 		})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/passage"
 )
 
 // removeNoops implements RuleNoop. It removes {$match: {}}, {$skip: 0}, a $sort with the same
@@ -122,10 +123,10 @@ func (m *match) merge(steps []step) (int, step) {
 	if n == 1 {
 		return 1, steps[0]
 	}
-	var all []predicate
+	var all []passage.Predicate
 	for _, s := range steps[:n] {
 		next, _ := s.Stage.(*match)
-		all = append(all, predicate{spec: next.filter.Spec()})
+		all = append(all, passage.Predicate{Spec: next.filter.Spec()})
 	}
 	one, ok := m.of(all)
 	if !ok {

@@ -2,9 +2,8 @@ package pipeline
 
 import (
 	"slices"
-	"strings"
 
-	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/pipeline/passage"
 )
 
 // copyBeforeRedact copies predicates of a $match to a new $match before the preceding $redact. It
@@ -16,7 +15,7 @@ func copyBeforeRedact(steps []step) []step {
 		if !isMatch || !isRedact {
 			continue
 		}
-		kept := slices.DeleteFunc(m.predicates(), func(p predicate) bool { return !p.survivesRedact() })
+		kept := slices.DeleteFunc(m.predicates(), func(p passage.Predicate) bool { return !p.SurvivesRedact() })
 		if len(kept) == 0 {
 			continue
 		}
@@ -25,22 +24,4 @@ func copyBeforeRedact(steps []step) []step {
 		}
 	}
 	return steps
-}
-
-// survivesRedact reports whether the predicate matches the original document whenever it matches
-// the redacted one. $redact removes documents, also in arrays, and changes no other value. So the
-// predicate must look for a scalar, and its path must not contain an array index.
-func (p predicate) survivesRedact() bool {
-	if p.fixed || p.negates || p.misses || !p.compares || len(p.paths) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(p.paths, func(path string) bool {
-		return slices.ContainsFunc(strings.Split(path, ".")[1:], isPosition)
-	})
-}
-
-// isPosition reports whether a component of a path may be an array index.
-func isPosition(name string) bool {
-	_, ok := bsonx.ArrayIndex(name)
-	return ok
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/passage"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 	"github.com/sheafdb/sheaf/internal/projection"
 )
@@ -159,7 +160,9 @@ func (*project) IsPerDocument() bool { return true }
 func (*project) IsOneToOne() bool { return true }
 
 // passage implements passer.
-func (p *project) passage() passFunc { return passShape(shapeOf(p.projection, p.spec)) }
+func (p *project) passage() passage.Func {
+	return passage.OfProjection(p.projection, p.spec)
+}
 
 // CanFail implements parsing.Failing.
 func (p *project) CanFail() bool {

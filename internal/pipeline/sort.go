@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
+	"github.com/sheafdb/sheaf/internal/pipeline/passage"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
@@ -227,11 +228,11 @@ func (s *sort) Needs(n *parsing.Needs) {
 
 // passage implements passer. With a limit no predicate can move before the sort, because it applies
 // only to the documents within the limit.
-func (s *sort) passage() passFunc {
+func (s *sort) passage() passage.Func {
 	if s.limit != 0 {
 		return nil
 	}
-	return passUnless()
+	return passage.Unless()
 }
 
 // Explain implements parsing.Stage.
