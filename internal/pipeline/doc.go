@@ -16,9 +16,10 @@
 //     planner can run them: see Leading. Needs returns the fields that the other stages read, so
 //     that an index may cover them.
 //   - Parse optimises: a rule rewrites the steps, and Options.Disable switches rules off. The table
-//     of rules is in optimize.go. Each family of rules has a file: optimizematch.go moves
-//     predicates towards the source (optimizepassage.go decides which stages they may pass),
-//     optimizemerge.go, optimizelimit.go and others.
+//     of rules is in optimize.go. The file of a rule has its name: movematch.go moves
+//     predicates towards the source, fuse.go merges $lookup and $unwind. Package passage decides
+//     which predicates may pass which stages. The rules are in this package, because they build
+//     the stages.
 //   - An update with a pipeline is a Transformer. It allows only stages that turn one document into
 //     one document.
 //

@@ -3,63 +3,8 @@ package pipeline
 import (
 	"slices"
 
-	"github.com/sheafdb/sheaf/internal/filter"
-	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/passage"
 )
-
-// removeNoops implements RuleNoop. It removes {$match: {}}, {$skip: 0}, a $sort with the same
-// pattern as the previous one, and a $replaceRoot by $$ROOT.
-func removeNoops(steps []step) []step {
-	var before step
-	return deleteSteps(steps, func(s step) bool {
-		last := before
-		before = s
-		n, ok := s.Stage.(noop)
-		return ok && n.isNoop(last.Stage)
-	})
-}
-
-// noop is a stage that may change nothing.
-type noop interface {
-	// isNoop reports whether the stage changes nothing after the stage before, which is nil for the
-	// first stage.
-	isNoop(before parsing.Stage) bool
-}
-
-// deleteSteps returns a new slice without the steps for which drop returns true.
-func deleteSteps(steps []step, drop func(step) bool) []step {
-	kept := make([]step, 0, len(steps))
-	for _, s := range steps {
-		if !drop(s) {
-			kept = append(kept, s)
-		}
-	}
-	return kept
-}
-
-// markConstants implements RuleConstant: a $match that no document can satisfy yields nothing and
-// does not read its input. That is only allowed if the stages before cannot fail.
-func markConstants(steps []step) []step {
-	for i, s := range steps {
-		if i > 0 && canFail(steps[i-1]) {
-			break
-		}
-		m, ok := s.Stage.(*match)
-		if ok && m.filter.Normalize().Root.Kind() == filter.KindAlwaysFalse {
-			steps = slices.Clone(steps)
-			s.Stage = &match{filter: m.filter, opts: m.opts, never: true}
-			steps[i] = s
-		}
-	}
-	return steps
-}
-
-// canFail reports whether a stage may return an error.
-func canFail(s step) bool {
-	stage, ok := s.Stage.(parsing.Failing)
-	return !ok || stage.CanFail()
-}
 
 // mergeAdjacent implements RuleMerge: it merges adjacent $match, $limit or $skip stages.
 func mergeAdjacent(steps []step) []step {
