@@ -15,6 +15,8 @@
 //   - The state (state.go) of one evaluation keeps its first error, checks for interrupts, and
 //     records Details: the array element through which the document matched, for the positional
 //     operator $.
+//   - $jsonSchema is a list of rules. The table of its keywords is in jsonschema.go; items.go,
+//     properties.go, dependencies.go, allof.go, encrypt.go and valuerule.go have the rules.
 //   - Normalize returns the canonical tree: flattened, without constants, with sorted children.
 //     AppendShapeKey and Serialize accept any tree, but equal queries have equal results only for
 //     canonical trees.
