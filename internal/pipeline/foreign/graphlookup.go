@@ -12,9 +12,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/unwind"
 )
 
-// GraphLookup is the compiled $graphLookup. It follows references from document to document,
+// graphLookup is the compiled $graphLookup. It follows references from document to document,
 // breadth first.
-type GraphLookup struct {
+type graphLookup struct {
 	db, from   string
 	As         []string
 	start      expr.Expr
@@ -53,7 +53,7 @@ func parseGraphLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, e
 		return nil, mongoerr.New(mongoerr.FailedToParse,
 			"$graphLookup 'from' field must be a string, but found %s", from.Type)
 	}
-	g := &GraphLookup{db: opts.DB, from: from.Str(), maxDepth: -1, opts: opts}
+	g := &graphLookup{db: opts.DB, from: from.Str(), maxDepth: -1, opts: opts}
 	if g.from == "" {
 		return nil, mongoerr.New(mongoerr.InvalidNamespace, "invalid $graphLookup namespace: %s", opts.DB)
 	}
@@ -71,7 +71,7 @@ func parseGraphLookup(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, e
 	return []parsing.Stage{g}, nil
 }
 
-func (g *GraphLookup) set(name string, v bsonx.Value) (err error) {
+func (g *graphLookup) set(name string, v bsonx.Value) (err error) {
 	switch name {
 	case "startWith":
 		g.start, err = expr.Parse(v.Clone(), g.opts.Vars.WithFailures(nil))
@@ -112,7 +112,7 @@ func (g *GraphLookup) set(name string, v bsonx.Value) (err error) {
 	return err
 }
 
-func (g *GraphLookup) setMaxDepth(v bsonx.Value) error {
+func (g *graphLookup) setMaxDepth(v bsonx.Value) error {
 	if !v.Type.IsNumber() {
 		return mongoerr.New(40100, "maxDepth requires numeric argument, found type: %s", v.Type)
 	}
@@ -137,22 +137,22 @@ func insideGraphLookup(arg bsonx.Value, w parsing.Walker) {
 
 // IsOneToOne implements parsing.OneToOne. With a fused $unwind, a document can give any number of
 // results.
-func (g *GraphLookup) IsOneToOne() bool { return g.Unwind == nil }
+func (g *graphLookup) IsOneToOne() bool { return g.Unwind == nil }
 
 // Changes implements parsing.Changer.
-func (g *GraphLookup) Changes() (fields []string, drops, ok bool) {
+func (g *graphLookup) Changes() (fields []string, drops, ok bool) {
 	return g.As[:1], false, g.IsOneToOne()
 }
 
 // Explain implements parsing.Stage.
-func (*GraphLookup) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+func (*graphLookup) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
 	return parsing.Forms(bsonx.NewDoc("$graphLookup", x.Arguments(x.Spec.Doc(), "=from", "=as",
 		"=connectToField", "=connectFromField", "startWith", "=depthField", "=maxDepth",
 		"=restrictSearchWithMatch"))), nil
 }
 
 // Fuse returns the stage merged with the following $unwind of its array.
-func (g *GraphLookup) Fuse(u *unwind.Stage) (parsing.Stage, bool) {
+func (g *graphLookup) Fuse(u *unwind.Stage) (parsing.Stage, bool) {
 	if g.Unwind != nil || !takesApart(u, g.As) {
 		return nil, false
 	}

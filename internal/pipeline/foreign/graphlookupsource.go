@@ -14,7 +14,7 @@ import (
 )
 
 // Open implements parsing.Stage.
-func (g *GraphLookup) Open(src source.Source, env *source.Env) source.Source {
+func (g *graphLookup) Open(src source.Source, env *source.Env) source.Source {
 	env = env.For(graphLookupBudget)
 	s := &graphSource{
 		Input: source.Input{Src: src}, graph: g, env: env, limit: env.Limit(), held: env.Hold(),
@@ -39,7 +39,7 @@ func (g *GraphLookup) Open(src source.Source, env *source.Env) source.Source {
 // the search and, with a fused $unwind, the found documents.
 type graphSource struct {
 	source.Input
-	graph   *GraphLookup
+	graph   *graphLookup
 	env     *source.Env
 	limit   int
 	held    memory.Holding

@@ -13,8 +13,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// Merge is the compiled $merge stage.
-type Merge struct {
+// merge is the compiled $merge stage.
+type merge struct {
 	source.Merge
 	let    []parsing.Let
 	RawLet bsonx.Value
@@ -32,7 +32,7 @@ func MergeDefinition() parsing.Definition {
 
 // parseMerge compiles the argument of $merge.
 func parseMerge(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
-	m := &Merge{Merge: source.Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert"}, Opts: opts}
+	m := &merge{Merge: source.Merge{DB: opts.DB, WhenMatched: "merge", WhenNotMatched: "insert"}, Opts: opts}
 	m.Vars = m.scope
 	switch arg.Type {
 	case bsonx.TypeString:
@@ -57,7 +57,7 @@ func parseMerge(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) 
 	return []parsing.Stage{m}, nil
 }
 
-func (m *Merge) read(spec bsonx.Doc) error {
+func (m *merge) read(spec bsonx.Doc) error {
 	for it := spec.Iter(); it.Next(); {
 		var err error
 		v := it.Value()
@@ -94,7 +94,7 @@ func (m *Merge) read(spec bsonx.Doc) error {
 	return nil
 }
 
-func (m *Merge) readInto(v bsonx.Value) error {
+func (m *merge) readInto(v bsonx.Value) error {
 	switch v.Type {
 	case bsonx.TypeString:
 		if m.Coll = v.Str(); m.Coll == "" {
@@ -125,7 +125,7 @@ func (m *Merge) readInto(v bsonx.Value) error {
 	return nil
 }
 
-func (m *Merge) readOn(v bsonx.Value) error {
+func (m *merge) readOn(v bsonx.Value) error {
 	switch v.Type {
 	case bsonx.TypeString:
 		m.On = []string{v.Str()}
@@ -140,7 +140,7 @@ func (m *Merge) readOn(v bsonx.Value) error {
 
 // readOnList reads a list of "on" fields. Like MongoDB, it checks all names for duplicates before
 // it checks that each is a valid path.
-func (m *Merge) readOnList(list bsonx.Doc) error {
+func (m *merge) readOnList(list bsonx.Doc) error {
 	var meter interrupt.Meter
 	running := m.Opts.Vars.Scripts().Running
 	seen := map[string]bool{}
@@ -172,7 +172,7 @@ func (m *Merge) readOnList(list bsonx.Doc) error {
 	return nil
 }
 
-func (m *Merge) readWhenMatched(v bsonx.Value) error {
+func (m *merge) readWhenMatched(v bsonx.Value) error {
 	if v.Type == bsonx.TypeArray {
 		m.WhenMatched, m.Stages = "pipeline", v.Clone()
 		return nil
@@ -201,7 +201,7 @@ func mergeMode(field string, v bsonx.Value, modes ...string) (string, error) {
 
 // check rejects unsupported combinations of modes and forbidden target collections. It then
 // compiles the variables and checks the names of the pipeline's stages.
-func (m *Merge) check() error {
+func (m *merge) check() error {
 	if m.WhenNotMatched != "insert" && (m.WhenMatched == "keepExisting" || m.WhenMatched == "fail") {
 		return mongoerr.New(51181, "Combination of $merge modes 'whenMatched: %s' and 'whenNotMatched: %s' is not supported", m.WhenMatched, m.WhenNotMatched)
 	}
@@ -236,7 +236,7 @@ func isRoot(v bsonx.Value) bool {
 }
 
 // scope returns the variables for the pipeline that merges doc.
-func (m *Merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
+func (m *merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
 	ctx := &expr.Context{Root: bsonx.Document(doc), Now: m.Opts.Now}
 	vars := m.Opts.Vars.WithConst("new", bsonx.Document(doc))
 	for _, l := range m.let {
@@ -250,7 +250,7 @@ func (m *Merge) scope(doc bsonx.Doc) (*expr.Vars, error) {
 }
 
 // Open implements parsing.Stage.
-func (m *Merge) Open(src source.Source, env *source.Env) source.Source {
+func (m *merge) Open(src source.Source, env *source.Env) source.Source {
 	return &writerSource{
 		Input: source.Input{Src: src},
 		write: func(ctx context.Context, w source.Writer) error { return w.Merge(ctx, &m.Merge, src) }, env: env,
@@ -262,7 +262,7 @@ func insideMerge(arg bsonx.Value, w parsing.Walker) {
 }
 
 // Explain implements parsing.Stage.
-func (m *Merge) Explain(ctx context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+func (m *merge) Explain(ctx context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
 	b := bsonx.NewBuilder(nil)
 	b.StartDoc()
 	b.Doc("into", bsonx.NewDoc("db", m.DB, "coll", m.Coll))

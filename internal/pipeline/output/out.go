@@ -11,8 +11,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// Out is the compiled $out stage.
-type Out struct{ source.Out }
+// out is the compiled $out stage.
+type out struct{ source.Out }
 
 // OutDefinition returns the definition of $out.
 func OutDefinition() parsing.Definition {
@@ -24,7 +24,7 @@ func OutDefinition() parsing.Definition {
 
 // parseOut compiles the argument of $out.
 func parseOut(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
-	o := &Out{source.Out{DB: opts.DB}}
+	o := &out{source.Out{DB: opts.DB}}
 	switch arg.Type {
 	case bsonx.TypeString:
 		o.Coll = arg.Str()
@@ -50,7 +50,7 @@ func parseOut(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
 	return []parsing.Stage{o}, nil
 }
 
-func (o *Out) read(spec bsonx.Doc) error {
+func (o *out) read(spec bsonx.Doc) error {
 	fields := map[string]*string{"db": &o.DB, "coll": &o.Coll}
 	for it := spec.Iter(); it.Next(); {
 		name, v := string(it.Key()), it.Value()
@@ -116,7 +116,7 @@ func checkTimeseries(v bsonx.Value) error {
 func isInternal(db string) bool { return db == "admin" || db == "config" || db == "local" }
 
 // Open implements parsing.Stage.
-func (o *Out) Open(src source.Source, env *source.Env) source.Source {
+func (o *out) Open(src source.Source, env *source.Env) source.Source {
 	return &writerSource{
 		Input: source.Input{Src: src},
 		write: func(ctx context.Context, w source.Writer) error { return w.Out(ctx, &o.Out, src) }, env: env,
@@ -144,6 +144,6 @@ func (s *writerSource) Next(ctx context.Context) (bsonx.Doc, error) {
 }
 
 // Explain implements parsing.Stage.
-func (o *Out) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+func (o *out) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
 	return parsing.Forms(bsonx.NewDoc("$out", bsonx.NewDoc("coll", o.Coll, "db", o.DB))), nil
 }

@@ -45,7 +45,7 @@ func parseCollStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error)
 		return nil, mongoerr.New(mongoerr.BadValue,
 			"BSON field 'scale' value must be >= 1, actual value '%d'", int64(scale))
 	}
-	return []parsing.Stage{&Stage{"$collStats", spec, source.Diagnostics.CollStats}}, nil
+	return []parsing.Stage{&stage{"$collStats", spec, source.Diagnostics.CollStats}}, nil
 }
 
 // withoutNulls returns arg without null fields, also in nested documents. MongoDB treats them as

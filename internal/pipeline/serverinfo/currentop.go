@@ -42,5 +42,5 @@ func parseCurrentOp(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error)
 			return nil, mongoerr.New(code, "The '%s' parameter of the $currentOp stage must be a boolean value, but found: %s", name, v.Type)
 		}
 	}
-	return []parsing.Stage{&Stage{"$currentOp", arg.Doc().Clone(), source.Diagnostics.CurrentOp}}, nil
+	return []parsing.Stage{&stage{"$currentOp", arg.Doc().Clone(), source.Diagnostics.CurrentOp}}, nil
 }

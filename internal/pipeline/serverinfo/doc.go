@@ -1,7 +1,7 @@
 // Package serverinfo implements the stages that report on the server: $collStats, $currentOp,
 // $indexStats, $listSessions, $listLocalSessions and $planCacheStats.
 //
-// The parsers check the arguments. A running Stage gets its documents from the source.Diagnostics
+// The parsers check the arguments. A running stage gets its documents from the source.Diagnostics
 // of the environment, which has a method for each of them.
 //
 // Invariants:

@@ -20,5 +20,5 @@ func parseIndexStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error
 	if arg.Type != bsonx.TypeDocument || !arg.Doc().IsEmpty() {
 		return nil, mongoerr.New(codeIndexStats, "The $indexStats stage specification must be an empty object")
 	}
-	return []parsing.Stage{&Stage{"$indexStats", bsonx.Empty, source.Diagnostics.IndexStats}}, nil
+	return []parsing.Stage{&stage{"$indexStats", bsonx.Empty, source.Diagnostics.IndexStats}}, nil
 }

@@ -17,7 +17,7 @@ func ListSessionsDefinition() parsing.Definition {
 
 // parseListSessions compiles $listSessions, which lists the sessions of config.system.sessions.
 func parseListSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
-	return parseSessionList(&Stage{Name: "$listSessions", report: source.Diagnostics.ListSessions}, arg)
+	return parseSessionList(&stage{Name: "$listSessions", report: source.Diagnostics.ListSessions}, arg)
 }
 
 // ListLocalSessionsDefinition returns the definition of $listLocalSessions.
@@ -31,7 +31,7 @@ func ListLocalSessionsDefinition() parsing.Definition {
 // parseListLocalSessions compiles $listLocalSessions, which lists the sessions that the server
 // keeps in memory.
 func parseListLocalSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, error) {
-	return parseSessionList(&Stage{Name: "$listLocalSessions", report: source.Diagnostics.ListLocalSessions}, arg)
+	return parseSessionList(&stage{Name: "$listLocalSessions", report: source.Diagnostics.ListLocalSessions}, arg)
 }
 
 // checkSessionUser returns an error unless v, element i of the array at path, has the form {user,
@@ -54,7 +54,7 @@ func checkSessionUser(path string, i int, v bsonx.Value) error {
 }
 
 // parseSessionList checks and sets the argument of a stage that lists sessions.
-func parseSessionList(s *Stage, arg bsonx.Value) ([]parsing.Stage, error) {
+func parseSessionList(s *stage, arg bsonx.Value) ([]parsing.Stage, error) {
 	name := s.Name
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(mongoerr.TypeMismatch,

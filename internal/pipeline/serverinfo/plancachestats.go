@@ -34,5 +34,5 @@ func parsePlanCacheStats(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, e
 		return nil, mongoerr.New(4503200, "$planCacheStats stage supports allHosts parameter only for sharded clusters")
 	}
 	shown := bsonx.NewDoc("allHosts", false)
-	return []parsing.Stage{&Stage{"$planCacheStats", shown, source.Diagnostics.PlanCacheStats}}, nil
+	return []parsing.Stage{&stage{"$planCacheStats", shown, source.Diagnostics.PlanCacheStats}}, nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// Stage is a compiled stage whose documents come from the server.
-type Stage struct {
+// stage is a compiled stage whose documents come from the server.
+type stage struct {
 	Name string
 	Arg  bsonx.Doc
 	// report is the method of Diagnostics that returns the documents.
@@ -19,7 +19,7 @@ type Stage struct {
 }
 
 // Open implements parsing.Stage.
-func (d *Stage) Open(src source.Source, env *source.Env) source.Source {
+func (d *stage) Open(src source.Source, env *source.Env) source.Source {
 	s := &diagnosticsSource{Input: source.Input{Src: src}, stage: d}
 	if env != nil {
 		s.from = env.Diagnostics
@@ -29,7 +29,7 @@ func (d *Stage) Open(src source.Source, env *source.Env) source.Source {
 
 type diagnosticsSource struct {
 	source.Input
-	stage *Stage
+	stage *stage
 	from  source.Diagnostics // nil if the environment has no Diagnostics
 	asked bool
 	docs  []bsonx.Doc
@@ -99,6 +99,6 @@ var (
 )
 
 // Explain implements parsing.Stage.
-func (d *Stage) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
+func (d *stage) Explain(_ context.Context, x *parsing.Explaining) ([]parsing.Form, error) {
 	return parsing.Forms(bsonx.NewDoc(d.Name, d.Arg)), nil
 }
