@@ -127,7 +127,7 @@ func checkCollMod(req *command.Request, c *table.Collection) error {
 				"the option '%s' does not apply to the collection %s", option, c.Namespace())
 		}
 	}
-	if err := checkImages(req); err != nil {
+	if err := checkModifiedImages(req); err != nil {
 		return err
 	}
 	if err := checkModifyCapped(req, c); err != nil {

@@ -13,8 +13,14 @@ const imagesOption = "changeStreamPreAndPostImages"
 
 var imagesFields = []command.Field{{Name: "enabled", Type: command.Bool, Required: true}}
 
-// checkImages checks the option changeStreamPreAndPostImages of collMod.
-func checkImages(req *command.Request) error {
+// checkImages checks the option changeStreamPreAndPostImages of create, which may turn it off for a
+// view.
+func checkImages(req *command.Request) error { return checkImagesOf(req, false) }
+
+// checkModifiedImages checks the option of collMod, which never allows it for a view.
+func checkModifiedImages(req *command.Request) error { return checkImagesOf(req, true) }
+
+func checkImagesOf(req *command.Request, neverOnViews bool) error {
 	v := req.Get(imagesOption)
 	if v.IsMissing() {
 		return nil
@@ -28,7 +34,7 @@ func checkImages(req *command.Request) error {
 		return err
 	}
 	switch {
-	case req.Has("viewOn"):
+	case req.Has("viewOn") && (enabled || neverOnViews):
 		return mongoerr.New(mongoerr.InvalidOptions, "option not supported on a view: %s", imagesOption)
 	case !enabled:
 	case catalog.IsInternalDatabase(req.DB):
