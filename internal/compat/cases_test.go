@@ -126,7 +126,8 @@ func parseLines(t *testing.T, text string) []bson.Raw {
 	return docs
 }
 
-// isNoDoc reports whether a line was not a document; see parseLines.
+// isNoDoc reports whether a line of a test file is a value other than a document. parseLines has
+// put such a value into a document as the field v.
 func isNoDoc(line bson.Raw) bool { return !line.Lookup("v").IsZero() }
 
 // setDocs sets the documents that the paths of expressions refer to. If there are several

@@ -124,7 +124,8 @@ func pad(n int) string {
 	return string(b)
 }
 
-// write runs a write that changes the states of documents. It reports whether the server replied.
+// write calls do, which writes to the server. changes has the new state of each document that do
+// writes, by id. write reports whether the server replied.
 func (w *worker) write(changes map[string]string, do func() error) bool {
 	for id, after := range changes {
 		d := w.docs[id]

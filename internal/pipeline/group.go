@@ -107,7 +107,8 @@ func parseGroupID(v bsonx.Value, opts parsing.Options) (expr.Expr, error) {
 	}
 	if c, ok := expr.ConstValue(id); ok && c.Type == bsonx.TypeDocument && c.Doc().
 		IsEmpty() && v.Type == bsonx.TypeDocument && v.Doc().Len() == 1 && !isOperatorCall(v.Doc()) {
-		// The only field of the _id is a constant that is missing. It becomes null, as in idPart.
+		// The _id has one field, and this field has the constant value "missing". The field becomes
+		// null, as in idPart.
 		return expr.Parse(bsonx.Document(bsonx.NewDoc(string(v.Doc().First().Key), bsonx.Null)), opts.Vars)
 	}
 	return id, nil

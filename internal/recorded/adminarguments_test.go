@@ -291,7 +291,8 @@ func adminValuesOf(name, path string) string {
 	return anyValues
 }
 
-// changing matches the commands after which the collections are created again.
+// changing matches the names of commands that change the collections of the test. After such a
+// command, the test creates its collections again.
 var changing = regexp.MustCompile(`^(create|createIndexes|dropIndexes|drop|dropDatabase|renameCollection|insert|bulkWrite|reIndex)$`)
 
 // adminAnswer runs a command. It returns "ok", or the code, name and text of the error.

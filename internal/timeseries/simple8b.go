@@ -10,9 +10,9 @@ import "math/bits"
 //	bits a slot    1  2  3  4  5  6  7  8 10 12 15 20 30 60
 //	slots         60 30 20 15 12 10  8  7  6  5  4  3  2  1
 //
-// The slots of selectors 7 and 8 begin 4 bits later. Their second nibble is 0; other values are not
-// written here. Selector 15 repeats the last value of the previous word (second nibble + 1) * 120
-// times.
+// In words with selector 7 or 8, the slots begin 4 bits later, after a second nibble. This encoder
+// always writes 0 into the second nibble. Selector 15 repeats the last value of the previous word
+// (second nibble + 1) * 120 times.
 const (
 	rleSelector = 15
 	rleUnit     = 120

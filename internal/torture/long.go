@@ -17,8 +17,8 @@ const longVariable = "SHEAF_TEST_LONG"
 // `go test ./...` ends within minutes.
 func Long() bool { return os.Getenv(longVariable) != "" || *long > 0 }
 
-// NeedsLong skips a test unless tests do all of their work. It is for tests that take several
-// seconds and have no shorter form.
+// NeedsLong skips a test unless SHEAF_TEST_LONG asks for all the work of tests. NeedsLong is for
+// tests that take several seconds and have no shorter form.
 func NeedsLong(tb testing.TB) {
 	tb.Helper()
 	if !Long() {

@@ -9,9 +9,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/timeseries"
 )
 
-// ofBuckets returns the targets of a time-series collection: expireAfterSeconds of the collection,
-// and of indexes on the time with a filter on the meta value. A bucket is removed as a whole, after
-// its window and its last measurement have expired.
+// ofBuckets returns what expires in a time-series collection. A target comes from the option
+// expireAfterSeconds of the collection, or from a TTL index on the time with a filter on the meta
+// value. A bucket is removed as a whole, after its time window and its last measurement have
+// expired.
 func (m *Monitor) ofBuckets(c *table.Collection, now time.Time) (targets []*target, err error) {
 	add := func(name string, limit bsonx.Value, query bsonx.Doc) error {
 		f, err := filter.Parse(query, filter.Options{})

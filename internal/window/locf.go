@@ -43,7 +43,7 @@ func parseGapFill(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars
 	}, nil
 }
 
-// locf is $locf: it replaces null and missing values with the last other value.
+// locf is $locf: it replaces a null or missing value with the last value before it that is neither.
 type locf struct {
 	arg  expr.Expr
 	last bsonx.Value

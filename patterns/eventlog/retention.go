@@ -149,7 +149,8 @@ func (c Collections) overlapping(prefix string, names []string, from, to time.Ti
 	return out
 }
 
-// named returns the condition that selects names of periods.
+// named returns a filter for listCollections. It matches the names of all collections that hold a
+// period of the log: the prefix, and twelve digits for the begin of the period.
 func named(prefix string) bson.D {
 	return bson.D{{"name", bson.Regex{Pattern: "^" + regexp.QuoteMeta(prefix) + `_\d{12}$`}}}
 }

@@ -151,8 +151,8 @@ func (l *Ledger) executeTaken(ctx context.Context, t *Record, err error) (*Recor
 	return l.execute(ctx, t)
 }
 
-// step changes the transfer that the filter from selects and returns the new version. It returns
-// nil if no transfer matches.
+// step applies the update change to the first transfer that matches the filter from, and returns
+// the changed transfer. It returns nil if no transfer matches.
 func (l *Ledger) step(ctx context.Context, from, change, sort bson.D) (*Record, error) {
 	t := &Record{}
 	opts := options.FindOneAndUpdate().SetReturnDocument(options.After)

@@ -43,8 +43,8 @@ func TestAccountTransfer(t *testing.T) {
 	mustHold(t, l)
 }
 
-// TestInsufficientFunds is the example of the Applied Design Patterns, with its amounts in dollars
-// and cents (W095).
+// TestInsufficientFunds is the example W095 of the book "MongoDB Applied Design Patterns", with its
+// amounts in dollars and cents.
 func TestInsufficientFunds(t *testing.T) {
 	t.Parallel()
 	db := patterntest.Open(t)

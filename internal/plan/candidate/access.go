@@ -20,7 +20,8 @@ const branchWork = 16 * interrupt.Step
 // access is a way to find the records that match a conjunction: a tree that yields every match.
 type access struct {
 	node node.Node
-	// scan is the node if it is a single index scan; otherwise it is nil.
+	// scan is the node of the access, if this node is one index scan and nothing else. Otherwise
+	// scan is nil.
 	scan *node.IndexScan
 	// residual are the conjuncts that remain to be checked on the rows of the node.
 	residual []filter.Node

@@ -127,7 +127,7 @@ func (e *enumerator) unique(in []*node.Solution) []*node.Solution {
 	return out
 }
 
-// same reports whether two signed plans are equal.
+// same reports whether two plans have the same signature and the same bounds.
 func (e *enumerator) same(s, other *node.Solution) bool {
 	return bytes.Equal(s.Signature, other.Signature) && e.bounds(s) == e.bounds(other)
 }
