@@ -5,9 +5,10 @@
 // nothing: it shows how fast a client and its transport can be. The side "floor" reaches it over
 // TCP, and the side "floor-memory" over the connections that the embedded client uses.
 //
-// A workload is an operation and the number of clients that repeat it at once. In each round all
-// sides run a workload one after the other, each for the same time. So a disturbance of the machine
-// hits all of them. A figure is the median of the rounds. A claim is a figure with a target, mostly
+// A workload is an operation and the number of clients that repeat it at once. In each round, all
+// sides that take part in a workload run it one after the other, each for the same time. So a
+// disturbance of the machine hits all sides. A rate or latency is the median of the rounds, and a
+// peak of memory is their maximum. A claim is a figure with a target, mostly
 // a ratio of two rates.
 //
 // Invariants:

@@ -18,7 +18,7 @@
 //     unless it is Resettable.
 //  2. The caller asks an Exec for all documents in order. An Exec never reads a document before the
 //     current one: it keeps the values that it needs.
-//  3. An Exec counts the memory that it uses with Partition.Grow.
+//  3. An Exec counts the memory that it uses with Partition.Grow, or it implements memory.Keeper.
 //
 // The package does not sort documents, and does not depend on stages or on where documents are
 // stored.

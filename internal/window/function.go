@@ -35,8 +35,8 @@ type Partition interface {
 	Did(work int) error
 }
 
-// Exec computes a window function over one partition. If it keeps values that borrow from a
-// document, it implements memory.Keeper.
+// Exec computes a window function over one partition. An Exec that keeps bytes without counting
+// them with Partition.Grow must implement memory.Keeper.
 type Exec interface {
 	// Value returns the result for the document with index i. It is called for all documents in
 	// order. It reads only documents from i on, and keeps the values of earlier ones that it needs.

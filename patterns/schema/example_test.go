@@ -96,12 +96,12 @@ func ExampleJobs() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(n, "run")
+		fmt.Println("jobs run:", n)
 	}
 	// Output:
 	// names of authors: 1 changed
-	// 1 run
-	// 0 run
+	// jobs run: 1
+	// jobs run: 0
 }
 
 // Field names are long in the program and short in the database.
