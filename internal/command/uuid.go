@@ -78,7 +78,11 @@ func CheckUUID(r *Request, name string) error {
 func BindUUID(r *Request, db, name string, uuid bsonx.Value) error {
 	id, _ := UUIDOf(uuid)
 	r.Meant = &read.Meaning{DB: db, Name: name, ID: id}
-	return CheckMeant(r, db, name, r.Service.Store.Lookup(db, name))
+	c, err := viewOf(r).Lookup(db, name)
+	if err != nil {
+		return err
+	}
+	return CheckMeant(r, db, name, c)
 }
 
 // CheckMeant returns an error if c, the result of a look-up of db.name, is not the collection to

@@ -86,7 +86,10 @@ func (p *Pipelines) Open(ctx context.Context, db, name string, stages []bsonx.Va
 	if inner.depth > limits.SubPipelineDepth {
 		return nil, mongoerr.New(mongoerr.MaxSubPipelineDepthExceeded, "Maximum number of nested sub-pipelines exceeded. Limit is %d", limits.SubPipelineDepth)
 	}
-	if c := p.Engine.Store.Lookup(db, name); IsView(c) && !c.Collation.Same(p.Collation) {
+	switch c, err := inner.Lookup(db, name); {
+	case err != nil:
+		return nil, err
+	case IsView(c) && !c.Collation.Same(p.Collation):
 		return nil, overridesView(c)
 	}
 	counted := memory.Of(ctx).Begin()

@@ -86,10 +86,7 @@ func checkAggregate(r *command.Request) (name string, own read.OwnStages, sc rea
 	if err := read.CheckHint(r.Get("hint")); err != nil {
 		return "", own, read.Scope{}, err
 	}
-	if sc, err = command.NewScope(r); err != nil {
-		return "", own, read.Scope{}, err
-	}
-	if sc, err = sc.Collated(r.Get("collation"), r.Service.Store.Lookup(r.DB, name)); err != nil {
+	if sc, err = collatedScope(r, name); err != nil {
 		return "", own, read.Scope{}, err
 	}
 	if err := command.CheckStrictStages(r.Get("pipeline"), r.StableAPI()); err != nil {

@@ -93,7 +93,11 @@ func explainRead(ask func(req *command.Request) (*explain.Request, error),
 		if err != nil {
 			return err
 		}
-		if !read.IsView(req.Service.Store.Lookup(req.DB, name)) {
+		c, err := req.Lookup(name)
+		if err != nil {
+			return err
+		}
+		if !read.IsView(c) {
 			return plan(ctx, req, verbosity, reply)
 		}
 		sc, stages, err := stagesOf(req, name)

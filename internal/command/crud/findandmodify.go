@@ -389,9 +389,13 @@ func compileModification(r *command.Request, sc read.Scope, query bsonx.Doc, st 
 	if err != nil {
 		return err
 	}
+	c, err := r.Lookup(name)
+	if err != nil {
+		return err
+	}
 	spec := command.UpdateSpec{
 		Query: query, Mods: r.Get("update"), ArrayFilters: r.Get("arrayFilters"), Collation: r.Get("collation"),
 		Sort: r.Doc("sort"), Upsert: r.Bool("upsert"),
 	}
-	return compileUpdate(r, sc, r.Service.Store.Lookup(r.DB, name), &spec, st)
+	return compileUpdate(r, sc, c, &spec, st)
 }

@@ -429,8 +429,12 @@ func explainUpdate(req *command.Request) (*explain.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	c, err := req.Lookup(name)
+	if err != nil {
+		return nil, err
+	}
 	st := new(write.UpdateStatement)
-	if err := compileUpdate(req, sc, req.Service.Store.Lookup(req.DB, name), &spec, st); err != nil {
+	if err := compileUpdate(req, sc, c, &spec, st); err != nil {
 		return nil, err
 	}
 	q, err := writeQuery(req, sc, spec.Query, spec.Sort, spec.Hint, spec.Collation)

@@ -22,6 +22,20 @@ func findOnView(ctx context.Context, req *command.Request, name string, reply *b
 	return runStages(ctx, req, sc, name, read.OwnStages{List: stages}, req.Int64("batchSize", limits.FirstBatch), reply)
 }
 
+// collatedScope returns the scope of a command that reads a collection or view, with the collation
+// of the command, or else of the collection.
+func collatedScope(req *command.Request, name string) (read.Scope, error) {
+	sc, err := command.NewScope(req)
+	if err != nil {
+		return read.Scope{}, err
+	}
+	c, err := req.Lookup(name)
+	if err != nil {
+		return read.Scope{}, err
+	}
+	return sc.Collated(req.Get("collation"), c)
+}
+
 // findStages converts a find on a view to the stages of a pipeline. It turns a sort by $natural
 // into a hint in the scope.
 func findStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
@@ -32,11 +46,8 @@ func findStages(req *command.Request, name string) (read.Scope, []bsonx.Value, e
 	if err := checkViewOptions(req, &q); err != nil {
 		return read.Scope{}, nil, err
 	}
-	sc, err := command.NewScope(req)
+	sc, err := collatedScope(req, name)
 	if err != nil {
-		return read.Scope{}, nil, err
-	}
-	if sc, err = sc.Collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
 		return read.Scope{}, nil, err
 	}
 	stages := read.AppendStage(nil, "$match", req.Doc("filter"))
@@ -58,7 +69,11 @@ func findStages(req *command.Request, name string) (read.Scope, []bsonx.Value, e
 // checkViewOptions returns an error for options of find that a pipeline does not support.
 // singleBatch is allowed with limit 1, where it has no effect.
 func checkViewOptions(req *command.Request, q *query.Query) error {
-	virtual := read.IsVirtual(req.Service.Store.Lookup(req.DB, q.Name))
+	c, err := req.Lookup(q.Name)
+	if err != nil {
+		return err
+	}
+	virtual := read.IsVirtual(c)
 	for _, option := range []struct {
 		name  string
 		given bool
@@ -105,11 +120,8 @@ func countOnView(ctx context.Context, req *command.Request, name string) (int64,
 
 // countStages returns the stages whose documents a count command on a view counts.
 func countStages(req *command.Request, name string) (read.Scope, []bsonx.Value, error) {
-	sc, err := command.NewScope(req)
+	sc, err := collatedScope(req, name)
 	if err != nil {
-		return read.Scope{}, nil, err
-	}
-	if sc, err = sc.Collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
 		return read.Scope{}, nil, err
 	}
 	q, err := countQuery(req, name, nil)
@@ -150,11 +162,8 @@ func distinctStages(req *command.Request, name string) (read.Scope, []bsonx.Valu
 	if _, err := hintedQuery(req, name, nil); err != nil {
 		return read.Scope{}, nil, err
 	}
-	sc, err := command.NewScope(req)
+	sc, err := collatedScope(req, name)
 	if err != nil {
-		return read.Scope{}, nil, err
-	}
-	if sc, err = sc.Collated(req.Get("collation"), req.Service.Store.Lookup(req.DB, name)); err != nil {
 		return read.Scope{}, nil, err
 	}
 	key := req.String("key")
