@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"go.mongodb.org/mongo-driver/bson"
+	"go.mongodb.org/mongo-driver/bson/primitive"
 )
 
 // newerCodes maps error codes of the 9.0 engine to the codes of 8.0.
@@ -68,24 +69,28 @@ func refuseConversion(name string, arg any) any {
 	return cond(typeIn(lookup(spec, "input"), newConversions[text]...), otherwise, op(name, arg))
 }
 
-// isNewConstant reports whether a value is an array or a document. MongoDB 8.0 converts neither to
-// a string. known reports whether the value is certainly a constant.
+// isNewConstant reports whether a value is one that the 9.0 engine converts to a string, and 8.0 does
+// not: an array, a document, or a value of another such type. known reports whether the value is
+// certainly a constant.
 func isNewConstant(v any) (isNew, known bool) {
 	if literal, isLiteral := v.(bson.D); isLiteral && len(literal) == 1 && literal[0].Key == "$literal" {
-		switch literal[0].Value.(type) {
-		case bson.A, bson.D:
-			return true, true
-		}
-		return false, false
+		isNew = isNewType(literal[0].Value)
+		return isNew, isNew
 	}
+	return isNewType(v), isNewType(v) && !mentions(v, "", func(_, key string, value any) bool {
+		text, _ := value.(string)
+		return strings.HasPrefix(key, "$") || strings.HasPrefix(text, "$")
+	})
+}
+
+// isNewType reports whether only the 9.0 engine converts the type of a value to a string.
+func isNewType(v any) bool {
 	switch v.(type) {
-	case bson.A, bson.D:
-		return true, !mentions(v, "", func(_, key string, value any) bool {
-			text, _ := value.(string)
-			return strings.HasPrefix(key, "$") || strings.HasPrefix(text, "$")
-		})
+	case bson.A, bson.D, primitive.Regex, primitive.JavaScript, primitive.CodeWithScope, primitive.Symbol,
+		primitive.Timestamp, primitive.MinKey, primitive.MaxKey, primitive.DBPointer:
+		return true
 	}
-	return false, false
+	return false
 }
 
 // failingConversion returns an expression that fails with code 241 when it is evaluated, but not
