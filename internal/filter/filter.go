@@ -156,7 +156,8 @@ func judge(n Node) (fails bool, weight int) {
 			weight += len(n.Spec)
 		case *Bits:
 			weight += 8 // a mask may be a list of positions
-		case Leaf, *AlwaysFalse, *AlwaysTrue, *And, *Nor, *Not, *Or, *SampleRate, *Text:
+		case *ElemMatchObject, *ElemMatchValue, *Exists, *GeoNear, *Mod, *Size, *TypeOf:
+		case *AlwaysFalse, *AlwaysTrue, *And, *Nor, *Not, *Or, *SampleRate, *Text:
 		}
 		return true
 	})

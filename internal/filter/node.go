@@ -18,6 +18,11 @@ type Node interface {
 }
 
 // Leaf is a predicate on the values at a path.
+//
+// In a switch over a Node, the case Leaf covers all leaves, also one that is added later. Use it
+// only if the meaning of the switch is the same for every predicate on a path. If the switch treats
+// one leaf specially, list the other leaves, so that the linter finds the cases that a new leaf
+// misses.
 type Leaf interface {
 	Node
 	// FieldPath returns the compiled path.
@@ -94,7 +99,8 @@ func children(n Node) []Node {
 		return []Node{n.Child}
 	case *ElemMatchValue:
 		return n.Children
-	case Leaf, *AlwaysFalse, *AlwaysTrue, *Expr, *JSONSchema, *SampleRate, *Text, *Where:
+	case *Bits, *Compare, *Exists, *Geo, *GeoNear, *In, *Mod, *Regex, *Size, *TypeOf:
+	case *AlwaysFalse, *AlwaysTrue, *Expr, *JSONSchema, *SampleRate, *Text, *Where:
 	}
 	return nil
 }

@@ -48,11 +48,11 @@ const usualChildren = 8
 func (z *normalizer) normalize(n Node) Node {
 	switch n := n.(type) {
 	case *And:
-		return z.normalizeList(n, n.Children)
+		return z.normalizeList(n, n.Children, newAnd)
 	case *Or:
-		return z.normalizeList(n, n.Children)
+		return z.normalizeList(n, n.Children, newOr)
 	case *Nor:
-		return z.normalizeList(n, n.Children)
+		return z.normalizeList(n, n.Children, newNor)
 	case *Not:
 		return z.normalizeNot(n)
 	case *In:
@@ -67,7 +67,7 @@ func (z *normalizer) normalize(n Node) Node {
 			return &ElemMatchObject{n.leaf, child}
 		}
 	case *ElemMatchValue:
-		return z.normalizeList(n, n.Children)
+		return z.normalizeList(n, n.Children, func(list []Node) Node { return &ElemMatchValue{n.leaf, list} })
 	case *Expr:
 		if v, ok := expr.ConstValue(n.Expr); ok {
 			return constantly(v.Truthy())
@@ -78,7 +78,8 @@ func (z *normalizer) normalize(n Node) Node {
 			return constantly(true)
 		}
 		return n
-	case Leaf, *AlwaysFalse, *AlwaysTrue, *JSONSchema, *Text, *Where:
+	case *Bits, *Compare, *Exists, *Geo, *GeoNear, *Mod, *Regex, *Size, *TypeOf:
+	case *AlwaysFalse, *AlwaysTrue, *JSONSchema, *Text, *Where:
 	}
 	return n
 }
@@ -91,8 +92,9 @@ func constantly(holds bool) Node {
 	return &AlwaysFalse{}
 }
 
-// normalizeList returns the canonical form of the node n, whose children are of.
-func (z *normalizer) normalizeList(n Node, of []Node) Node {
+// normalizeList returns the canonical form of the node n, whose children are of. build makes a node
+// like n with other children.
+func (z *normalizer) normalizeList(n Node, of []Node, build func([]Node) Node) Node {
 	var room [usualChildren]Node
 	nodes, kind := room[:0], n.Kind()
 	for _, child := range of {
@@ -115,19 +117,7 @@ func (z *normalizer) normalizeList(n Node, of []Node) Node {
 	if slices.Equal(nodes, of) {
 		return n
 	}
-	list := slices.Clone(nodes) // a copy, because nodes may be a slice of room
-	switch n := n.(type) {
-	case *And:
-		return newConjunction(list)
-	case *Or:
-		return &Or{list}
-	case *Nor:
-		return &Nor{list}
-	case *ElemMatchValue:
-		return &ElemMatchValue{n.leaf, list}
-	case Leaf, *AlwaysFalse, *AlwaysTrue, *Expr, *JSONSchema, *Not, *SampleRate, *Text, *Where:
-	}
-	return n
+	return build(slices.Clone(nodes)) // a copy, because nodes may be a slice of room
 }
 
 // ofFew returns the replacement of a node of the given kind that has at most one canonical child.

@@ -59,7 +59,8 @@ func (s *shaper) append(key []byte, n Node) []byte {
 		var doc bsonx.Doc
 		doc, s.ended = SerializeWithin(s.ctx, n)
 		key = append(key, doc...)
-	case Leaf, *AlwaysFalse, *AlwaysTrue, *And, *Nor, *Not, *Or, *Text:
+	case *Bits, *ElemMatchObject, *ElemMatchValue, *Exists, *Mod, *Size, *TypeOf:
+	case *AlwaysFalse, *AlwaysTrue, *And, *Nor, *Not, *Or, *Text:
 	}
 	kids := children(n)
 	key = binary.AppendUvarint(key, uint64(len(kids)))

@@ -46,7 +46,8 @@ func SubsetOf(a, b Node) bool {
 		return excludesMissing(a, b.Path)
 	case *TypeOf:
 		return subsetOfType(a, b)
-	case Leaf, *AlwaysFalse, *And, *Expr, *JSONSchema, *Nor, *Not, *SampleRate, *Text, *Where:
+	case *Bits, *ElemMatchObject, *ElemMatchValue, *Geo, *GeoNear, *Mod, *Regex, *Size:
+	case *AlwaysFalse, *And, *Expr, *JSONSchema, *Nor, *Not, *SampleRate, *Text, *Where:
 	}
 	return false
 }

@@ -20,7 +20,7 @@ type Predicate struct {
 	// CanFail reports whether the predicate may return an error. Then it must not see documents
 	// that another stage drops.
 	CanFail bool
-	// HasExpr reports whether the filter contains an $expr. The paths in it cannot be renamed.
+	// hasExpr reports whether the predicate contains an $expr. The paths in it cannot be renamed.
 	hasExpr bool
 	// Compares reports whether the predicate only compares with scalars other than null. Such a
 	// predicate gives the same answer for all values that $group treats as equal, and does not
@@ -70,6 +70,7 @@ func (p *Predicate) Read(root filter.Node) {
 	filter.WalkNodes(root, func(n filter.Node) bool {
 		if leaf, ok := n.(filter.Leaf); ok {
 			p.misses = p.misses || filter.HoldsOfMissing(leaf)
+			p.Paths = append(p.Paths, leaf.FieldPath().String())
 		}
 		switch n := n.(type) {
 		case *filter.And, *filter.Or:
@@ -87,14 +88,12 @@ func (p *Predicate) Read(root filter.Node) {
 			p.hasExpr, p.Compares = true, false
 		case *filter.Compare:
 			p.Compares = p.Compares && comparable(n.Value)
-			p.Paths = append(p.Paths, n.Path)
 		case *filter.In:
 			p.Compares = p.Compares && len(n.Regexes) == 0 &&
 				!slices.ContainsFunc(n.Values, func(v bsonx.Value) bool { return !comparable(v) })
-			p.Paths = append(p.Paths, n.Path)
-		case filter.Leaf:
+		case *filter.Bits, *filter.ElemMatchObject, *filter.ElemMatchValue, *filter.Exists, *filter.Geo,
+			*filter.GeoNear, *filter.Mod, *filter.Regex, *filter.Size, *filter.TypeOf:
 			p.Compares = false
-			p.Paths = append(p.Paths, n.FieldPath().String())
 		case *filter.JSONSchema, *filter.SampleRate, *filter.Text, *filter.Where:
 			p.Fixed = true
 		}
