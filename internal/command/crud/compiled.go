@@ -5,7 +5,11 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/retryable"
 	"github.com/sheafdb/sheaf/internal/table"
+	"github.com/sheafdb/sheaf/internal/write"
 )
 
 // errReplaced means that, after a statement was compiled, its collection was replaced by a time
@@ -42,4 +46,64 @@ func (f compiledFor) fits(c *table.Collection) bool {
 		return was.Kind == catalog.KindTimeseries || was.Timeseries != nil
 	}
 	return was.Collation.Same(c.Collation)
+}
+
+// runSpec compiles and runs the statement at a position of its command, with try. It does both
+// again if the collection is replaced meanwhile. If an earlier attempt of the command has executed
+// the statement, runSpec returns the result that retried makes of its record.
+func runSpec[R any](r *command.Request, position int, multi bool,
+	retried func(rec *retryable.Record) (R, error), try func() (R, error),
+) (res R, err error) {
+	if rec := executed(r, position); rec != nil {
+		return retried(rec)
+	}
+	if err := checkRetryOfMany(r, multi); err != nil {
+		return res, err
+	}
+	err = table.RetryOn(errReplaced, func() (err error) {
+		res, err = try()
+		return err
+	})
+	return res, err
+}
+
+// compiled is a compiled statement that writes to db.name.
+type compiled struct {
+	req      *command.Request
+	db, name string
+	// kind is the name of the statement in error messages: update or delete.
+	kind  string
+	query *write.Query
+	meant compiledFor
+	// upsert is true if the statement creates the collection.
+	upsert bool
+}
+
+// runCompiled runs a compiled statement with run, and returns its result. It tries again if the
+// collection is dropped meanwhile, and returns errReplaced if the collection no longer fits the
+// statement. Without a collection, it checks the statement and returns the zero result.
+func runCompiled[R any](s compiled, run func(c *table.Collection) (R, error)) (res R, err error) {
+	err = table.RetryOn(table.ErrDropped, func() error {
+		var none R
+		res = none
+		c, err := command.WriteTarget(s.req, s.db, s.name)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			if !s.upsert {
+				return checkWithout(s.db, s.name, s.query.Filter, s.query.Hint)
+			}
+			if c, err = command.EnsureTarget(s.req, s.db, s.name); err != nil {
+				return err
+			}
+		}
+		if !s.meant.fits(c) {
+			return errReplaced
+		}
+		s.query.Coll = c
+		res, err = run(c)
+		return read.ExecutingWrite(writeKind(s.req, s.kind), err)
+	})
+	return res, err
 }

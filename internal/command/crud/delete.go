@@ -125,23 +125,16 @@ func runDelete(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 // It does both again if the collection is replaced meanwhile.
 func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *deleteSpec,
 	opts write.Options,
-) (n int64, err error) {
-	err = table.RetryOn(errReplaced, func() (err error) {
-		n, err = tryDeleteSpec(ctx, r, sc, db, name, spec, opts)
-		return err
+) (int64, error) {
+	retried := func(*retryable.Record) (int64, error) { return 1, nil }
+	return runSpec(r, spec.position, spec.multi, retried, func() (int64, error) {
+		return tryDeleteSpec(ctx, r, sc, db, name, spec, opts)
 	})
-	return n, err
 }
 
 func tryDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *deleteSpec,
 	opts write.Options,
 ) (int64, error) {
-	if executed(r, spec.position) != nil {
-		return 1, nil
-	}
-	if err := checkRetryOfMany(r, spec.multi); err != nil {
-		return 0, err
-	}
 	if sc.Mistake != nil {
 		return 0, sc.Mistake
 	}
@@ -166,33 +159,18 @@ func tryDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, n
 	return runDeleteStatement(ctx, r, db, name, st, meantFor(c, spec.collation), spec.query, opts)
 }
 
-// runDeleteStatement runs a compiled delete. It tries again if the collection is dropped meanwhile,
-// and returns errReplaced if the collection no longer fits meant.
+// runDeleteStatement runs a compiled delete, as runCompiled describes it.
 func runDeleteStatement(
 	ctx context.Context, r *command.Request, db, name string, st *write.DeleteStatement, meant compiledFor,
 	query bsonx.Doc, opts write.Options,
-) (n int64, err error) {
-	err = table.RetryOn(table.ErrDropped, func() (err error) {
-		n = 0
-		c, err := command.WriteTarget(r, db, name)
-		if err != nil {
-			return err
-		}
-		if c == nil {
-			return checkWithout(db, name, st.Filter, st.Hint)
-		}
-		if !meant.fits(c) {
-			return errReplaced
-		}
-		st.Coll = c
+) (int64, error) {
+	s := compiled{req: r, db: db, name: name, kind: "delete", query: &st.Query, meant: meant}
+	return runCompiled(s, func(c *table.Collection) (int64, error) {
 		if c.Timeseries != nil {
-			n, err = deleteMeasurements(ctx, r, c, st, query, opts)
-		} else {
-			n, err = r.Service.Writes.Delete(ctx, st, opts)
+			return deleteMeasurements(ctx, r, c, st, query, opts)
 		}
-		return read.ExecutingWrite(writeKind(r, "delete"), err)
+		return r.Service.Writes.Delete(ctx, st, opts)
 	})
-	return n, err
 }
 
 func explainDelete(req *command.Request) (*explain.Request, error) {

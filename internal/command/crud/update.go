@@ -180,23 +180,15 @@ func (r *updateRun) report(reply *bsonx.Builder) {
 // replaced meanwhile.
 func runUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *command.UpdateSpec,
 	opts write.Options,
-) (res write.UpdateResult, err error) {
-	err = table.RetryOn(errReplaced, func() (err error) {
-		res, err = tryUpdateSpec(ctx, r, sc, db, name, spec, opts)
-		return err
+) (write.UpdateResult, error) {
+	return runSpec(r, spec.Position, spec.Multi, updateRetried, func() (write.UpdateResult, error) {
+		return tryUpdateSpec(ctx, r, sc, db, name, spec, opts)
 	})
-	return res, err
 }
 
 func tryUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *command.UpdateSpec,
 	opts write.Options,
 ) (write.UpdateResult, error) {
-	if rec := executed(r, spec.Position); rec != nil {
-		return updateRetried(rec)
-	}
-	if err := checkRetryOfMany(r, spec.Multi); err != nil {
-		return write.UpdateResult{}, err
-	}
 	if c := seriesOf(r.Service, db, name); c != nil {
 		return updateSeries(ctx, r, c, sc, spec, opts)
 	}
@@ -213,38 +205,19 @@ func tryUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, n
 	return runUpdateStatement(ctx, r, db, name, st, meantFor(c, spec.Collation), opts)
 }
 
-// runUpdateStatement runs a compiled update. It creates the collection for an upsert, and tries
-// again if the collection is dropped meanwhile. It returns errReplaced if the collection no longer
-// fits meant.
+// runUpdateStatement runs a compiled update, as runCompiled describes it. It creates the collection
+// for an upsert.
 func runUpdateStatement(
 	ctx context.Context, r *command.Request, db, name string, st *write.UpdateStatement, meant compiledFor,
 	opts write.Options,
-) (res write.UpdateResult, err error) {
-	err = table.RetryOn(table.ErrDropped, func() error {
-		res = write.UpdateResult{}
-		c, err := command.WriteTarget(r, db, name)
-		if err != nil {
-			return err
-		}
-		if c == nil {
-			if !st.Upsert {
-				return checkWithout(db, name, st.Filter, st.Hint)
-			}
-			if c, err = command.EnsureTarget(r, db, name); err != nil {
-				return err
-			}
-		}
+) (write.UpdateResult, error) {
+	s := compiled{req: r, db: db, name: name, kind: "update", query: &st.Query, meant: meant, upsert: st.Upsert}
+	return runCompiled(s, func(c *table.Collection) (write.UpdateResult, error) {
 		if c.Timeseries != nil {
-			return errReplaced
+			return write.UpdateResult{}, errReplaced
 		}
-		if !meant.fits(c) {
-			return errReplaced
-		}
-		st.Coll = c
-		res, err = r.Service.Writes.Update(ctx, st, opts)
-		return read.ExecutingWrite(writeKind(r, "update"), err)
+		return r.Service.Writes.Update(ctx, st, opts)
 	})
-	return res, err
 }
 
 // compileUpdate compiles the update spec into st, for the collection c, which may be nil.
