@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -35,6 +36,15 @@ func viewOf(r *Request) table.View {
 		return r.Snapshot
 	}
 	return r.Service.Store.Newest()
+}
+
+// Writable returns the state of the data that a request writes: its transaction or the newest
+// state.
+func (r *Request) Writable() schema.Writable {
+	if r.Work != nil {
+		return r.Work.Transaction
+	}
+	return schema.Newest{Newest: r.Service.Store.Newest()}
 }
 
 // BaseVars returns the scope of a command's expressions without the variables of its let.

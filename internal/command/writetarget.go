@@ -4,7 +4,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
-	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -56,15 +55,10 @@ func EnsureTarget(r *Request, db, name string) (*table.Collection, error) {
 		if c, err = WriteTarget(r, db, name); err != nil || c != nil {
 			return err
 		}
-		if txn := r.Txn(); txn != nil {
-			c, err = txn.Ensure(db, name)
+		if _, err := r.Writable().Ensure(db, name); err != nil {
 			return err
 		}
-		// Another client may create a view or a time series first.
-		if _, err := schema.Ensure(r.Service.Store, db, name); err != nil {
-			return err
-		}
-		return table.ErrChanged
+		return table.ErrChanged // another client may have created a view or a time series first
 	})
 	return c, err
 }

@@ -8,6 +8,9 @@ type Newest struct{ store *Store }
 // Newest returns the View of the newest committed state.
 func (s *Store) Newest() Newest { return Newest{s} }
 
+// Store returns the store whose state this is.
+func (n Newest) Store() *Store { return n.store }
+
 // Lookup implements View. It never fails.
 func (n Newest) Lookup(db, name string) (*Collection, error) { return n.store.Lookup(db, name), nil }
 

@@ -45,18 +45,9 @@ func writeOptions(r *command.Request) write.Options {
 		Durability:       r.Durability(storage.Deferred),
 		Deferred:         &r.Deferred,
 		Stamp:            &r.Op.Stamp,
-		View:             writable(r),
+		View:             r.Writable(),
 		Retry:            r.Retries(),
 	}
-}
-
-// writable returns the state of the data that a command writes: its transaction or the newest
-// state.
-func writable(r *command.Request) table.Writable {
-	if txn := r.Txn(); txn != nil {
-		return txn
-	}
-	return r.Service.Store.Newest()
 }
 
 // singleCommit changes opts if once is true, which means that the command makes only one commit.

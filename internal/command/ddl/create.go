@@ -96,7 +96,7 @@ func runCreate(_ context.Context, req *command.Request, _ *bsonx.Builder) error 
 			return err
 		}
 	}
-	if txn := req.Txn(); txn != nil {
+	if txn := req.Txn(); txn != nil { // as in MongoDB, the same collection twice is an error here
 		_, err := txn.Create(req.DB, name, options)
 		return err
 	}
@@ -117,7 +117,8 @@ const maxCreateAttempts = 10
 // createOnce calls create unless the collection already exists. If it exists with the same kind and
 // options, that is not an error, also if another client creates it at the same time.
 func createOnce(req *command.Request, name string, kind catalog.Kind, options bsonx.Doc, create func() error) error {
-	for attempt := 1; ; attempt++ {
+	attempts := 0
+	return table.RetryOn(table.ErrChanged, func() error {
 		if c := req.Service.Store.Lookup(req.DB, name); c != nil {
 			if c.Kind == kind && equalOptions(options, c.Options) {
 				return nil
@@ -125,10 +126,11 @@ func createOnce(req *command.Request, name string, kind catalog.Kind, options bs
 			return alreadyExists(c)
 		}
 		err := create()
-		if mongoerr.CodeOf(err) != mongoerr.NamespaceExists || attempt == maxCreateAttempts {
-			return err
+		if attempts++; mongoerr.CodeOf(err) == mongoerr.NamespaceExists && attempts < maxCreateAttempts {
+			return table.ErrChanged
 		}
-	}
+		return err
+	})
 }
 
 // equalOptions reports whether two collections have the same options. The order does not matter,
@@ -147,10 +149,6 @@ func equalOptions(a, b bsonx.Doc) bool {
 
 // createTimeseries creates a time-series collection.
 func createTimeseries(req *command.Request, name string) error {
-	if req.Txn() != nil {
-		return mongoerr.New(mongoerr.OperationNotSupportedInTransaction,
-			"Cannot create a time-series collection in a multi-document transaction.")
-	}
 	options, err := seriesOptions(req)
 	if err != nil {
 		return err
