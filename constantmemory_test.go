@@ -6,6 +6,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -26,22 +27,14 @@ func TestConstantsOfStatements(t *testing.T) {
 		}
 	}
 	var updates, deletes bson.A
-	size := bson.M{}
-	if err := bson.UnmarshalExtJSON([]byte(`{"x": {"$arrayElemAt": [{"$concatArrays": [["$_id"], `+constant+
-		`]}, 0]}}`), false, &size); err != nil {
-		t.Fatal(err)
-	}
+	size := bsonxtest.ParseD(t, `{"x": {"$arrayElemAt": [{"$concatArrays": [["$_id"], `+constant+`]}, 0]}}`)
 	for i := range documents {
 		updates = append(updates, bson.D{{"q", bson.D{{"_id", i}}}, {"u", bson.A{bson.D{{"$set", size}}}}})
 		deletes = append(deletes,
-			bson.D{{"q", bson.D{{"_id", i}, {"$expr", bson.D{{"$lt", bson.A{size["x"], 0}}}}}}, {"limit", 0}})
+			bson.D{{"q", bson.D{{"_id", i}, {"$expr", bson.D{{"$lt", bson.A{size[0].Value, 0}}}}}}, {"limit", 0}})
 	}
 	pipeline := func(text string) bson.D {
-		var stage bson.D
-		if err := bson.UnmarshalExtJSON([]byte(text), false, &stage); err != nil {
-			t.Fatal(err)
-		}
-		return bson.D{{"aggregate", "c"}, {"pipeline", bson.A{stage}}, {"cursor", bson.D{}}}
+		return bson.D{{"aggregate", "c"}, {"pipeline", bson.A{bsonxtest.ParseD(t, text)}}, {"cursor", bson.D{}}}
 	}
 	for name, cmd := range torture.SomeOf(map[string]bson.D{
 		"update": {{"update", "c"}, {"updates", updates}},
@@ -86,10 +79,7 @@ func TestConstantsOfCursors(t *testing.T) {
 			"pipeline": [{"$set": {"p": {"$reduce": {"input": {"$range": [0, 21]}, "initialValue": "x", "in": {"$concat": ["$$value", "$$value"]}}}}},
 				{"$set": {"x": ` + rare + `}}, {"$unwind": "$a"}]}}, {"$unwind": "$r"}]}`,
 	} {
-		var cmd bson.D
-		if err := bson.UnmarshalExtJSON([]byte(text), false, &cmd); err != nil {
-			t.Fatal(err)
-		}
+		cmd := bsonxtest.ParseD(t, text)
 		before := requestMemory(t, db).UsedBytes
 		var reply struct {
 			Cursor struct{ ID int64 }

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
-
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/feature"
 )
@@ -74,10 +73,7 @@ func TestEveryWriteIsSynced(t *testing.T) {
 	cases := map[string]bool{}
 	for _, c := range syncedCommands {
 		cases[c.name] = true
-		var cmd bson.D
-		if err := bson.UnmarshalExtJSON([]byte(c.json), false, &cmd); err != nil {
-			t.Fatal(err)
-		}
+		cmd := bsonxtest.ParseD(t, c.json)
 		before := sheaf.Fsyncs(db)
 		if err := db.Client().Database(c.db).RunCommand(t.Context(), cmd).Err(); err != nil {
 			t.Errorf("%s: %v", c.json, err)

@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/command/ddl"
 	"github.com/sheafdb/sheaf/internal/keyspace"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -48,7 +49,7 @@ func TestValidateOfDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wanted, err := bson.MarshalExtJSON(extended(t, `{"v": `+want+`}`), false, false)
+			wanted, err := bson.MarshalExtJSON(bsonxtest.ParseD(t, `{"v": `+want+`}`), false, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,14 +61,6 @@ func TestValidateOfDamage(t *testing.T) {
 			t.Errorf("full %t: errors are %v", full, reply.Lookup("errors"))
 		}
 	}
-}
-
-func extended(t *testing.T, text string) (doc bson.D) {
-	t.Helper()
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {
-		t.Fatal(err)
-	}
-	return doc
 }
 
 // damage removes the entry of document 1 from the index k0, and truncates the stored record of

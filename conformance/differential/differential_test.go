@@ -49,7 +49,7 @@ func TestCompare(t *testing.T) {
 		{"types differ", rows(int32(1)), rows(int64(1)), false, false},
 		{"zeros differ", rows(0.0), rows(math.Copysign(0, -1)), false, false},
 		{"NaN is NaN", rows(math.NaN()), rows(math.NaN()), true, true},
-		{"field order", rows(bson.D{{Key: "a"}, {Key: "b"}}), rows(bson.D{{Key: "b"}, {Key: "a"}}), false, false},
+		{"field order", rows(bson.D{{"a", nil}, {"b", nil}}), rows(bson.D{{"b", nil}, {"a", nil}}), false, false},
 		{"distinct of equal numbers", values(int32(1), decimal("2.0")), values(2.0, int64(1)), false, true},
 		{"distinct of other numbers", values(0.1), values(decimal("0.1")), false, false},
 	}

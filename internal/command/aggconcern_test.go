@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -33,11 +34,7 @@ func TestConcernsOfPipelines(t *testing.T) {
 		"changeStream, available": {`[{"$changeStream": {}}]`, "available", "", 72},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var stages bson.A
-			if err := bson.UnmarshalExtJSON([]byte(c.stages), false, &stages); err != nil {
-				t.Fatal(err)
-			}
-			cmd := bson.D{{"aggregate", "c"}, {"pipeline", stages}, {"cursor", bson.D{}}}
+			cmd := bson.D{{"aggregate", "c"}, {"pipeline", bsonxtest.ParseA(t, c.stages)}, {"cursor", bson.D{}}}
 			if c.read != "" {
 				cmd = append(cmd, bson.E{"readConcern", bson.D{{"level", c.read}}})
 			}

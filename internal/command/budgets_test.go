@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 func openWithTestCommands(t *testing.T) *mongo.Client {
@@ -24,13 +25,9 @@ func openWithTestCommands(t *testing.T) *mongo.Client {
 // succeeds.
 func codeOf(t *testing.T, c *mongo.Collection, stages string) int32 {
 	t.Helper()
-	var pipeline struct{ V bson.A }
-	if err := bson.UnmarshalExtJSON([]byte(`{"v":`+stages+`}`), false, &pipeline); err != nil {
-		t.Fatal(err)
-	}
 	_, err := run(t, c, bson.D{
 		{"aggregate", c.Name()},
-		{"pipeline", pipeline.V},
+		{"pipeline", bsonxtest.ParseA(t, stages)},
 		{"cursor", bson.D{}},
 		{"allowDiskUse", false},
 	})

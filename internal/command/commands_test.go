@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -30,8 +31,8 @@ func TestCommands(t *testing.T) {
 				if line == "" {
 					continue
 				}
-				var cmd bson.D
-				if err := bson.UnmarshalExtJSON([]byte(line), false, &cmd); err != nil {
+				cmd, err := bsonxtest.TryParseD(line)
+				if err != nil {
 					d.Fatalf(t, "%s: %v", line, err)
 				}
 				raw, err := db.RunCommand(t.Context(), cmd).Raw()

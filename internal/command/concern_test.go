@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -50,10 +51,7 @@ func TestValuesOfConcerns(t *testing.T) {
 		{read, `{"level": "local", "provenance": ""}`, 2, 2, "Enumeration value '' for field 'readConcern.provenance' is not a valid value."},
 		{read, `{"provenance": "implicitDefault"}`, 0, 0, ""},
 	} {
-		var concern bson.D
-		if err := bson.UnmarshalExtJSON([]byte(c.concern), false, &concern); err != nil {
-			t.Fatal(err)
-		}
+		concern := bsonxtest.ParseD(t, c.concern)
 		cmd := bson.D{{"find", "c"}, {read, concern}}
 		if c.field == write {
 			cmd = bson.D{{"insert", "c"}, {"documents", bson.A{bson.D{}}}, {write, concern}}

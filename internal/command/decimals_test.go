@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -45,12 +46,8 @@ func TestDecimalsAsIntegers(t *testing.T) {
 		{`{"find": "c", "filter": {"_id": 0}, "projection": {"a": {"$slice": %s}}}`, "1.5", 2},
 		{`{"find": "c", "filter": {"_id": 0}, "projection": {"a": {"$slice": [%s, 9]}}}`, "-1.5", 2},
 	} {
-		var cmd bson.D
 		text := fmt.Sprintf(c.cmd, `{"$numberDecimal": "`+c.n+`"}`)
-		if err := bson.UnmarshalExtJSON([]byte(text), false, &cmd); err != nil {
-			t.Fatal(err)
-		}
-		raw, err := db.RunCommand(t.Context(), cmd).Raw()
+		raw, err := db.RunCommand(t.Context(), bsonxtest.ParseD(t, text)).Raw()
 		got := 0
 		switch batch, ok := raw.Lookup("cursor", "firstBatch").ArrayOK(); {
 		case err != nil:

@@ -9,19 +9,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
 // runStages runs a pipeline in Extended JSON on a collection.
 func runStages(t *testing.T, c *mongo.Collection, stages string) error {
 	t.Helper()
-	var cmd struct {
-		P bson.A `bson:"p"`
-	}
-	if err := bson.UnmarshalExtJSON([]byte(`{"p": `+stages+`}`), false, &cmd); err != nil {
-		t.Fatal(err)
-	}
-	cursor, err := c.Aggregate(t.Context(), cmd.P)
+	cursor, err := c.Aggregate(t.Context(), bsonxtest.ParseA(t, stages))
 	if err == nil {
 		err = cursor.Close(t.Context())
 	}

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -89,11 +90,7 @@ func answers(t *testing.T, client *mongo.Client, pipelines []string, mode string
 	}
 	var all []string
 	for _, text := range pipelines {
-		var stages struct{ V bson.A }
-		if err := bson.UnmarshalExtJSON([]byte(`{"v":`+text+`}`), false, &stages); err != nil {
-			t.Error(err)
-		}
-		cur, err := client.Database("d").Collection("orders").Aggregate(t.Context(), stages.V)
+		cur, err := client.Database("d").Collection("orders").Aggregate(t.Context(), bsonxtest.ParseA(t, text))
 		if err != nil {
 			t.Error(text, err)
 			return nil

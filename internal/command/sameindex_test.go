@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // TestSameIndexAgain creates an index again, with a partial filter or projection that is written
@@ -13,10 +15,7 @@ func TestSameIndexAgain(t *testing.T) {
 	db := openWithTestCommands(t).Database("d")
 	create := func(spec string) (note string, code int32) {
 		t.Helper()
-		var index bson.D
-		if err := bson.UnmarshalExtJSON([]byte(spec), false, &index); err != nil {
-			t.Fatal(err)
-		}
+		index := bsonxtest.ParseD(t, spec)
 		var reply struct{ Note string }
 		err := db.RunCommand(t.Context(), bson.D{{"createIndexes", "c"}, {"indexes", bson.A{index}}}).Decode(&reply)
 		return reply.Note, errorCode(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -50,10 +51,7 @@ func TestUnacknowledged(t *testing.T) {
 			"findAndModify", `{"findAndModify": "c", "query": {"_id": 1}, "update": {"$set": {"a": 2}}}`, []string{"lastErrorObject", "value", "ok"}, 0,
 		},
 	} {
-		var cmd bson.D
-		if err := bson.UnmarshalExtJSON([]byte(test.cmd), false, &cmd); err != nil {
-			t.Fatal(err)
-		}
+		cmd := bsonxtest.ParseD(t, test.cmd)
 		raw, err := run(t, c, append(cmd, bson.E{"writeConcern", bson.D{{"w", 0}}}))
 		if code := errorCode(t, err); code != test.code {
 			t.Errorf("%s: %v", test.name, err)
@@ -110,10 +108,7 @@ func TestNamesOfCommands(t *testing.T) {
 			`{"drop": "N"}`:                                                         0,
 			`{"listIndexes": "N"}`:                                                  26,
 		} {
-			var cmd bson.D
-			if err := bson.UnmarshalExtJSON(replaceName(format, name), false, &cmd); err != nil {
-				t.Fatal(err)
-			}
+			cmd := bsonxtest.ParseD(t, strings.ReplaceAll(format, `"N"`, `"`+name+`"`))
 			if name == "$cmd.aggregate" && cmd[0].Key == "aggregate" {
 				want = 73 // the same namespace as {aggregate: 1}
 			}
@@ -122,8 +117,4 @@ func TestNamesOfCommands(t *testing.T) {
 			}
 		}
 	}
-}
-
-func replaceName(format, name string) []byte {
-	return []byte(strings.ReplaceAll(format, `"N"`, `"`+name+`"`))
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // Every test file has these cases.
@@ -113,15 +115,7 @@ func parseLines(t *testing.T, text string) []bson.Raw {
 		if !strings.HasPrefix(line, "{") {
 			line = `{"v":` + line + `}`
 		}
-		var d bson.D
-		if err := bson.UnmarshalExtJSON([]byte(line), false, &d); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		raw, err := bson.Marshal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		docs = append(docs, raw)
+		docs = append(docs, bson.Raw(bsonxtest.Parse(t, line)))
 	}
 	return docs
 }

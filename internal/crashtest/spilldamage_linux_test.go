@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -217,9 +218,7 @@ func readSpilling(t *testing.T, db *sheaf.DB, dir, text string,
 	damage func(path string),
 ) (docs []string, files int, err error) {
 	t.Helper()
-	var cmd bson.D
-	must(t, bson.UnmarshalExtJSON([]byte(text), false, &cmd))
-	cursor, err := db.Client().Database("test").RunCommandCursor(t.Context(), cmd)
+	cursor, err := db.Client().Database("test").RunCommandCursor(t.Context(), bsonxtest.ParseD(t, text))
 	if err != nil {
 		return nil, 0, err
 	}

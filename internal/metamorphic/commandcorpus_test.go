@@ -1,13 +1,12 @@
 package metamorphic
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // corpus has the lines of the data-driven tests of all languages, by their kind. Every operator and
@@ -118,8 +117,8 @@ func (c *corpus) target(pkg, directive string) *[]string {
 // pickLine parses a random line. It returns nil if the line is not a value.
 func (g *commandGen) pickLine(lines []string) any {
 	line := lines[g.IntN(len(lines))]
-	var d bson.D
-	if err := bson.UnmarshalExtJSON(fmt.Appendf(nil, `{"v": %s}`, line), false, &d); err != nil {
+	d, err := bsonxtest.TryParseD(`{"v": ` + line + `}`)
+	if err != nil {
 		return nil
 	}
 	return d[0].Value

@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/command/argtest"
 	"github.com/sheafdb/sheaf/internal/commands"
@@ -152,8 +153,7 @@ func (g *commandGen) begin() []step {
 	docs := func(coll string, text func(i int) string, n int) bson.D {
 		list := bson.A{}
 		for i := range n {
-			var d bson.D
-			if err := bson.UnmarshalExtJSON([]byte(text(i)), false, &d); err == nil {
+			if d, err := bsonxtest.TryParseD(text(i)); err == nil {
 				list = append(list, d)
 			}
 		}
@@ -308,10 +308,10 @@ func (g *commandGen) mutatePredicate(cmd bson.D) bson.D {
 }
 
 func (g *commandGen) comparedPipeline() step {
-	var d bson.D
 	text := `{"aggregate": "p", "pipeline": [` + strings.Join(g.pipes.pipeline(), ", ") +
 		`], "cursor": {"batchSize": 1000}}`
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
+	d, err := bsonxtest.TryParseD(text)
+	if err != nil {
 		return step{}
 	}
 	if g.chance(4) {

@@ -17,6 +17,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/sheafdb/sheaf"
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
@@ -206,15 +207,7 @@ func parseLines(t *testing.T, text string) []bson.Raw {
 
 func parse(t *testing.T, text string) bson.Raw {
 	t.Helper()
-	var d bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	raw, err := bson.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
+	return bson.Raw(bsonxtest.Parse(t, text))
 }
 
 // load fills a collection. If the setting has indexes, it creates one on each field and one on all

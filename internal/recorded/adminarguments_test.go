@@ -11,6 +11,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/feature"
 )
@@ -260,7 +261,7 @@ func (b *adminBase) cases(path string) []question {
 	var out []question
 	for _, v := range valuesOf(adminValuesOf(b.command, path)) {
 		for _, target := range targets {
-			cmd := fromJSON(strings.ReplaceAll(b.base, "*", target))
+			cmd := bsonxtest.MustParseD(strings.ReplaceAll(b.base, "*", target))
 			if path == "" {
 				cmd[0].Value = v
 			} else {

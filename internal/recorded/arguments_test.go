@@ -11,6 +11,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // argumentBases are valid commands, with * for the collection's name. The test adds one argument
@@ -175,7 +177,7 @@ func argumentCases(t *testing.T) []question {
 			}
 			for _, v := range valuesOf(values) {
 				for _, coll := range []string{"there", "missing"} {
-					cmd := withArgument(fromJSON(strings.ReplaceAll(b.base, "*", coll)), name, v)
+					cmd := withArgument(bsonxtest.MustParseD(strings.ReplaceAll(b.base, "*", coll)), name, v)
 					said := inJSON(bson.D{{name, v}})
 					out = append(out, question{
 						name: coll + " " + b.name + said,

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -57,14 +58,6 @@ var textFilters = []string{
 	`{"$jsonSchema":{"properties":{"v":{"pattern":"a"}}}}`,
 }
 
-func fromJSON(text string) bson.D {
-	var doc bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &doc); err != nil {
-		panic(text + ": " + err.Error())
-	}
-	return doc
-}
-
 func d(kv ...any) bson.D {
 	out := make(bson.D, 0, len(kv)/2)
 	for i := 0; i < len(kv); i += 2 {
@@ -83,7 +76,7 @@ func textCases() []question {
 		})
 	}
 	for _, s := range textStages {
-		e := fromJSON(`{"e":` + s + `}`)[0].Value
+		e := bsonxtest.MustParseD(`{"e":` + s + `}`)[0].Value
 		for i := range texts {
 			pipeline := bson.A{d("$match", d("_id", int32(i))), d("$project", d("e", e))}
 			add(fmt.Sprintf("stage %s of %q", s, texts[i]),
@@ -92,7 +85,7 @@ func textCases() []question {
 	}
 	for _, coll := range []string{"plain", "indexed", "folded", "hashed", "compound"} {
 		for _, f := range textFilters {
-			add(coll+" filter "+f, d("find", coll, "filter", fromJSON(f), "sort",
+			add(coll+" filter "+f, d("find", coll, "filter", bsonxtest.MustParseD(f), "sort",
 				d("_id", 1), "projection", d("_id", 1)))
 		}
 		for _, text := range texts {

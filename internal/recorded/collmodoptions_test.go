@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/sheaftest"
 )
 
@@ -94,13 +95,13 @@ func TestCollModOptions(t *testing.T) {
 				if kind == `{"_id":1}` {
 					continue // it already exists
 				}
-				c := &collModCase{t, db, kind, d("key", fromJSON(kind), "name", "i"), name, values}
+				c := &collModCase{t, db, kind, d("key", bsonxtest.MustParseD(kind), "name", "i"), name, values}
 				c.runIndex()
 			}
 			continue
 		}
 		for _, base := range createBases {
-			c := &collModCase{t, db, base.name, fromJSON(base.options), name, values}
+			c := &collModCase{t, db, base.name, bsonxtest.MustParseD(base.options), name, values}
 			c.run()
 		}
 	}
@@ -121,7 +122,7 @@ func (c *collModCase) run() {
 	twin := collModTwins[c.name]
 	var beside bson.D
 	if c.base == "view" {
-		beside = fromJSON(`{"viewOn":"b","pipeline":[]}`)
+		beside = bsonxtest.MustParseD(`{"viewOn":"b","pipeline":[]}`)
 	}
 	for _, v := range c.all() {
 		made := withOption(c.options, cmp.Or(twin, c.name), v, createOptions)

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
 	"github.com/sheafdb/sheaf/internal/feature"
@@ -222,7 +223,7 @@ func (c counterCommand) parse() (commands []bson.D, prepare int) {
 			line = rest
 			prepare++
 		}
-		commands = append(commands, fromJSON(strings.TrimSpace(line)))
+		commands = append(commands, bsonxtest.MustParseD(strings.TrimSpace(line)))
 	}
 	return commands, prepare
 }

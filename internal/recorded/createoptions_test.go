@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/commands"
 )
@@ -167,10 +168,10 @@ func TestCreateOptions(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, base := range createBases {
-		for _, options := range optionSets(fromJSON(base.options), fields, createOptions, true) {
+		for _, options := range optionSets(bsonxtest.MustParseD(base.options), fields, createOptions, true) {
 			added := options[len(options):]
 			for _, e := range options {
-				if !slices.ContainsFunc(fromJSON(base.options),
+				if !slices.ContainsFunc(bsonxtest.MustParseD(base.options),
 					func(b bson.E) bool { return inJSON(bson.D{b}) == inJSON(bson.D{e}) }) {
 					added = append(added, e)
 				}

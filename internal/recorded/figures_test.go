@@ -10,6 +10,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // figureIndexes are the key patterns of the indexes. Each index is in a collection of its own,
@@ -59,7 +61,7 @@ func figureCommands(coll string) map[string]bson.D {
 		out[name] = d("aggregate", coll, "pipeline", bson.A(stages), "cursor", d())
 	}
 	for _, text := range figureFilters {
-		f := fromJSON(text)
+		f := bsonxtest.MustParseD(text)
 		out["find "+text] = d("find", coll, "filter", f)
 		out["covered "+text] = d("find", coll, "filter", f, "projection", d("a", 1, "_id", 0))
 		out["sorted "+text] = d("find", coll, "filter", f, "sort", d("a", 1))
@@ -74,7 +76,7 @@ func figureCommands(coll string) map[string]bson.D {
 			`{}`, `{"a":3}`, `{"a":{"$gt":3}}`, `{"m":{"$gte":1}}`,
 			`{"` + key + `":{"$gt":2}}`, `{"` + key + `":{"$in":[1,3]}}`,
 		} {
-			out["distinct "+key+" "+query] = d("distinct", coll, "key", key, "query", fromJSON(query))
+			out["distinct "+key+" "+query] = d("distinct", coll, "key", key, "query", bsonxtest.MustParseD(query))
 		}
 	}
 	for name, match := range map[string]bson.D{"z": d("z", 3), "y": d("y", 2), "v": d("v", 3), "u": d("u", 2)} {

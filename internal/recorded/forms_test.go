@@ -5,6 +5,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -66,7 +67,7 @@ func formCommands(coll string) map[string]bson.D {
 		out[name] = d("aggregate", coll, "pipeline", bson.A(stages), "cursor", d())
 	}
 	for _, text := range formFilters {
-		f := fromJSON(text)
+		f := bsonxtest.MustParseD(text)
 		match := d("$match", f)
 		out["find "+text] = d("find", coll, "filter", f)
 		out["count "+text] = d("count", coll, "query", f)
@@ -107,7 +108,7 @@ func formCommands(coll string) map[string]bson.D {
 			`{"w.x":3}`, `{"w":3}`, `{"v":{"$gt":7}}`, `{"w.x":{"$gt":7},"w.y":2}`,
 			`{"o.x":2}`, `{"a":2}`, `{"x":2}`, `{"w":2,"v":3}`, `{"$or":[{"v":3},{"w.x":1}]}`,
 		} {
-			pipe("behind "+name+" "+text, stage, d("$match", fromJSON(text)))
+			pipe("behind "+name+" "+text, stage, d("$match", bsonxtest.MustParseD(text)))
 		}
 		for _, by := range []bson.D{d("a", 1), d("v", 1), d("w.x", 1), d("o.x", 1), d("a", -1, "b", -1)} {
 			pipe("sorted behind "+name+" "+toJSON(by), stage, d("$sort", by), d("$limit", 3))

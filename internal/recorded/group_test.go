@@ -9,6 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // groupIDs are the forms of a $group's _id, on fields that are missing, null, numbers, arrays and
@@ -51,7 +53,7 @@ func TestGroupIDs(t *testing.T) {
 	}}
 	sort := d("$sort", d("a", 1, "_id", 1))
 	for i, text := range groupIDs {
-		id := fromJSON(`{"v":` + text + `}`)[0].Value
+		id := bsonxtest.MustParseD(`{"v":` + text + `}`)[0].Value
 		for _, coll := range []string{"none", "a", "ab", "down"} {
 			for name, pipeline := range map[string]bson.A{
 				"alone": {d("$group", d("_id", id))}, "counted": {d("$group", d("_id", id, "n", d("$sum", 1)))},

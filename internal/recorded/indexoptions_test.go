@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/command/ddl"
 )
 
@@ -92,7 +93,8 @@ func TestIndexOptions(t *testing.T) {
 			fields = slices.DeleteFunc(slices.Clone(names),
 				func(name string) bool { return name == "key" || name == "name" })
 		}
-		for _, spec := range optionSets(d("key", fromJSON(kind), "name", "i"), fields, indexOptions, i < pairKinds) {
+		base := d("key", bsonxtest.MustParseD(kind), "name", "i")
+		for _, spec := range optionSets(base, fields, indexOptions, i < pairKinds) {
 			name := strings.TrimPrefix(strings.ReplaceAll(inJSON(spec), `,"name":"i"`, ""), `{"key":`+kind)
 			c.cases = append(c.cases,
 				question{
@@ -234,7 +236,7 @@ func refusal(err error) string {
 
 // valuesOf parses a list of values in Extended JSON.
 func valuesOf(list string) bson.A {
-	return fromJSON(`{"v":` + list + `}`)[0].Value.(bson.A)
+	return bsonxtest.MustParseD(`{"v":` + list + `}`)[0].Value.(bson.A)
 }
 
 func inJSON(doc bson.D) string {

@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/torture"
 )
 
@@ -66,7 +67,7 @@ func kindCommands(coll string) map[string]bson.D {
 		out[name] = d("aggregate", coll, "pipeline", bson.A(stages), "cursor", d())
 	}
 	for _, text := range kindFilters {
-		f := fromJSON(text)
+		f := bsonxtest.MustParseD(text)
 		out["find "+text] = d("find", coll, "filter", f)
 		out["collated "+text] = d("find", coll, "filter", f, "collation", d("locale", "en", "strength", 2))
 		out["covered "+text] = d("find", coll, "filter", f, "projection", d("_id", 0, "a", 1, "b", 1))

@@ -9,6 +9,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // groupingPrefix is a prefix of errors of MongoDB 9.0, which first tries a special plan.
@@ -97,8 +99,8 @@ func metadataAnswer(ctx context.Context, db *mongo.Database, pipeline string) st
 // textAnswer runs a command, and returns the documents of its first batch, sorted by their text, or
 // its error.
 func textAnswer(ctx context.Context, db *mongo.Database, command string) string {
-	var cmd bson.D
-	if err := bson.UnmarshalExtJSON([]byte(command), false, &cmd); err != nil {
+	cmd, err := bsonxtest.TryParseD(command)
+	if err != nil {
 		return err.Error()
 	}
 	var reply struct {

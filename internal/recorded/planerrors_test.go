@@ -10,6 +10,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 	"github.com/sheafdb/sheaf/internal/filter"
 )
 
@@ -185,8 +186,8 @@ func planErrors(t *testing.T) []question {
 }
 
 func plannedTree(ctx context.Context, db *mongo.Database, text string) string {
-	var f bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &f); err != nil {
+	f, err := bsonxtest.TryParseD(text)
+	if err != nil {
 		return err.Error()
 	}
 	cmd := bson.D{{"find", "c"}, {"filter", f}}

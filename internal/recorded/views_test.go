@@ -8,6 +8,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/sheafdb/sheaf/internal/bsonx/bsonxtest"
 )
 
 // viewPipelines are the views of TestFindOnViews.
@@ -49,12 +51,7 @@ func TestFindOnViews(t *testing.T) {
 			bson.D{{"key", bson.D{{"a", 1}}}, {"name", "a"}},
 		}}})
 		for name, stages := range viewPipelines {
-			var view bson.D
-			if err := bson.UnmarshalExtJSON(fmt.Appendf(nil, `{"create": %q, "viewOn": "c", "pipeline": %s}`, name,
-				stages), false, &view); err != nil {
-				t.Fatal(err)
-			}
-			must(t, db, view)
+			must(t, db, bsonxtest.ParseD(t, fmt.Sprintf(`{"create": %q, "viewOn": "c", "pipeline": %s}`, name, stages)))
 		}
 	}}
 	ask := func(base, text, command string) {
@@ -81,8 +78,8 @@ func TestFindOnViews(t *testing.T) {
 // orderedAnswer returns the documents of the first batch of a command by their _ids, or the code
 // and the text of its error.
 func orderedAnswer(ctx context.Context, db *mongo.Database, command string) string {
-	var cmd bson.D
-	if err := bson.UnmarshalExtJSON([]byte(command), false, &cmd); err != nil {
+	cmd, err := bsonxtest.TryParseD(command)
+	if err != nil {
 		return err.Error()
 	}
 	var reply struct {

@@ -33,11 +33,23 @@ func ParseValue(t TB, text string) bsonx.Value {
 // is malformed.
 func ParseD(t TB, text string) bson.D {
 	t.Helper()
-	var d bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
+	d, err := TryParseD(text)
+	if err != nil {
 		t.Fatalf("%.200s: %v", text, err)
 	}
 	return d
+}
+
+// ParseA parses an array in Extended JSON to the driver's bson.A. It fails the test if the text is
+// malformed or not an array.
+func ParseA(t TB, text string) bson.A {
+	t.Helper()
+	v := ParseD(t, `{"v":`+text+`}`)[0].Value
+	a, ok := v.(bson.A)
+	if !ok {
+		t.Fatalf("%.200s is not an array", text)
+	}
+	return a
 }
 
 // MustParse parses a document in Extended JSON, for tables of test cases. It panics if the text is
@@ -50,12 +62,29 @@ func MustParse(text string) bsonx.Doc {
 	return d
 }
 
+// MustParseD parses a document in Extended JSON to the driver's bson.D, for tables of test cases.
+// It panics if the text is malformed.
+func MustParseD(text string) bson.D {
+	d, err := TryParseD(text)
+	if err != nil {
+		panic(text + ": " + err.Error())
+	}
+	return d
+}
+
 // TryParse parses a document in Extended JSON. It returns an error if the text is malformed.
 func TryParse(text string) (bsonx.Doc, error) {
-	var d bson.D
-	if err := bson.UnmarshalExtJSON([]byte(text), false, &d); err != nil {
+	d, err := TryParseD(text)
+	if err != nil {
 		return nil, err
 	}
 	raw, err := bson.Marshal(d)
 	return bsonx.Doc(raw), err
+}
+
+// TryParseD parses a document in Extended JSON to the driver's bson.D. It returns an error if the
+// text is malformed.
+func TryParseD(text string) (d bson.D, err error) {
+	err = bson.UnmarshalExtJSON([]byte(text), false, &d)
+	return d, err
 }
