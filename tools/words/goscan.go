@@ -78,6 +78,8 @@ func (f *scanned) lineComments(first int, lines []string) {
 		}
 		if kind == lineText || kind == lineItem {
 			f.read(lines[start:end], first+start)
+		} else if _, remark, ok := strings.Cut(lines[start], "// "); ok && kind == lineCode {
+			f.read([]string{remark}, first+start)
 		}
 		start = end
 	}

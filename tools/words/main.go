@@ -13,7 +13,7 @@
 // Patterns are looked for in comments and in Markdown, and in cmd, sim, patterns and the root
 // package in the texts of string literals too, tests aside. The texts of internal/ imitate MongoDB,
 // and are not ours to write. Code blocks, directives, headings and the expected output of examples
-// are not text.
+// are not text, but the comments in a code block are.
 //
 // A line of a comment has at most 100 columns, a line of code at most 120, also in a code block or
 // table inside a comment. A tab counts as four columns, the spaces of an alignment as one. Lines

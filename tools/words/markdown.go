@@ -51,7 +51,7 @@ func wideText(path string, src []byte) (found []finding) {
 	for start := 0; start < len(p.lines); {
 		end, text := p.next(start)
 		for n := start; text && n < end; n++ {
-			if isWide(p.lines[n]) {
+			if isWide(p.lines[start:end], n-start) {
 				found = append(found, finding{
 					path: path, line: n + 1, name: wideDocument, text: strings.TrimSpace(p.lines[n]),
 					better: "a sentence a line, or at most 100 columns",

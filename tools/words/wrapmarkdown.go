@@ -52,10 +52,19 @@ func isProse(line string) bool { return !notProse.MatchString(line) }
 
 var sentence = regexp.MustCompile(`[.!?] +[A-Z*]`)
 
-// isWide reports whether a line of a document is too wide. A line that is one sentence or one word
-// may have any width.
-func isWide(line string) bool {
-	return columns(line) > maxComment && sentence.MatchString(line)
+// endsSentence matches a line that ends with a sentence.
+var endsSentence = regexp.MustCompile("[.!?:][)\"*`]*\\s*$")
+
+// isWide reports whether line n of a block is too wide. A line that is one sentence or one word may
+// have any width.
+func isWide(block []string, n int) bool {
+	line := block[n]
+	if columns(line) <= maxComment || len(strings.Fields(line)) == 1 {
+		return false
+	}
+	begins := n == 0 || endsSentence.MatchString(block[n-1])
+	ends := n == len(block)-1 || endsSentence.MatchString(line)
+	return !begins || !ends || sentence.MatchString(line)
 }
 
 // wrapMarkdown wraps each paragraph and item of a document that has a line over maxComment, unless
@@ -79,11 +88,11 @@ func wrapMarkdown(src []byte) []byte {
 // line break of Markdown.
 func anyWide(block []string) bool {
 	wide := false
-	for _, line := range block {
+	for n, line := range block {
 		if strings.HasSuffix(line, "  ") || strings.HasSuffix(line, "\\") {
 			return false
 		}
-		wide = wide || columns(line) > maxComment && (len(block) > 1 || isWide(line))
+		wide = wide || isWide(block, n)
 	}
 	return wide
 }
