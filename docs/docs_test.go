@@ -18,7 +18,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-var repositoryPath = regexp.MustCompile(`\b(?:internal|cmd|docs|conformance|bench|tools|sheaftest)(?:/[a-zA-Z0-9_.-]*[a-zA-Z0-9])*`)
+var repositoryPath = regexp.MustCompile(`\b(?:internal|cmd|docs|conformance|bench|tools|sheaftest|patterns|sim|examples|js)(?:/[a-zA-Z0-9_.-]*[a-zA-Z0-9])*`)
 
 // TestArchitecturePathsExist checks that the paths named in architecture.md and in the decisions
 // exist.

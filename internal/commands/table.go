@@ -61,7 +61,7 @@ func Definitions() []command.Definition {
 	)
 }
 
-// NewService returns a service with all commands of this package, and with those in
+// NewService returns a service with all commands of Definitions, and with the commands in
 // deps.Definitions.
 func NewService(deps command.Deps) (*command.Service, error) {
 	deps.Definitions = append(Definitions(), deps.Definitions...)

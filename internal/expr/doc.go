@@ -36,7 +36,7 @@
 // The package does not depend on stages, accumulators over many documents, or query predicates.
 //
 // To add an operator: write its file with its definition in the package of its family, list the
-// definition in the package's table.go, and add testdata/<family>/<operator> here. An operator that
-// is a plain function of its operands needs only Op1, Op2 or OpN. An operator that binds variables
-// parses itself, as $filter and $let do.
+// definition in that package's table.go (in registry.go, if this package is the family), and add
+// testdata/<family>/<operator> here. An operator that is a plain function of its operands needs
+// only Op1, Op2 or OpN. An operator that binds variables parses itself, as $filter and $let do.
 package expr

@@ -22,14 +22,15 @@ import (
 )
 
 // Txn is a multi-document transaction over the collections of a Store. It reads the collections and
-// the catalog in the state of its beginning, with its own changes. It never waits for another
-// transaction: if another one has changed a key since, or holds its lock, it fails with
-// storage.ErrConflict. Only one goroutine at a time may use a Txn. It ends with Commit or Abort.
-// After an error it can only be aborted.
+// the catalog in the state of its beginning, with its own changes. Its reads and writes never wait
+// for another transaction: if another one has changed a key since, or holds its lock, they fail
+// with storage.ErrConflict. Only one goroutine at a time may use a Txn. It ends with Commit or
+// Abort. After an error it can only be aborted.
 //
 // A Txn holds no gates, so others may change the catalog meanwhile. Commit takes the gates of the
-// collections that the transaction has written. It fails with storage.ErrConflict if one of them
-// has changed so that the writes are not valid any more; see writesAs.
+// collections that the transaction has written, and may wait a moment for each; see gateTries. It
+// fails with storage.ErrConflict if it does not get a gate, or if a collection has changed so that
+// the writes are not valid any more; see writesAs.
 type Txn struct {
 	fixed
 	store *Store
