@@ -6,7 +6,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/read"
-	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -26,26 +25,6 @@ func (r *Request) Reads() read.Reads {
 
 // Lookup returns a collection or view of the request's database, or nil if it does not exist.
 func (r *Request) Lookup(name string) (*table.Collection, error) { return r.Reads().Lookup(r.DB, name) }
-
-// viewOf returns the state of the data that a request reads.
-func viewOf(r *Request) table.View {
-	switch {
-	case r.Work != nil:
-		return r.Work.Transaction
-	case r.Snapshot != nil:
-		return r.Snapshot
-	}
-	return r.Service.Store.Newest()
-}
-
-// Writable returns the state of the data that a request writes: its transaction or the newest
-// state.
-func (r *Request) Writable() schema.Writable {
-	if r.Work != nil {
-		return r.Work.Transaction
-	}
-	return schema.Newest{Newest: r.Service.Store.Newest()}
-}
 
 // BaseVars returns the scope of a command's expressions without the variables of its let.
 func (r *Request) BaseVars() *expr.Vars {

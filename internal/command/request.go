@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/session"
 	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/wire"
@@ -309,4 +310,24 @@ func (r *Request) Txn() table.Transaction {
 		return nil
 	}
 	return r.Work.Transaction
+}
+
+// viewOf returns the state of the data that a request reads.
+func viewOf(r *Request) table.View {
+	switch {
+	case r.Work != nil:
+		return r.Work.Transaction
+	case r.Snapshot != nil:
+		return r.Snapshot
+	}
+	return r.Service.Store.Newest()
+}
+
+// Writable returns the state of the data that a request writes: its transaction or the newest
+// state.
+func (r *Request) Writable() schema.Writable {
+	if r.Work != nil {
+		return r.Work.Transaction
+	}
+	return schema.Newest{Newest: r.Service.Store.Newest()}
 }
