@@ -35,7 +35,10 @@ func TestRewriteCalls(t *testing.T) {
 			"a document with a field", `{"v":{"$toString":{"a":"$n"}}}`,
 			`{"v":{"$cond":[{"$in":[{"$type":{"a":"$n"}},["object","array","regex","javascript","javascriptWithScope","symbol","timestamp","minKey","maxKey","dbPointer"]]},{"$toInt":{"$concat":["no number: ",{"$type":"$$ROOT"}]}},{"$toString":[{"a":"$n"}]}]}}`, refuseConversion,
 		},
-		{"a timestamp", `{"v":{"$toString":[{"$timestamp":{"t":5,"i":1}}]}}`, `{"v":{"$toInt":"no number"}}`, refuseConversion},
+		{
+			"a timestamp", `{"v":{"$toString":[{"$timestamp":{"t":5,"i":1}}]}}`,
+			`{"v":{"$toInt":"no number"}}`, refuseConversion,
+		},
 		{"a literal document", `{"v":{"$toString":{"$literal":{}}}}`, `{"v":{"$toInt":"no number"}}`, refuseConversion},
 		{
 			"$unsetField", `{"v":{"$unsetField":{"field":"a","input":"$o"}}}`,

@@ -69,9 +69,9 @@ func refuseConversion(name string, arg any) any {
 	return cond(typeIn(lookup(spec, "input"), newConversions[text]...), otherwise, op(name, arg))
 }
 
-// isNewConstant reports whether a value is one that the 9.0 engine converts to a string, and 8.0 does
-// not: an array, a document, or a value of another such type. known reports whether the value is
-// certainly a constant.
+// isNewConstant reports whether a value is one that the 9.0 engine converts to a string, and 8.0
+// does not: an array, a document, or a value of another such type. known reports whether the value
+// is certainly a constant.
 func isNewConstant(v any) (isNew, known bool) {
 	if literal, isLiteral := v.(bson.D); isLiteral && len(literal) == 1 && literal[0].Key == "$literal" {
 		isNew = isNewType(literal[0].Value)
