@@ -82,7 +82,7 @@ func (s *Signal) wake() {
 	rest := min(time.Duration(s.waiters)*restPerWaiter, maxRest)
 	s.next, s.waiters, s.pending, s.resting = nil, 0, false, true
 	s.awaited.Store(false)
-	clock.AfterFunc(clock.System{}, rest, s.rested)
+	clock.AfterFunc(clock.Computer, rest, s.rested)
 }
 
 func (s *Signal) rested() {

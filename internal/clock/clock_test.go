@@ -15,3 +15,14 @@ func TestSince(t *testing.T) {
 		t.Errorf("%v have passed by the computer's clock", got)
 	}
 }
+
+func TestOrSystem(t *testing.T) {
+	t.Parallel()
+	now := Fixed(time.Unix(1000, 0))
+	if got := OrSystem(now); got != now {
+		t.Errorf("a clock that was given became %v", got)
+	}
+	if got := OrSystem(nil); got != (System{}) {
+		t.Errorf("the default is %v", got)
+	}
+}

@@ -4,6 +4,8 @@
 // Concepts:
 //
 //   - System is the computer's clock. Fixed is a clock that stands still.
+//   - Computer is the computer's clock for time that the processor or the disk takes. OrSystem is
+//     the default of options that take a clock.
 //   - Settle makes a clock that ignores a jump forward of more than ten seconds until the jump has
 //     lasted for a minute. It is for work that a wrong time would damage permanently: TTL deletes
 //     and oplog timestamps.

@@ -13,10 +13,6 @@ type timed struct {
 	Node
 }
 
-// stopwatch is the machine's clock. The time of an operator is real time, even if the server runs
-// on a simulated clock.
-var stopwatch clock.System
-
 // Timed returns a node that records the time spent in n; see Stats.Elapsed.
 func Timed(n Node) Node { return &timed{n} }
 
@@ -30,10 +26,10 @@ func Bare(n Node) Node {
 
 // Next implements Node.
 func (t *timed) Next(ctx context.Context) (*Row, error) {
-	start := stopwatch.Now()
+	start := clock.Computer.Now()
 	row, err := t.Node.Next(ctx)
 	s := t.Stats()
-	s.Elapsed += stopwatch.Now().Sub(start)
+	s.Elapsed += clock.Computer.Now().Sub(start)
 	s.Failed = s.Failed || err != nil && !errors.Is(err, ErrPaused)
 	return row, err
 }

@@ -159,7 +159,7 @@ func spans(loc []int) Match {
 func (r *Regexp) eachBacktracking(text []byte, start int, running *interrupt.Running,
 	f func(Match) (bool, error),
 ) error {
-	now := clock.System{}.Now
+	now := clock.Computer.Now
 	deadline := now().Add(findAllTimeout)
 	runes, err := runesOf(text, running)
 	if err != nil {

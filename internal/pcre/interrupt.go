@@ -173,5 +173,5 @@ func timeLeft(ctx context.Context, limit time.Duration) time.Duration {
 	if !ok {
 		return limit
 	}
-	return min(limit, max(deadline.Sub(clock.System{}.Now()), timeoutPeriod))
+	return min(limit, max(deadline.Sub(clock.Computer.Now()), timeoutPeriod))
 }

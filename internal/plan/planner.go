@@ -57,9 +57,7 @@ func New(opts Options) *Planner {
 	if opts.CacheSize == 0 {
 		opts.CacheSize = cache.DefaultSize
 	}
-	if opts.Clock == nil {
-		opts.Clock = clock.System{}
-	}
+	opts.Clock = clock.OrSystem(opts.Clock)
 	if opts.Processors == 0 {
 		opts.Processors = runtime.GOMAXPROCS(0)
 	}

@@ -18,7 +18,7 @@ var (
 // between is the interval of the progress messages of a long attack.
 const between = 15 * time.Second
 
-func now() time.Time { return clock.System{}.Now() }
+func now() time.Time { return clock.Computer.Now() }
 
 // Run is one run of an attack. Only the test's goroutine may call its methods.
 type Run struct {

@@ -49,12 +49,12 @@ type guard struct {
 }
 
 func (w *watch) guard(ctx context.Context, timeout time.Duration) *guard {
-	now := clock.System{}.Now()
+	now := clock.Computer.Now()
 	w.measure(now)
 	g := &guard{ctx: ctx, watch: w, deadline: now.Add(timeout), heap: w.heap, stacks: w.stacks}
 	g.growth, g.most = heapLimits()
 	g.mu.Lock()
-	g.timer = clock.AfterFunc(clock.System{}, min(guardInterval, timeout), g.tick)
+	g.timer = clock.AfterFunc(clock.Computer, min(guardInterval, timeout), g.tick)
 	g.mu.Unlock()
 	return g
 }
@@ -91,7 +91,7 @@ func (g *guard) tick() {
 	switch {
 	case g.ctx.Err() != nil:
 		g.watch.interrupt("the operation ended")
-	case !clock.System{}.Now().Before(g.deadline):
+	case !clock.Computer.Now().Before(g.deadline):
 		g.watch.interrupt("JavaScript ran for too long")
 	case g.exceeds(heap), stacks > g.stacks+maxStackGrowth:
 		g.end()
@@ -136,7 +136,7 @@ func (g *guard) stop() {
 	if g.greedy {
 		// Collect the garbage of this call soon, so that it does not count as live heap at the
 		// start of later calls.
-		clock.AfterFunc(clock.System{}, guardInterval, runtime.GC)
+		clock.AfterFunc(clock.Computer, guardInterval, runtime.GC)
 	}
 }
 

@@ -63,9 +63,9 @@ func (e *engine) sleep(call goja.FunctionCall) goja.Value {
 		panic(e.rt.NewGoError(errors.New("sleep takes a single numeric argument")))
 	}
 	millis := min(max(call.Argument(0).ToFloat(), 0),
-		float64(e.watch.deadline.Sub(clock.System{}.Now()).Milliseconds()+1))
+		float64(e.watch.deadline.Sub(clock.Computer.Now()).Milliseconds()+1))
 	// The error is ignored, because the call itself ends with its context.
-	_ = clock.Sleep(e.watch.ctx, clock.System{}, time.Duration(millis*float64(time.Millisecond)))
+	_ = clock.Sleep(e.watch.ctx, clock.Computer, time.Duration(millis*float64(time.Millisecond)))
 	return goja.Undefined()
 }
 

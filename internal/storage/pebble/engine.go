@@ -248,7 +248,7 @@ func (e *Engine) flush() {
 	if err != nil {
 		return
 	}
-	ticks, stop := clock.NewTicker(clock.System{}, retryDelay) // see pause
+	ticks, stop := clock.NewTicker(clock.Computer, retryDelay) // see pause
 	defer stop()
 	for {
 		select {

@@ -102,9 +102,7 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Clock == nil {
-		o.Clock = clock.System{}
-	}
+	o.Clock = clock.OrSystem(o.Clock)
 	if o.MaxOpenFiles == 0 {
 		o.MaxOpenFiles = defaultOpenFiles
 	}
