@@ -156,7 +156,7 @@ func (s opening) open() error {
 		return err
 	}
 	s.Topology.init(s.Started)
-	s.Gate.init()
+	s.Gate.init(s.Clock)
 	s.Relief.Memory, s.Relief.Ops, s.Relief.Cursors, s.Relief.Clock, s.Relief.Logger = s.Memory,
 		s.Ops, s.Cursors, s.Clock, s.Logger
 	s.initRead()
@@ -177,9 +177,7 @@ func (s opening) open() error {
 }
 
 func (s opening) setDefaults() {
-	if s.Clock == nil {
-		s.Clock = clock.System{}
-	}
+	s.Clock = clock.OrSystem(s.Clock)
 	s.settled = clock.Settle(s.Clock)
 	// No session is known to be alive right after a start, so the first search waits for
 	// session.Timeout: clients may return until then. The wait also protects records that look old

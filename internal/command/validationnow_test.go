@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/clock/clocktest"
+	"github.com/sheafdb/sheaf/internal/command/ddl"
 )
 
 // TestValidatorTime checks validators that use $$NOW.
@@ -27,5 +29,26 @@ func TestValidatorTime(t *testing.T) {
 		if n, _ := reply.Lookup("nNonCompliantDocuments").AsInt64(); n != 0 {
 			t.Errorf("%s: %d documents are not valid", operator, n)
 		}
+	}
+}
+
+// TestValidatorFollowsTheClock checks that $$NOW of a validator is the time of the clock that the
+// store was opened with.
+func TestValidatorFollowsTheClock(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_000_000)
+	c := clocktest.New(now)
+	v, err := ddl.Compiler{Clock: c}.Validator(bsonx.NewDoc("validator", bsonx.NewDoc("$expr",
+		bsonx.NewDoc("$lt", []bsonx.Value{bsonx.String("$t"), bsonx.String("$$NOW")}))), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := bsonx.NewDoc("t", bsonx.Date(now.UnixMilli()))
+	if v.Accepts(doc) {
+		t.Error("the present is before $$NOW")
+	}
+	c.Advance(time.Millisecond)
+	if !v.Accepts(doc) {
+		t.Error("a millisecond later the time is not before $$NOW")
 	}
 }

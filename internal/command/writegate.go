@@ -15,6 +15,7 @@ import (
 type writeGate struct {
 	writers atomic.Int64 // commands between Enter and Leave, also while Enter checks closed
 	closed  atomic.Bool
+	clock   clock.Clock
 	idle    chan struct{} // receives an element when the last writer leaves the closed gate
 	Counts  gateCounts
 
@@ -27,7 +28,7 @@ type writeGate struct {
 // microseconds.
 type gateCounts struct{ Writes, Locks, Waits, WaitMicros atomic.Int64 }
 
-func (g *writeGate) init() { g.idle = make(chan struct{}, 1) }
+func (g *writeGate) init(c clock.Clock) { g.clock, g.idle = c, make(chan struct{}, 1) }
 
 // Enter waits until the gate is open, and counts the caller as a writer. waiting is called with
 // true before a wait and with false after it.
@@ -54,11 +55,11 @@ func (g *writeGate) Enter(ctx context.Context, waiting func(bool)) error {
 // await waits until the gate opens or ctx ends, and counts the wait.
 func (g *writeGate) await(ctx context.Context, open <-chan struct{}, waiting func(bool)) error {
 	g.Counts.Waits.Add(1)
-	start := clock.System{}.Now()
+	start := g.clock.Now()
 	waiting(true)
 	defer func() {
 		waiting(false)
-		g.Counts.WaitMicros.Add(clock.System{}.Now().Sub(start).Microseconds())
+		g.Counts.WaitMicros.Add(clock.Since(g.clock, start).Microseconds())
 	}()
 	select {
 	case <-open:
@@ -84,7 +85,7 @@ func (g *writeGate) Leave() {
 
 // Lock closes the gate, waits for the writers to leave, and returns the number of locks held. If
 // writers remain after patience, it takes the lock back and returns LockTimeout.
-func (g *writeGate) Lock(ctx context.Context, c clock.Clock, patience time.Duration) (int64, error) {
+func (g *writeGate) Lock(ctx context.Context, patience time.Duration) (int64, error) {
 	g.mu.Lock()
 	g.count++
 	count := g.count
@@ -93,7 +94,7 @@ func (g *writeGate) Lock(ctx context.Context, c clock.Clock, patience time.Durat
 	}
 	g.closed.Store(true)
 	g.mu.Unlock()
-	late, timer := clock.NewTimer(c, patience)
+	late, timer := clock.NewTimer(g.clock, patience)
 	defer timer.Stop()
 	for g.writers.Load() > 0 {
 		select {

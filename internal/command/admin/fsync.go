@@ -48,7 +48,7 @@ func runFsync(ctx context.Context, req *command.Request, reply *bsonx.Builder) e
 		return nil
 	}
 	patience := req.Int64("fsyncLockAcquisitionTimeoutMillis", fsyncLockPatience.Milliseconds())
-	count, err := s.Gate.Lock(ctx, s.Clock,
+	count, err := s.Gate.Lock(ctx,
 		time.Duration(min(patience, int64(24*time.Hour/time.Millisecond)))*time.Millisecond)
 	if err != nil {
 		return err

@@ -91,6 +91,8 @@ type Compiler struct {
 	// Order provides $$CLUSTER_TIME. If it is nil, a validator that uses $$CLUSTER_TIME does not
 	// compile.
 	Order *storage.Order
+	// Clock provides $$NOW. If it is nil, it is the computer's clock.
+	Clock clock.Clock
 }
 
 // Partial implements table.Compiler.
@@ -107,7 +109,7 @@ func (c Compiler) Validator(options bsonx.Doc, co *collation.Collator) (table.Va
 	}
 	spec := doc.Doc().Clone()
 	v := &validator{
-		spec: spec, collation: co, order: c.Order,
+		spec: spec, collation: co, order: c.Order, clock: clock.OrSystem(c.Clock),
 		moderate: level.Type == bsonx.TypeString && level.Str() == "moderate",
 		timed:    bytes.Contains(spec, []byte("$$NOW")), stamped: bytes.Contains(spec, []byte("$$CLUSTER_TIME")),
 	}
@@ -130,6 +132,7 @@ type validator struct {
 	spec      bsonx.Doc
 	collation *collation.Collator
 	order     *storage.Order
+	clock     clock.Clock
 	// filters holds compiled filters. Only one operation at a time may use a filter.
 	filters sync.Pool
 	// moderate allows an update of an invalid document that leaves it invalid.
@@ -172,7 +175,7 @@ func (v *validator) now(f *filter.Filter) *filter.Filter {
 	if !v.timed {
 		return f
 	}
-	return f.At(clock.System{}.Now())
+	return f.At(v.clock.Now())
 }
 
 // take returns a compiled filter that no other operation uses.
