@@ -57,6 +57,9 @@ const DefaultRequestMemory = 512 << 20
 // closeTimeout is how long Close lets running commands finish.
 const closeTimeout = 30 * time.Second
 
+// system is the clock of every part of a DB.
+var system clock.System
+
 // ErrLocked is returned by Open if the directory is already open, in this or another process.
 var ErrLocked = storage.ErrLocked
 
@@ -226,6 +229,7 @@ func openEngine(dir string, o *Options) (storage.Engine, error) {
 		o.MemoryBudget = DefaultMemoryBudget
 	}
 	engine, err := pebble.Open(dir, pebble.Options{
+		Clock:        system,
 		MemoryBudget: o.MemoryBudget, SpareMemory: spareMemory(o), Frugal: o.ProcessMemory > 0, Keep: keyspace.IsRecord,
 		MaxOpenFiles: o.MaxOpenFiles, Logger: o.Logger,
 		Salvage: o.Salvage,
@@ -252,9 +256,10 @@ func open(engine storage.Engine, o *Options, tempDir string, lines *command.LogB
 	if !inMemory(engine) {
 		budget.Lend(spareMemory(o), engine.Yield)
 	}
-	planner := plan.New(plan.Options{Memory: budget, TempDir: tempDir})
+	planner := plan.New(plan.Options{Clock: system, Memory: budget, TempDir: tempDir})
 	service, err := commands.NewService(command.Deps{
 		Data:         command.Data{Store: store, Planner: planner, Writes: write.New(store, planner)},
+		Clock:        system,
 		Memory:       budget,
 		TempDir:      tempDir,
 		Logger:       o.Logger,
@@ -362,13 +367,13 @@ func besideMemory(engine storage.Engine) func() int64 {
 }
 
 func openStore(engine storage.Engine, o *Options) (*table.Store, error) {
-	compiler := ddl.Compiler{Order: engine.Order(), Warn: func(err error) {
+	compiler := ddl.Compiler{Order: engine.Order(), Clock: system, Warn: func(err error) {
 		o.Logger.Warn("Document would fail validation", "c", "STORAGE", "error", err)
 	}}
 	if o.Standalone {
-		return schema.Open(engine, compiler, o.Logger)
+		return schema.Open(engine, compiler, o.Logger, table.Options{Clock: system})
 	}
-	return schema.OpenLogged(engine, compiler, o.Logger, table.OplogOptions{Size: o.OplogSize})
+	return schema.OpenLogged(engine, compiler, o.Logger, table.Options{Clock: system, OplogSize: o.OplogSize})
 }
 
 // replicaSet returns the name of the replica set. It is empty for a standalone.
@@ -441,7 +446,7 @@ func (db *DB) Serve(ctx context.Context, l net.Listener) error { return db.serve
 // Close waits for running commands, disconnects Client and all other connections, and syncs all
 // writes.
 func (db *DB) Close() error {
-	ctx, cancel := clock.WithTimeout(context.Background(), clock.System{}, closeTimeout)
+	ctx, cancel := clock.WithTimeout(context.Background(), system, closeTimeout)
 	defer cancel()
 	return db.Shutdown(ctx)
 }

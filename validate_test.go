@@ -13,6 +13,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // TestValidateOfDamage damages one index and one record of a store on disk, and checks the reply of
@@ -76,7 +77,8 @@ func damage(t *testing.T, dir string) {
 	engine, err := pebble.Open(dir, pebble.Options{})
 	check(err)
 	defer func() { check(engine.Close()) }()
-	store, err := schema.Open(engine, ddl.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(engine, ddl.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler),
+		table.Options{})
 	check(err)
 	defer store.Close()
 	c := store.Lookup("d", "c")

@@ -41,7 +41,7 @@ type hotPath struct {
 func newHotPath(tb testing.TB, memory int64) *hotPath {
 	tb.Helper()
 	return openHotPath(tb, memory, func(engine storage.Engine, log *slog.Logger) (*table.Store, error) {
-		return schema.Open(engine, ddl.Compiler{}, log)
+		return schema.Open(engine, ddl.Compiler{}, log, table.Options{})
 	}, "")
 }
 
@@ -49,7 +49,7 @@ func newHotPath(tb testing.TB, memory int64) *hotPath {
 func newSetPath(tb testing.TB) *hotPath {
 	tb.Helper()
 	return openHotPath(tb, 0, func(engine storage.Engine, log *slog.Logger) (*table.Store, error) {
-		return schema.OpenLogged(engine, ddl.Compiler{Order: engine.Order()}, log, table.OplogOptions{})
+		return schema.OpenLogged(engine, ddl.Compiler{Order: engine.Order()}, log, table.Options{})
 	}, "rs0")
 }
 

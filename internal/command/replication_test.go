@@ -254,7 +254,7 @@ func TestOperationTime(t *testing.T) {
 
 func TestOplogCommands(t *testing.T) {
 	engine := mem.New()
-	store, err := schema.OpenLogged(engine, ddl.Compiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
+	store, err := schema.OpenLogged(engine, ddl.Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

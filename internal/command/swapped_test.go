@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // hookedEngine calls hook once, before its next snapshot.
@@ -68,7 +69,7 @@ func changedBySwapped(t *testing.T, write bsonx.Doc, becomesFolding bool) bool {
 	inner := mem.New()
 	engine := &hookedEngine{Engine: inner}
 	log := slog.New(slog.DiscardHandler)
-	store, err := schema.Open(engine, ddl.Compiler{}, log)
+	store, err := schema.Open(engine, ddl.Compiler{}, log, table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

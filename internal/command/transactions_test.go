@@ -40,7 +40,7 @@ func newTransactor(t *testing.T) *transactor {
 	x := &transactor{now: time.Unix(1_700_000_000, 0), cursors: make(map[string]int64)}
 	log := slog.New(slog.DiscardHandler)
 	engine := mem.New()
-	store, err := schema.OpenLogged(engine, ddl.Compiler{}, log, table.OplogOptions{})
+	store, err := schema.OpenLogged(engine, ddl.Compiler{}, log, table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

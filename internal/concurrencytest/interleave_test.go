@@ -69,9 +69,9 @@ func openForDDL(t *testing.T, standalone bool) *ddlServer {
 func openDDLStore(engine storage.Engine, log *slog.Logger, standalone bool) (*table.Store, error) {
 	compiler := ddl.Compiler{Warn: func(error) {}}
 	if standalone {
-		return schema.Open(engine, compiler, log)
+		return schema.Open(engine, compiler, log, table.Options{})
 	}
-	return schema.OpenLogged(engine, compiler, log, table.OplogOptions{})
+	return schema.OpenLogged(engine, compiler, log, table.Options{})
 }
 
 // interleaver runs a function between two steps of a command. A step ends when the command has

@@ -46,7 +46,7 @@ func boot(t *testing.T, disk *crashdisk.Disk) *machine {
 		t.Fatalf("opening the store behind a loss of power: %v", err)
 	}
 	m := &machine{disk: disk, engine: engine, memory: server.NewMemoryListener("machine:27017")}
-	m.store, err = schema.OpenLogged(engine, ddl.Compiler{Warn: func(error) {}}, logger, table.OplogOptions{})
+	m.store, err = schema.OpenLogged(engine, ddl.Compiler{Warn: func(error) {}}, logger, table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

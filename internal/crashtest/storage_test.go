@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/storage/pebble"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // checkStorage opens the store of a server that has ended, and checks that all keys belong to an
@@ -20,7 +21,8 @@ func checkStorage(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	store, err := schema.Open(engine, ddl.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(engine, ddl.Compiler{Warn: func(error) {}}, slog.New(slog.DiscardHandler),
+		table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

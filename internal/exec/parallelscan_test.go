@@ -38,7 +38,7 @@ func (m matcher) Match(doc bsonx.Doc) (bool, error) { return m(doc) }
 // collection returns a collection with one document for each _id of ids, and a reader of it.
 func collection(t *testing.T, ids []bsonx.Value) (*table.Collection, *Reader) {
 	t.Helper()
-	s, err := schema.Open(mem.New(), noCompiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(mem.New(), noCompiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/server"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/write"
 )
 
@@ -135,7 +136,7 @@ func openSpilling(t testing.TB, v *variant) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	engine := mem.New()
-	store, err := schema.Open(engine, ddl.Compiler{Warn: func(error) {}}, log)
+	store, err := schema.Open(engine, ddl.Compiler{Warn: func(error) {}}, log, table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

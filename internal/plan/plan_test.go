@@ -46,7 +46,7 @@ func newFixture(t testing.TB) *fixture { return newFixtureOn(t, mem.New()) }
 
 func newFixtureOn(t testing.TB, engine storage.Engine) *fixture {
 	t.Helper()
-	s, err := schema.Open(engine, compiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(engine, compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (noCompiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, er
 
 func newSnapshots(t *testing.T) (*Snapshots, *table.Store) {
 	t.Helper()
-	store, err := schema.OpenLogged(mem.New(), noCompiler{}, slog.New(slog.DiscardHandler), table.OplogOptions{})
+	store, err := schema.OpenLogged(mem.New(), noCompiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -319,7 +319,7 @@ func hasToWait(err error) bool {
 
 // pause waits for d. It returns false if the store is closed meanwhile.
 func pause(s *table.Store, d time.Duration) bool {
-	over, timer := clock.NewTimer(clock.System{}, d)
+	over, timer := clock.NewTimer(s.Clock(), d)
 	defer timer.Stop()
 	select {
 	case <-over:

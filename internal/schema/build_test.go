@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
+	"github.com/sheafdb/sheaf/internal/clock/clocktest"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/schema"
@@ -248,7 +250,7 @@ func (d *during) Match(bsonx.Doc) (bool, error) {
 // index.
 func TestTransactionsBesideABuild(t *testing.T) {
 	hook := &during{}
-	s, err := schema.Open(mem.New(), hook, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(mem.New(), hook, slog.New(slog.DiscardHandler), table.Options{})
 	schematest.NoError(t, err)
 	defer s.Close()
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
@@ -325,4 +327,27 @@ func TestFailedBuildRefusesNobody(t *testing.T) {
 		t.Errorf("the build beside %d inserts: %v", id, err)
 	}
 	schematest.MustValid(t, s, s.Current(c))
+}
+
+// TestPauseFollowsTheClock checks that a build that lacks disk space waits by the clock of its
+// store, and not after the store was closed.
+func TestPauseFollowsTheClock(t *testing.T) {
+	t.Parallel()
+	clock := clocktest.New(time.Unix(1000, 0))
+	s, err := schema.Open(mem.New(), schematest.Compiler{}, slog.New(slog.DiscardHandler), table.Options{Clock: clock})
+	schematest.NoError(t, err)
+	again := make(chan bool)
+	wait := func() { again <- schema.Pause(s, schema.PauseForSpace) }
+	go wait()
+	clock.Wait(1)
+	clock.Advance(schema.PauseForSpace)
+	if !<-again {
+		t.Error("the pause did not end with its time")
+	}
+	go wait()
+	clock.Wait(2)
+	s.Close()
+	if <-again {
+		t.Error("the build goes on after the store was closed")
+	}
 }

@@ -8,3 +8,9 @@ func OpeningSteps() map[string]bool {
 	}
 	return out
 }
+
+// Pause is the pause of a resumed build that lacks memory or disk space.
+var Pause = pause
+
+// PauseForSpace is the longest pause of a resumed build.
+const PauseForSpace = pauseForSpace

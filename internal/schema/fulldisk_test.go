@@ -194,11 +194,11 @@ func TestOpenOnAFullDisk(t *testing.T) {
 			reopen := func() (*table.Store, error) {
 				if state.logged {
 					return schema.OpenLogged(engine, schematest.Compiler{},
-						slog.New(slog.DiscardHandler), table.OplogOptions{})
+						slog.New(slog.DiscardHandler), table.Options{})
 				}
-				return schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
+				return schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 			}
-			s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
+			s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

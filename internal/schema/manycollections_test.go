@@ -74,7 +74,7 @@ func TestDropManyCollections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			engine := &countingEngine{Engine: mem.New()}
-			s := schematest.OpenLogged(t, engine, table.OplogOptions{})
+			s := schematest.OpenLogged(t, engine, table.Options{})
 			defer s.Close()
 			for i := range count {
 				c, err := create(s, fmt.Sprintf("c%d", i))

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,31 +15,29 @@ import (
 
 // OpenLogged is like Open, for a store with an oplog.
 func OpenLogged(engine storage.Engine, compiler table.Compiler, log *slog.Logger,
-	o table.OplogOptions,
+	o table.Options,
 ) (*table.Store, error) {
-	if o.Size == 0 {
-		o.Size = table.DefaultOplogSize
-	}
-	if o.Clock == nil {
-		o.Clock = clock.Settle(clock.System{})
-	}
-	return open(engine, compiler, log, &o)
+	return open(engine, compiler, log, o, func(s *table.Store) error {
+		return s.OpenOplog(cmp.Or(o.OplogSize, table.DefaultOplogSize))
+	})
 }
 
 // Open opens the collections of an engine without an oplog; see OpenLogged. Index builds that a
 // crash interrupted are started again in the background.
-func Open(engine storage.Engine, compiler table.Compiler, log *slog.Logger) (*table.Store, error) {
-	return open(engine, compiler, log, nil)
+func Open(engine storage.Engine, compiler table.Compiler, log *slog.Logger,
+	o table.Options,
+) (*table.Store, error) {
+	return open(engine, compiler, log, o, dropLog)
 }
 
 func open(engine storage.Engine, compiler table.Compiler, log *slog.Logger,
-	o *table.OplogOptions,
+	o table.Options, openLog func(*table.Store) error,
 ) (*table.Store, error) {
-	s, err := table.New(engine, compiler, log)
+	s, err := table.New(engine, compiler, log, clock.Settle(clock.OrSystem(o.Clock)))
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range openingSteps(s, o) {
+	for _, step := range openingSteps(s, openLog) {
 		if err := take(s, &step); err != nil {
 			s.Close()
 			return nil, err
@@ -57,10 +56,10 @@ type openingStep struct {
 	waits bool
 }
 
-func openingSteps(s *table.Store, o *table.OplogOptions) []openingStep {
+func openingSteps(s *table.Store, openLog func(*table.Store) error) []openingStep {
 	return []openingStep{
 		{"deleting dropped data", func() error { return sweepGarbage(s) }, true},
-		{"opening the log of changes", func() error { return openLog(s, o) }, false},
+		{"opening the log of changes", func() error { return openLog(s) }, false},
 		{"dropping unfinished collections", func() error { return dropUnfinished(s) }, true},
 		{"indexes of kinds that are new", func() error { return reopenUnfilled(s) }, false},
 		{"dropping interrupted rebuilds of indexes", func() error { return dropRebuilds(s) }, true},
@@ -68,12 +67,9 @@ func openingSteps(s *table.Store, o *table.OplogOptions) []openingStep {
 	}
 }
 
-// openLog opens the oplog. A store that is opened without an oplog drops an existing oplog, because
-// the existing oplog would lack the changes made from now on.
-func openLog(s *table.Store, o *table.OplogOptions) error {
-	if o != nil {
-		return s.OpenOplog(o)
-	}
+// dropLog drops the oplog of a store that is opened without one: the oplog would lack the changes
+// made from now on.
+func dropLog(s *table.Store) error {
 	if c := s.Lookup(oplog.DB, oplog.Collection); c != nil && c.Oplog {
 		return Drop(s, c)
 	}

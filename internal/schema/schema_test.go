@@ -110,7 +110,7 @@ func TestDropDatabaseBesideOthers(t *testing.T) {
 // one of them may remove the collections, report that, and be in the oplog.
 func TestDropDatabaseThatIsDropped(t *testing.T) {
 	t.Parallel()
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.Options{})
 	defer s.Close()
 	if _, err := schema.Ensure(s, "db", "c"); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestDeepOptions(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	again, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
+	again, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		t.Fatalf("the store cannot be opened again: %v", err)
 	}

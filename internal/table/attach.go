@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/changelog"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/index"
@@ -26,6 +27,7 @@ type Compiler interface {
 // attacher compiles the entries of the catalog.
 type attacher struct {
 	engine     storage.Engine
+	clock      clock.Clock
 	compiler   Compiler
 	activities *changelog.Activities
 	scans      *Scans // scans of all collections together
@@ -42,7 +44,7 @@ func (a *attacher) collection(entry, old *Entry) (*Collection, error) {
 	} else {
 		c.shared = &shared{
 			counter: keyspace.Prefix(keyspace.Counters, entry.ID),
-			idUses:  newUses(), scans: Scans{all: a.scans},
+			idUses:  newUses(a.clock), scans: Scans{all: a.scans},
 		}
 		if entry.IDIndex != nil {
 			c.shared.capped = &cappedState{}
@@ -152,7 +154,7 @@ func (a *attacher) index(e *catalog.Index, previous *Collection, co *collation.C
 	if p != nil {
 		ix.multikey, ix.uses = p.multikey, p.uses
 	} else {
-		ix.multikey, ix.uses = &multikeyState{}, newUses()
+		ix.multikey, ix.uses = &multikeyState{}, newUses(a.clock)
 		if err := ix.loadMultikey(a.engine); err != nil {
 			return nil, err
 		}

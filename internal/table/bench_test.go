@@ -55,7 +55,7 @@ func benchmarkInsertMany(b *testing.B, id func(n int64) int64, options, index bs
 	b.Cleanup(func() { _ = engine.Close() })
 	var s *table.Store
 	if logged {
-		s = schematest.OpenLogged(b, engine, table.OplogOptions{Size: 256 << 20})
+		s = schematest.OpenLogged(b, engine, table.Options{OplogSize: 256 << 20})
 		b.Cleanup(s.Close)
 	} else {
 		s = schematest.Open(b, engine)

@@ -182,7 +182,7 @@ func TestCappedReopen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
+		s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

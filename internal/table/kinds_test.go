@@ -46,7 +46,7 @@ func TestUnfilledIndexIsBuilt(t *testing.T) {
 // reopen opens the store of an engine again. The test closes it.
 func reopen(t *testing.T, engine storage.Engine) *table.Store {
 	t.Helper()
-	s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

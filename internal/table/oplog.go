@@ -7,7 +7,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/changelog"
-	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 )
@@ -19,21 +18,12 @@ import (
 // add entries.
 const DefaultOplogSize = 512 << 20
 
-// OplogOptions configure the oplog.
-type OplogOptions struct {
-	// Size is the size of a new oplog in bytes of entries; 0 means DefaultOplogSize. An existing
-	// oplog keeps its size; see ResizeOplog.
-	Size int64
-	// Clock tells the time of entries; nil means the computer's clock.
-	Clock clock.Clock
-}
-
 // OpenOplog opens or creates the oplog. It starts the background work that trims the oplog and
-// records its history.
-func (s *Store) OpenOplog(o *OplogOptions) (err error) {
+// records its history. size is the size of a new oplog, see Options.
+func (s *Store) OpenOplog(size int64) (err error) {
 	c := s.Lookup(oplog.DB, oplog.Collection)
 	if c == nil {
-		if c, err = createOplog(s.catalog, o.Size); err != nil {
+		if c, err = createOplog(s.catalog, size); err != nil {
 			return err
 		}
 	}
@@ -42,7 +32,7 @@ func (s *Store) OpenOplog(o *OplogOptions) (err error) {
 	}
 	s.oplog = c
 	s.log, err = changelog.Open(s.engine, &changelog.Options{
-		ID: c.ID, Clock: o.Clock, Size: s.oplogSize, Retention: retentionOf(c.Options),
+		ID: c.ID, Clock: s.clock, Size: s.oplogSize, Retention: retentionOf(c.Options),
 	})
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ import (
 
 func TestOplog(t *testing.T) {
 	ctx := context.Background()
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.Options{})
 	defer s.Close()
 	must := func(err error) {
 		t.Helper()
@@ -99,7 +99,7 @@ func wantEntries(t *testing.T, s *table.Store, want []string) {
 // TestOplogOfCopies checks the oplog entries of a conversion, of a copy and of evictions.
 func TestOplogOfCopies(t *testing.T) {
 	ctx := context.Background()
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.Options{})
 	defer s.Close()
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	if err != nil {
@@ -148,13 +148,13 @@ func TestOplogOfCopies(t *testing.T) {
 
 func TestOplogGoesOn(t *testing.T) {
 	engine := mem.New()
-	s := schematest.OpenLogged(t, engine, table.OplogOptions{})
+	s := schematest.OpenLogged(t, engine, table.Options{})
 	if err := s.Log().Noop(bsonx.NewDoc("n", 1)); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
 	// The clock now shows a time before the last entry: stamps must still increase.
-	s = schematest.OpenLogged(t, engine, table.OplogOptions{Clock: clock.Fixed(time.Unix(500, 0))})
+	s = schematest.OpenLogged(t, engine, table.Options{Clock: clock.Fixed(time.Unix(500, 0))})
 	if err := s.Log().Noop(bsonx.NewDoc("n", 2)); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestOplogGoesOn(t *testing.T) {
 	}
 	s.Close()
 	// A store that does not log drops the oplog, which would have a gap.
-	s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestOplogGoesOn(t *testing.T) {
 }
 
 func TestOplogIsProtected(t *testing.T) {
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.Options{})
 	defer s.Close()
 	c := s.Oplog()
 	_, err := s.BeginWrite(c)
@@ -198,7 +198,7 @@ func TestOplogKeepsItsLimits(t *testing.T) {
 			t.Errorf("%d bytes for %s, not %d for %s", n, d, size, retention)
 		}
 	}
-	s := schematest.OpenLogged(t, engine, table.OplogOptions{Size: 1 << 20})
+	s := schematest.OpenLogged(t, engine, table.Options{OplogSize: 1 << 20})
 	limits(s, 1<<20, 0)
 	if err := s.ResizeOplog(2<<20, 90*time.Minute); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestOplogKeepsItsLimits(t *testing.T) {
 	limits(s, 2<<20, 90*time.Minute)
 	s.Close()
 	// The size option applies only to a new oplog.
-	s = schematest.OpenLogged(t, engine, table.OplogOptions{Size: 1 << 20})
+	s = schematest.OpenLogged(t, engine, table.Options{OplogSize: 1 << 20})
 	defer s.Close()
 	limits(s, 2<<20, 90*time.Minute)
 	if err := s.ResizeOplog(3<<20, 0); err != nil {
@@ -219,7 +219,7 @@ func TestOplogKeepsItsLimits(t *testing.T) {
 
 func TestOplogIsTrimmed(t *testing.T) {
 	const size = 100 << 10
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{Size: size})
+	s := schematest.OpenLogged(t, mem.New(), table.Options{OplogSize: size})
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func TestPast(t *testing.T) {
 
 func testPast(t *testing.T, r *rand.Rand) {
 	ctx := t.Context()
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.Options{})
 	defer s.Close()
 	type moment struct {
 		at   storage.Stamp
@@ -163,7 +163,7 @@ func TestPastBesideWriters(t *testing.T) {
 	engine, err := pebble.Open(t.TempDir(), pebble.Options{})
 	schematest.NoError(t, err)
 	defer engine.Close()
-	s := schematest.OpenLogged(t, engine, table.OplogOptions{})
+	s := schematest.OpenLogged(t, engine, table.Options{})
 	defer s.Close()
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	schematest.NoError(t, err)
@@ -248,7 +248,7 @@ func transfer(ctx context.Context, s *table.Store, from, to int) error {
 
 // TestPastCatalog reads at times shortly before and after changes of the catalog.
 func TestPastCatalog(t *testing.T) {
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.Options{})
 	defer s.Close()
 	create := func(name string) *table.Collection {
 		c, err := schema.Create(s, "d", name, catalog.KindCollection, nil)
@@ -293,7 +293,7 @@ func TestPastCatalog(t *testing.T) {
 // TestPastBesideIndexes reads at times between which a unique index was dropped and created.
 // Documents that were valid at the time must not be refused.
 func TestPastBesideIndexes(t *testing.T) {
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.Options{})
 	defer s.Close()
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	schematest.NoError(t, err)
@@ -335,7 +335,7 @@ func TestPastBesideIndexes(t *testing.T) {
 // of them, and except snapshots that are being read.
 func TestHistoryEnds(t *testing.T) {
 	clock := clocktest.New(time.Unix(1000, 0))
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{Clock: clock})
+	s := schematest.OpenLogged(t, mem.New(), table.Options{Clock: clock})
 	defer s.Close()
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	schematest.NoError(t, err)
@@ -405,7 +405,7 @@ func (s watchedSnapshot) NewIter(lower, upper []byte) (storage.Iterator, error) 
 // was visible before.
 func TestPointReadsNoEntries(t *testing.T) {
 	engine := &watched{Engine: mem.New()}
-	s := schematest.OpenLogged(t, engine, table.OplogOptions{})
+	s := schematest.OpenLogged(t, engine, table.Options{})
 	defer s.Close()
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	schematest.NoError(t, err)

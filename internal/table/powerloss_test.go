@@ -43,7 +43,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 		t.Fatal(err)
 	}
 	h.engine = engine
-	h.store, err = schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
+	h.store, err = schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func (h *history) checkClone(disk *crashdisk.Disk, allowed []string) {
 		h.t.Fatalf("open after the loss of power: %v", err)
 	}
 	defer engine.Close()
-	s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(engine, schematest.Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

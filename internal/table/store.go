@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/catalog"
 	"github.com/sheafdb/sheaf/internal/changelog"
+	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/memory"
 	"github.com/sheafdb/sheaf/internal/storage"
 	"github.com/sheafdb/sheaf/internal/timeseries"
@@ -14,6 +15,7 @@ import (
 // Store holds all collections of an engine. It is safe for concurrent use.
 type Store struct {
 	engine  storage.Engine
+	clock   clock.Clock
 	catalog *catalog.Catalog[*Collection]
 	attach  *attacher
 	logger  *slog.Logger
@@ -33,14 +35,26 @@ type Store struct {
 	scans      Scans                     // scans of all collections
 }
 
+// Options configure a store.
+type Options struct {
+	// Clock is the clock of the store's timers and of the entries of the oplog; nil means the
+	// computer's clock. A store settles the computer's clock, see clock.Settle.
+	Clock clock.Clock
+	// OplogSize is the size of a new oplog in bytes of entries; 0 means DefaultOplogSize. An
+	// existing oplog keeps its size; see ResizeOplog.
+	OplogSize int64
+}
+
 // New returns a store of the collections of an engine, without an oplog. Callers use package schema
 // to open a store: it first completes work that a crash interrupted.
-func New(engine storage.Engine, compiler Compiler, log *slog.Logger) (*Store, error) {
+func New(engine storage.Engine, compiler Compiler, log *slog.Logger, c clock.Clock) (*Store, error) {
 	s := &Store{
-		engine: engine, logger: log,
+		engine: engine, clock: c, logger: log,
 		activities: changelog.NewActivities(engine.Order()), stop: make(chan struct{}),
 	}
-	s.attach = &attacher{engine: engine, compiler: compiler, activities: s.activities, scans: &s.scans}
+	s.attach = &attacher{
+		engine: engine, clock: c, compiler: compiler, activities: s.activities, scans: &s.scans,
+	}
 	cat, err := catalog.Open(engine, s.attach.collection)
 	if err != nil {
 		return nil, err
@@ -77,6 +91,9 @@ func (s *Store) Background(fn func()) { s.background.Go(fn) }
 
 // Stopping returns a channel that is closed when the store is closed.
 func (s *Store) Stopping() <-chan struct{} { return s.stop }
+
+// Clock returns the clock of the store.
+func (s *Store) Clock() clock.Clock { return s.clock }
 
 // Logger returns the logger of the store.
 func (s *Store) Logger() *slog.Logger { return s.logger }

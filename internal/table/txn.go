@@ -329,7 +329,7 @@ func (t *Txn) lockGates() (unlock func(), err error) {
 		written = append(written, c)
 	}
 	for _, c := range ByID(written) {
-		if !c.shared.lockShared() {
+		if !c.shared.lockShared(t.store.clock) {
 			unlock()
 			return nil, storage.ErrConflict
 		}
@@ -356,12 +356,12 @@ func (c *Collection) writesAs(d *Collection) bool {
 
 // lockShared takes the gate shared. It returns false if a change of the catalog holds or requests
 // the gate for too long.
-func (s *shared) lockShared() bool {
+func (s *shared) lockShared(c clock.Clock) bool {
 	for range gateTries {
 		if s.gate.TryRLock() {
 			return true
 		}
-		_ = clock.Sleep(context.Background(), clock.System{}, gatePause) // the pause cannot be interrupted
+		_ = clock.Sleep(context.Background(), c, gatePause) // the pause cannot be interrupted
 	}
 	return false
 }

@@ -14,7 +14,7 @@ type Uses struct {
 	since time.Time
 }
 
-func newUses() *Uses { return &Uses{since: clock.System{}.Now()} }
+func newUses(c clock.Clock) *Uses { return &Uses{since: c.Now()} }
 
 // Add counts one operation.
 func (u *Uses) Add() { u.count.Add(1) }

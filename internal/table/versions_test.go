@@ -36,7 +36,7 @@ func (c *counting) Validator(doc bsonx.Doc, co *collation.Collator) (table.Valid
 func TestVersionsShare(t *testing.T) {
 	t.Parallel()
 	counts := &counting{}
-	s, err := schema.Open(mem.New(), counts, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(mem.New(), counts, slog.New(slog.DiscardHandler), table.Options{})
 	schematest.NoError(t, err)
 	t.Cleanup(s.Close)
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, bsonx.NewDoc("validator", bsonx.NewDoc("a", 1)))
@@ -62,7 +62,7 @@ func TestHistoryEndsIdle(t *testing.T) {
 	t.Parallel()
 	clock := clocktest.New(time.Unix(1000, 0))
 	engine := mem.New()
-	s := schematest.OpenLogged(t, engine, table.OplogOptions{Clock: clock})
+	s := schematest.OpenLogged(t, engine, table.Options{Clock: clock})
 	defer s.Close()
 	_, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	schematest.NoError(t, err)
@@ -77,4 +77,19 @@ func TestHistoryEndsIdle(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Errorf("the history has %d snapshots after hours", engine.Stats().OpenSnapshots)
+}
+
+// TestUsesCountSinceTheClock checks that the uses of an index are counted since the time of the
+// store's clock.
+func TestUsesCountSinceTheClock(t *testing.T) {
+	t.Parallel()
+	clock := clocktest.New(time.Unix(1000, 0))
+	s := schematest.OpenLogged(t, mem.New(), table.Options{Clock: clock})
+	defer s.Close()
+	clock.Advance(time.Minute)
+	c, err := schema.Ensure(s, "db", "c")
+	schematest.NoError(t, err)
+	if _, since := c.IDUses().Count(); !since.Equal(time.Unix(1060, 0)) {
+		t.Errorf("the _id index is counted since %v", since)
+	}
 }

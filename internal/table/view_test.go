@@ -16,7 +16,7 @@ import (
 // TestViews inserts a document and drops the collection. The newest state must show both changes,
 // and the fixed Views must show neither.
 func TestViews(t *testing.T) {
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.Options{})
 	defer s.Close()
 	schematest.NoError(t, s.AddVirtual("d", "virtual", bsonx.Empty))
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
@@ -81,7 +81,7 @@ func has(view table.View, c *table.Collection, id int32) bool {
 
 // TestPastRefusesWrites checks that the writing methods of a Past fail.
 func TestPastRefusesWrites(t *testing.T) {
-	s := schematest.OpenLogged(t, mem.New(), table.OplogOptions{})
+	s := schematest.OpenLogged(t, mem.New(), table.Options{})
 	defer s.Close()
 	c, err := schema.Create(s, "d", "c", catalog.KindCollection, nil)
 	schematest.NoError(t, err)

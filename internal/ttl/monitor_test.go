@@ -38,7 +38,7 @@ type fixture struct {
 
 func newFixture(t *testing.T, options bsonx.Doc) *fixture {
 	t.Helper()
-	store, err := schema.Open(mem.New(), ddl.Compiler{}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(mem.New(), ddl.Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

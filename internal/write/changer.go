@@ -59,7 +59,7 @@ func (c *changer) changeOne(ctx context.Context, key []byte, seen bsonx.Doc) err
 	t := c.scratch
 	t.key = append(t.key[:0], key...)
 	var found, did bool
-	err := retry(ctx, c.opts, func() error {
+	err := c.executor.retry(ctx, c.opts, func() error {
 		var err error
 		found, did, err = c.executor.changeOne(ctx, c.query, t, seen, c.details, c.opts, c.fn)
 		return err

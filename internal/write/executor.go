@@ -119,7 +119,7 @@ const (
 
 // retry runs fn again until it ends without a write conflict. In a multi-document transaction it
 // runs fn once: a conflict ends the transaction.
-func retry(ctx context.Context, opts Options, fn func() error) error {
+func (e *Executor) retry(ctx context.Context, opts Options, fn func() error) error {
 	if opts.inTxn() {
 		return fn()
 	}
@@ -129,7 +129,7 @@ func retry(ctx context.Context, opts Options, fn func() error) error {
 			return err
 		}
 		storage.ReportWork(ctx, storage.PlanWork{Conflicts: 1})
-		if clock.Sleep(ctx, clock.System{}, pause/2+rand.N(pause)) != nil {
+		if clock.Sleep(ctx, e.store.Clock(), pause/2+rand.N(pause)) != nil {
 			return ctx.Err()
 		}
 	}

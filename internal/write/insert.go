@@ -169,7 +169,7 @@ func (e *Executor) insertEach(ctx context.Context, open Opener, docs []bsonx.Doc
 		if err := interrupt.Cause(ctx); err != nil {
 			return n, true, err
 		}
-		err := retry(ctx, opts, func() error { return e.insertBatch(ctx, open, docs[i:i+1], from+i, opts) })
+		err := e.retry(ctx, opts, func() error { return e.insertBatch(ctx, open, docs[i:i+1], from+i, opts) })
 		switch {
 		case err == nil:
 			n++

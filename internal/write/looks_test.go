@@ -14,6 +14,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/storage/mem"
+	"github.com/sheafdb/sheaf/internal/table"
 	"github.com/sheafdb/sheaf/internal/update"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -22,7 +23,7 @@ import (
 // 100,000 such statements, each too short to notice the end by itself.
 func TestStatementsLook(t *testing.T) {
 	t.Parallel()
-	store, err := schema.Open(mem.New(), ddl.Compiler{}, slog.New(slog.DiscardHandler))
+	store, err := schema.Open(mem.New(), ddl.Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func (e *Executor) DeleteRecord(
 ) (deleted bool, err error) {
 	t := getScratch()
 	defer putScratch(t)
-	err = retry(ctx, Options{View: e.store.Newest()}, func() error {
+	err = e.retry(ctx, Options{View: e.store.Newest()}, func() error {
 		deleted = false
 		w, err := e.store.BeginWrite(c)
 		if err != nil {

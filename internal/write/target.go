@@ -64,7 +64,7 @@ func (e *Executor) changeByID(ctx context.Context, q Query, id bsonx.Value, deta
 	if t.key, err = q.Coll.RecordKeyFor(t.key[:0], id, &t.running); err != nil {
 		return 0, 0, err
 	}
-	err = retry(ctx, opts, func() error {
+	err = e.retry(ctx, opts, func() error {
 		found, did, err := e.changeOne(ctx, q, t, nil, details, opts, fn)
 		matched, changed = count(found), count(did)
 		return err

@@ -250,7 +250,7 @@ func (e *Executor) DeleteMeasurements(ctx context.Context, st *MeasurementDelete
 		}
 		key := slices.Clone(row.RecordKey)
 		var removed int64
-		err = retry(ctx, opts, func() error {
+		err = e.retry(ctx, opts, func() error {
 			var err error
 			removed, err = e.deleteFrom(ctx, st, key, opts)
 			return err

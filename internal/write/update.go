@@ -132,7 +132,7 @@ func (e *Executor) upsert(ctx context.Context, st *UpdateStatement, opts Options
 		return bsonx.Value{}, err
 	}
 	id := doc.Lookup("_id")
-	return id, retry(ctx, opts, func() error { return e.insertUpserted(ctx, st, doc, id, opts) })
+	return id, e.retry(ctx, opts, func() error { return e.insertUpserted(ctx, st, doc, id, opts) })
 }
 
 // insertUpserted inserts the document of an upsert in its own transaction.

@@ -40,7 +40,7 @@ func (Compiler) Validator(bsonx.Doc, *collation.Collator) (table.Validator, erro
 // Open opens the collections of an engine, and closes the store when the test ends.
 func Open(t testing.TB, engine storage.Engine) *table.Store {
 	t.Helper()
-	s, err := schema.Open(engine, Compiler{}, slog.New(slog.DiscardHandler))
+	s, err := schema.Open(engine, Compiler{}, slog.New(slog.DiscardHandler), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func (c *StepContext) Done() <-chan struct{} {
 
 // OpenLogged opens the collections of an engine with an oplog. If o has no clock, the clock stands
 // at 1000 seconds after 1970.
-func OpenLogged(t testing.TB, engine storage.Engine, o table.OplogOptions) *table.Store {
+func OpenLogged(t testing.TB, engine storage.Engine, o table.Options) *table.Store {
 	t.Helper()
 	if o.Clock == nil {
 		o.Clock = clock.Fixed(time.Unix(1000, 0))
