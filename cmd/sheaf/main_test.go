@@ -15,20 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
-
-// asSheaf is the environment variable that makes the test binary run the function main of sheaf.
-const asSheaf = "TEST_RUNS_SHEAF"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asSheaf) != "" {
-		main()
-		os.Exit(0)
-	}
-	goleak.VerifyTestMain(m)
-}
 
 // TestErrorsHaveOnePrefix: errors of the library, which begin with "sheaf: ", do not get that
 // prefix a second time.

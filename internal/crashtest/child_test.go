@@ -22,6 +22,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.uber.org/goleak"
 
 	"github.com/sheafdb/sheaf"
 	"github.com/sheafdb/sheaf/internal/torture"
@@ -53,8 +54,8 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 	return bin, nil
 })
 
-// TestMain is a server if dirEnv asks for one. Otherwise it runs the tests, and removes the binary
-// that they built.
+// TestMain is a server if dirEnv asks for one. Otherwise it runs the tests, fails if a goroutine
+// still runs when they have ended, and removes the binary that they built.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(dirEnv); dir != "" {
 		if err := serve(dir); err != nil {
@@ -63,11 +64,12 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	code := m.Run()
-	if builtDir != "" {
-		_ = os.RemoveAll(builtDir)
-	}
-	os.Exit(code)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if builtDir != "" {
+			_ = os.RemoveAll(builtDir)
+		}
+		os.Exit(code)
+	}))
 }
 
 // serve does what `sheaf serve` does with the flags of serverCommand, until a signal ends it.
@@ -190,6 +192,7 @@ func start(t *testing.T, dir string) *child {
 		t.Fatal(err)
 	}
 	c.client = client
+	t.Cleanup(c.disconnect)
 	return c
 }
 

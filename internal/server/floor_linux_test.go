@@ -17,28 +17,23 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/torture"
 	"github.com/sheafdb/sheaf/internal/wire"
 )
 
-// pingClientEnv makes this program the client process of BenchmarkFloorRatio. It has an address, a
-// number of connections and a duration.
+// pingClientEnv makes TestPingClient the client process of BenchmarkFloorRatio. It has an address,
+// a number of connections and a duration.
 const pingClientEnv = "SHEAF_PING_CLIENT"
 
-// TestMain runs the ping client if pingClientEnv is set. Otherwise it runs the tests, and fails if
-// a goroutine still runs when they have ended.
-func TestMain(m *testing.M) {
+// TestPingClient is the client process of BenchmarkFloorRatio.
+func TestPingClient(t *testing.T) {
+	t.Parallel()
 	task := os.Getenv(pingClientEnv)
 	if task == "" {
-		torture.Overlap(8)
-		goleak.VerifyTestMain(m) // this call exits the process
+		t.Skip("BenchmarkFloorRatio runs it in a process of its own")
 	}
 	if err := pingClient(task); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		t.Fatal(err)
 	}
 }
 
@@ -140,7 +135,7 @@ func listenMember(b *testing.B) string {
 // pingCost returns the processor time of this process per ping in microseconds.
 func pingCost(b *testing.B, addr string, clients int) float64 {
 	b.Helper()
-	cmd := exec.Command(os.Args[0])
+	cmd := exec.Command(os.Args[0], "-test.run=^TestPingClient$")
 	cmd.Env = append(os.Environ(), pingClientEnv+"="+addr+" "+strconv.Itoa(clients)+" 200")
 	before := ownTime(b)
 	out, err := cmd.CombinedOutput()
