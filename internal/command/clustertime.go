@@ -12,10 +12,6 @@ import (
 // have read. A client that sends operationTime back as afterClusterTime reads everything it has
 // written and read before.
 
-// maxClockDrift is the default of maxAcceptableLogicalClockDriftSecs: a client may send a cluster
-// time at most this many seconds ahead of the server's clock.
-const maxClockDrift = 365 * 24 * 3600
-
 // StampOf converts a BSON timestamp to a stamp.
 func StampOf(v bsonx.Value) storage.Stamp { return storage.NewStamp(v.Timestamp()) }
 

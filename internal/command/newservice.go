@@ -87,7 +87,7 @@ func (s opening) builtinParams() []param.Param {
 			s.Cursors.SetIdleTimeout(time.Duration(min(n, 1<<43)) * time.Millisecond)
 		}),
 		param.Int("slowms", s.SlowMillis, -1, 1<<53, s.setSlowMillis),
-		param.Int("maxAcceptableLogicalClockDriftSecs", maxClockDrift, 1, 1<<31-1, s.MaxClockDrift.Store),
+		param.Int("maxAcceptableLogicalClockDriftSecs", limits.ClockDriftSeconds, 1, 1<<31-1, s.MaxClockDrift.Store),
 		param.Int("minSnapshotHistoryWindowInSeconds", read.SnapshotWindow, 0, 1<<31-1, s.setHistoryWindow),
 	}
 }
@@ -217,7 +217,7 @@ func (s opening) setDefaults() {
 	s.Slow.Store(s.SlowMillis)
 	s.BatchBytes = limits.BatchBytes
 	s.TransactionSize.Store(defaultTransactionSize)
-	s.MaxClockDrift.Store(maxClockDrift)
+	s.MaxClockDrift.Store(limits.ClockDriftSeconds)
 	if s.Store != nil {
 		s.Order = s.Store.Engine().Order()
 	} else {

@@ -65,7 +65,7 @@ func parseImagePolicy(doc bsonx.Doc, at storage.Stamp) (*imagePolicy, error) {
 }
 
 // maxExpiry is the upper bound for expireAfterSeconds, 200 years in seconds. Larger values are
-// reduced to it.
+// reduced to it, because a time.Duration holds 292 years. MongoDB has no such limit.
 const maxExpiry = 200 * 366 * 24 * 60 * 60
 
 // Document implements clusterValue.

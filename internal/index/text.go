@@ -19,7 +19,8 @@ const (
 	ScoreField = "_ftsx"
 )
 
-// A term of more than maxTerm bytes is stored as its first termPrefix bytes and a hash.
+// A term of more than maxTerm bytes is stored as its first termPrefix bytes and a hash, as in
+// version 3 of MongoDB's text indexes. These lengths are part of the format of stored entries.
 const (
 	maxTerm    = 256
 	termPrefix = 224

@@ -51,6 +51,12 @@ const (
 	// BatchBytes is the largest total size of the documents in a batch
 	// (FindCommon::kMaxBytesToReturnToClientAtOnce).
 	BatchBytes = DocumentBytes
+	// ErrorTextBytes is the total length of the messages of write errors after which further errors
+	// of a reply have no message (kErrorSizeTruncationMin).
+	ErrorTextBytes = 1 << 20
+	// ErrorTexts is the number of write errors of a reply that have a message in any case
+	// (kErrorCountTruncationMin).
+	ErrorTexts = 2
 	// SessionBatch is the largest number of sessions in one endSessions or refreshSessions command
 	// (kMaxBatchSize).
 	SessionBatch = 10_000
@@ -62,12 +68,21 @@ const (
 const (
 	// CappedBytes is the largest size of a capped collection, 1 PiB.
 	CappedBytes = 1 << 50
+	// CappedDocuments is the largest number of documents of a capped collection (CollectionOptions,
+	// the field max must be less than 2^31).
+	CappedDocuments = 1<<31 - 1
+	// ValidationInfoBytes is the largest errInfo of a document that fails validation
+	// (kDefaultMaxDocValidationErrorSize).
+	ValidationInfoBytes = 12 << 20
 	// BucketSeconds is the longest span of a bucket of a time series, a year
 	// (bucketMaxSpanSeconds).
 	BucketSeconds = 31_536_000
 	// Members is the largest number of members that a write concern or a commit quorum may require
 	// (ReplSetConfig::kMaxMembers).
 	Members = 50
+	// ClockDriftSeconds is how far ahead of the server's clock a client may send a cluster time,
+	// unless a parameter sets another limit (maxAcceptableLogicalClockDriftSecs).
+	ClockDriftSeconds = 365 * 24 * 3600
 )
 
 // Indexes and sorts.
@@ -78,12 +93,29 @@ const (
 	IndexFields = 32
 	// TextWeight is the largest weight of a field of a text index (MAX_WORD_WEIGHT).
 	TextWeight = 99_999
+	// TTLSeconds is the largest expireAfterSeconds of an index (manual, TTL indexes).
+	TTLSeconds = 1<<31 - 1
 	// PartialFilterDepth is the largest number of nested $and and $or in the filter of a partial
 	// index (internalPartialFilterExpressionMaxDepth).
 	PartialFilterDepth = 4
 	// SortFields is the largest number of fields of a sort pattern
 	// (Ordering::kMaxCompoundIndexKeys): the sort keys of documents are index keys.
 	SortFields = 32
+	// ExplodedScans is the largest number of scans that replace one index scan to provide a sort
+	// (internalQueryMaxScansToExplode).
+	ExplodedScans = 200
+)
+
+// Trials of candidate plans.
+const (
+	// TrialWorks is the largest number of works of a candidate (internalQueryPlanEvaluationWorks).
+	TrialWorks = 10_000
+	// TrialResults is the number of results at which a trial ends
+	// (internalQueryPlanEvaluationMaxResults).
+	TrialResults = 101
+	// ReplanFactor limits a cached plan: after this many times the works of its trial, the other
+	// candidates are tried again (internalQueryCacheEvictionRatio).
+	ReplanFactor = 10
 )
 
 // Queries, expressions and pipelines.
@@ -94,6 +126,13 @@ const (
 	// PatternBytes is the longest pattern of a regular expression
 	// (RegexMatchExpression::kMaxPatternSize).
 	PatternBytes = 32_764
+	// PatternGroupDepth is the largest number of nested groups of a pattern (PCRE2,
+	// PARENS_NEST_LIMIT).
+	PatternGroupDepth = 250
+	// PatternCaptures is the largest number of groups that capture (PCRE2, MAX_GROUP_NUMBER).
+	PatternCaptures = 65_535
+	// GroupNameCharacters is the longest name of a group of a pattern (PCRE2, MAX_NAME_SIZE).
+	GroupNameCharacters = 32
 	// ExpressionDepth is the largest depth of an aggregation expression
 	// (BSONDepth::getMaxAllowableDepth).
 	ExpressionDepth = DocumentDepth

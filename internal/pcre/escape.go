@@ -2,6 +2,8 @@ package pcre
 
 import (
 	"strings"
+
+	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 const (
@@ -64,7 +66,7 @@ func isNamedCharacter(s string) bool {
 // resetGroup marks the new beginning of a match after \K. resetNumber is its group number, which is
 // larger than all numbers in patterns.
 const (
-	resetNumber = maxCaptures + 1
+	resetNumber = limits.PatternCaptures + 1
 	resetGroup  = `(?<65536>)`
 )
 

@@ -3,6 +3,8 @@ package pcre
 import (
 	"fmt"
 	"strings"
+
+	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 // group is a group that is not closed yet.
@@ -36,17 +38,10 @@ const (
 	definition
 )
 
-// maxGroups is the largest nesting depth of groups, as in PCRE2. maxCaptures is the largest number
-// of groups that capture.
-const (
-	maxGroups   = 250
-	maxCaptures = 65535
-)
-
 // open translates the text after an opening parenthesis. If expects is not 0, an assertion must
 // follow.
 func (t *translator) open(expects int) error {
-	if len(t.groups) >= maxGroups && len(t.dir.calling) == 0 {
+	if len(t.groups) >= limits.PatternGroupDepth && len(t.dir.calling) == 0 {
 		return invalid("parentheses are too deeply nested")
 	}
 	rest := t.in.rest()
@@ -274,7 +269,7 @@ func (t *translator) capture() {
 }
 
 func (t *translator) namedCapture(name string) error {
-	if t.dir.captures == maxCaptures {
+	if t.dir.captures == limits.PatternCaptures {
 		return invalid("too many capturing groups (maximum 65535)")
 	}
 	t.capture()

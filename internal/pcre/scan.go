@@ -8,6 +8,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 // scanner parses the elements of a pattern: characters, numbers and names.
@@ -212,9 +214,6 @@ func digits(s string, base, limit int) int {
 	return n
 }
 
-// maxName is the largest length of a group's name in characters.
-const maxName = 32
-
 // name parses a group's name and the character that ends it.
 func (s *scanner) name(terminator byte) (string, error) {
 	rest := s.rest()
@@ -229,7 +228,7 @@ func (s *scanner) name(terminator byte) (string, error) {
 		n = i + utf8.RuneLen(c)
 	}
 	switch {
-	case n > maxName:
+	case n > limits.GroupNameCharacters:
 		return "", invalid("subpattern name is too long (maximum 32 code units)")
 	case n == 0:
 		return "", invalid("subpattern name expected")
@@ -256,7 +255,7 @@ func (s *scanner) number(signed bool, captures int) (n int, ok bool, err error) 
 	s.pos += length
 	n = atoi(rest[:length])
 	switch {
-	case n > maxCaptures || sign == '+' && n+captures > maxCaptures:
+	case n > limits.PatternCaptures || sign == '+' && n+captures > limits.PatternCaptures:
 		return 0, false, invalid("subpattern number is too big")
 	case sign != 0 && n == 0:
 		return 0, false, invalid("a relative value of zero is not allowed")

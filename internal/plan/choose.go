@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/plan/candidate"
 	"github.com/sheafdb/sheaf/internal/plan/canonical"
 	"github.com/sheafdb/sheaf/internal/plan/node"
@@ -150,7 +151,7 @@ func (p *Planner) fromCache(ctx context.Context, cq *canonical.Query, key []byte
 			continue
 		}
 		t := p.start(cq, s, r, nil)
-		if t.Run(ctx, works*trial.ReplanFactor, trial.Results(cq)) {
+		if t.Run(ctx, works*limits.ReplanFactor, trial.Results(cq)) {
 			return &t, nil
 		}
 		t.Root.Close()

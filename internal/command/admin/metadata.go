@@ -32,7 +32,7 @@ func MetadataCommands() []command.Definition {
 }
 
 // maxMetadataErrors is the size in bytes from which the list of errors is cut off and hasMoreErrors
-// is set.
+// is set. MongoDB cuts it off at limits.DocumentBytes.
 const maxMetadataErrors = 12 << 20
 
 // indexTypesNotInAPI are the index types that version 1 of the stable API does not have.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/write"
 )
@@ -31,14 +32,14 @@ func (e *writeErrors) add(index int, err error) {
 type errorText struct{ errors, text, info int }
 
 // shortened counts err as the next error of the reply and returns it. It removes the message or the
-// details if the reply has reached maxErrorText or command.MaxErrorInfo.
+// details if the reply has reached limits.ErrorTextBytes or command.MaxErrorInfo.
 func (t *errorText) shortened(err error) *mongoerr.Error {
 	e := *command.UserError(err)
 	e.Info = command.DetailsOf(&e)
 	if t.errors > 0 && t.info+len(e.Info) > command.MaxErrorInfo {
 		e.Info = nil
 	}
-	if t.errors > 1 && t.text >= maxErrorText {
+	if t.errors >= limits.ErrorTexts && t.text >= limits.ErrorTextBytes {
 		e.Message = ""
 	}
 	t.errors++
@@ -46,10 +47,6 @@ func (t *errorText) shortened(err error) *mongoerr.Error {
 	t.info += len(e.Info)
 	return &e
 }
-
-// maxErrorText is a total length of messages, in bytes. When the messages in a reply have this
-// length, further errors get no message, except for the first two errors.
-const maxErrorText = 1 << 20
 
 // append appends the field writeErrors to the reply, unless there are no errors.
 func (e *writeErrors) append(reply *bsonx.Builder) {

@@ -2,7 +2,6 @@ package ddl
 
 import (
 	"context"
-	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/catalog"
@@ -13,10 +12,6 @@ import (
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
 )
-
-// maxCappedDocuments is the largest max of a capped collection. It is also stored for a max of zero
-// or less, which means no limit.
-const maxCappedDocuments = math.MaxInt32
 
 // CappedCommands returns the definitions of convertToCapped and cloneCollectionAsCapped.
 func CappedCommands() []command.Definition {
@@ -50,19 +45,20 @@ func checkCappedSize(name string, v bsonx.Value) error {
 
 // checkCappedMax is the Check for the largest number of documents of a capped collection.
 func checkCappedMax(name string, v bsonx.Value) error {
-	if n := bsonx.SaturatingInt64(v); n > maxCappedDocuments {
+	if n := bsonx.SaturatingInt64(v); n > limits.CappedDocuments {
 		return mongoerr.New(mongoerr.BadValue, "BSON field '%s' value must be < %d, actual value '%d'",
-			name, maxCappedDocuments+1, n)
+			name, limits.CappedDocuments+1, n)
 	}
 	return nil
 }
 
-// cappedMax returns the option max to store for the max that the client sent.
+// cappedMax returns the option max to store for the max that the client sent. A max of zero or less
+// means no limit, which is stored as the largest max.
 func cappedMax(v bsonx.Value) int64 {
 	if n := bsonx.SaturatingInt64(v); n > 0 {
 		return n
 	}
-	return maxCappedDocuments
+	return limits.CappedDocuments
 }
 
 // The error codes of MongoDB for options of capped collections.

@@ -6,11 +6,9 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
-
-// maxTTLSeconds is the largest expireAfterSeconds of an index, in seconds.
-const maxTTLSeconds = math.MaxInt32
 
 // checkTTLIndex checks the option expireAfterSeconds of an index specification.
 func checkTTLIndex(s *indexSpec) error {
@@ -26,7 +24,7 @@ func checkTTLIndex(s *indexSpec) error {
 		wrong = "TTL index 'expireAfterSeconds' option must not be NaN"
 	case n < 0:
 		wrong = "TTL index 'expireAfterSeconds' option cannot be less than 0"
-	case n > maxTTLSeconds:
+	case n > limits.TTLSeconds:
 		wrong = "TTL index 'expireAfterSeconds' option must be within an acceptable range, try a lower number"
 	case s.raw.Lookup("key").Doc().Len() > 1:
 		wrong = "TTL indexes are single-field indexes, compound indexes do not support TTL"
@@ -48,7 +46,7 @@ func checkIndexTTL(v bsonx.Value, key bsonx.Doc) error {
 		return mongoerr.New(mongoerr.InvalidOptions, "TTL index 'expireAfterSeconds' option must not be NaN")
 	case n < 0:
 		return mongoerr.New(mongoerr.InvalidOptions, "TTL index 'expireAfterSeconds' option cannot be less than 0")
-	case n > maxTTLSeconds:
+	case n > limits.TTLSeconds:
 		return mongoerr.New(mongoerr.InvalidOptions,
 			"TTL index 'expireAfterSeconds' option must be within an acceptable range, try a lower number")
 	case key.Len() != 1:

@@ -17,6 +17,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/js"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/oplog"
 	"github.com/sheafdb/sheaf/internal/storage"
@@ -227,16 +228,12 @@ func (v *validator) check(f *filter.Filter, old, doc bsonx.Doc) error {
 	return err
 }
 
-// maxValidationInfo is the largest size in bytes of the errInfo of a document that fails
-// validation.
-const maxValidationInfo = 12 << 20
-
 // failedValidation returns the error for a document that the validator does not accept. If the
 // details would be too large, it leaves out the validator and the values; if that is not enough, it
 // leaves out the details.
 func failedValidation(f *filter.Filter, doc bsonx.Doc) error {
 	info := bsonx.NewDoc("failingDocumentId", doc.Lookup("_id"))
-	room := func() int { return maxValidationInfo - len(info.With("details", bsonx.Int32(0))) + 4 }
+	room := func() int { return limits.ValidationInfoBytes - len(info.With("details", bsonx.Int32(0))) + 4 }
 	details := f.Explain121(doc, false, room())
 	if details == nil {
 		info = info.With("truncated", bsonx.True)

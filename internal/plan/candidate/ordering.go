@@ -4,15 +4,12 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/index"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/plan/bounds"
 	"github.com/sheafdb/sheaf/internal/plan/canonical"
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
-
-// maxScansToExplode limits the number of scans that replace one index scan to provide a sort
-// (internalQueryMaxScansToExplode).
-const maxScansToExplode = 200
 
 // ordering finds scans, and merges of scans, that yield rows in the order of a query's sort.
 type ordering struct{ cq *canonical.Query }
@@ -169,7 +166,7 @@ func (o ordering) explode(scan *node.IndexScan) node.Node {
 	for fields < len(scan.Bounds) && scan.Bounds[fields].IsPoints() {
 		scans *= len(scan.Bounds[fields])
 		fields++
-		if scans > maxScansToExplode {
+		if scans > limits.ExplodedScans {
 			return nil
 		}
 	}

@@ -5,23 +5,16 @@ import (
 	"errors"
 
 	"github.com/sheafdb/sheaf/internal/exec"
+	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/plan/canonical"
 	"github.com/sheafdb/sheaf/internal/plan/node"
 	"github.com/sheafdb/sheaf/internal/plan/query"
 )
 
-// The limits of a trial, as in MongoDB.
-const (
-	trialWorks   = 10000 // internalQueryPlanEvaluationWorks
-	trialResults = 101   // internalQueryPlanEvaluationMaxResults
-	// ReplanFactor limits a cached plan: after this many times the works of its trial, the other
-	// candidates are tried again (internalQueryCacheEvictionRatio).
-	ReplanFactor = 10
-	// trialBytes is the size of a candidate's rows at which its trial stops, in bytes. The rows
-	// stay in memory until they were yielded.
-	trialBytes = 4 << 20
-)
+// trialBytes is the size of a candidate's rows at which its trial stops, in bytes. The rows stay in
+// memory until they were yielded. MongoDB has no such limit.
+const trialBytes = 4 << 20
 
 // Candidate is a plan in a trial.
 type Candidate struct {
@@ -70,7 +63,7 @@ func (t *Candidate) Run(ctx context.Context, works uint64, results int) bool {
 // Race runs all candidates in turn, one work at a time, until one decides the trial, and ranks
 // them. It fails if the operation was interrupted or all candidates failed.
 func Race(ctx context.Context, cs []*Candidate, results int) error {
-	for works := uint64(1); works <= trialWorks; works++ {
+	for works := uint64(1); works <= limits.TrialWorks; works++ {
 		decided, alive := false, false
 		for _, c := range cs {
 			if c.err != nil {
@@ -104,8 +97,8 @@ func (t *Candidate) Resume() exec.Node {
 
 // Results returns the number of rows that decide a trial.
 func Results(cq *canonical.Query) int {
-	if cq.Asked.Limit > 0 && cq.Asked.Limit < trialResults {
+	if cq.Asked.Limit > 0 && cq.Asked.Limit < limits.TrialResults {
 		return int(cq.Asked.Limit)
 	}
-	return trialResults
+	return limits.TrialResults
 }
