@@ -7,17 +7,23 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// locksOf returns the mutex fields in a file, as "Type.field".
+// locksOf returns the mutex fields in a file, as "Type.field". It reports mutexes that are not
+// named fields.
 func locksOf(t *testing.T, path string) (locks []string) {
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
+		if isStrayMutex(n) {
+			t.Errorf("%s: a mutex must be a field that has a name", files.Position(n.Pos()))
+		}
 		spec, ok := n.(*ast.TypeSpec)
 		if !ok {
 			return true
@@ -30,6 +36,9 @@ func locksOf(t *testing.T, path string) (locks []string) {
 			if !isMutex(f.Type) {
 				continue
 			}
+			if len(f.Names) == 0 {
+				t.Errorf("%s: a mutex must be a field that has a name", files.Position(f.Pos()))
+			}
 			for _, name := range f.Names {
 				locks = append(locks, spec.Name.Name+"."+name.Name)
 			}
@@ -39,9 +48,43 @@ func locksOf(t *testing.T, path string) (locks []string) {
 	return locks
 }
 
+// isStrayMutex reports whether a statement declares a mutex in a variable.
+func isStrayMutex(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.ValueSpec:
+		return n.Type != nil && isMutex(n.Type) || slices.ContainsFunc(n.Values, makesMutex)
+	case *ast.AssignStmt:
+		return slices.ContainsFunc(n.Rhs, makesMutex)
+	default:
+		return false
+	}
+}
+
+// makesMutex reports whether an expression is a new mutex, or its address.
+func makesMutex(e ast.Expr) bool {
+	if address, ok := e.(*ast.UnaryExpr); ok {
+		e = address.X
+	}
+	switch e := e.(type) {
+	case *ast.CompositeLit:
+		return e.Type != nil && isMutex(e.Type)
+	case *ast.CallExpr:
+		made, ok := e.Fun.(*ast.Ident)
+		return ok && (made.Name == "new" || made.Name == "make") && len(e.Args) > 0 && isMutex(e.Args[0])
+	default:
+		return false
+	}
+}
+
+// isMutex reports whether a type is a mutex, a pointer to one, or a list of them.
 func isMutex(e ast.Expr) bool {
-	if p, ok := e.(*ast.StarExpr); ok {
-		e = p.X
+	switch of := e.(type) {
+	case *ast.StarExpr:
+		return isMutex(of.X)
+	case *ast.ArrayType:
+		return isMutex(of.Elt)
+	case *ast.MapType:
+		return isMutex(of.Value)
 	}
 	sel, ok := e.(*ast.SelectorExpr)
 	if !ok {

@@ -152,15 +152,12 @@ func WaitIndexes(ctx context.Context, s *table.Store, c *table.Collection, names
 func addExisting(ctx context.Context, s *table.Store, c *table.Collection, ids []uint32) error {
 	group, failed := errgroup.WithContext(context.WithoutCancel(ctx))
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	var mu sync.Mutex
-	var again []*buildStep // batches that had a conflict with a writer
+	var again conflicts
 	err := eachBatch(ctx, s, c, ids, c.RecordPrefix(), nil, func(b *buildStep) error {
 		group.Go(func() error {
 			err := b.fill()
 			if errors.Is(err, storage.ErrConflict) {
-				mu.Lock()
-				defer mu.Unlock()
-				again = append(again, b)
+				again.add(b)
 				return nil
 			}
 			return err
@@ -170,12 +167,24 @@ func addExisting(ctx context.Context, s *table.Store, c *table.Collection, ids [
 	if err := cmp.Or(group.Wait(), err); err != nil {
 		return err
 	}
-	for _, b := range again {
+	for _, b := range again.steps {
 		if err := eachBatch(ctx, s, c, ids, b.from, b.next, (*buildStep).fill); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// conflicts collects the batches of a build that had a conflict with a writer.
+type conflicts struct {
+	mu    sync.Mutex
+	steps []*buildStep
+}
+
+func (c *conflicts) add(b *buildStep) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.steps = append(c.steps, b)
 }
 
 // eachBatch locks the records between two keys, one batch after another, and calls fn with each
