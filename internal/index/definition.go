@@ -23,6 +23,9 @@ type Definition struct {
 	// values have the same image; values with the same image may differ. Image fails if the
 	// operation r ends; r may be nil. It is nil for a type whose fields do not hold images.
 	Image func(v bsonx.Value, r *interrupt.Running) (bsonx.Value, error)
+	// Defaults are the options that the catalog stores if a specification does not have them.
+	// DDL computes the defaults that depend on other options, as for text indexes.
+	Defaults bsonx.Doc
 
 	Properties
 }
@@ -41,7 +44,34 @@ type Properties struct {
 	Unique feature.Answer
 	// ArrayPaths says that explain shows which paths were arrays.
 	ArrayPaths feature.Answer
+	// Geo says that the fields of the type hold cells of a space, and that the index has only
+	// entries of documents with a geometry.
+	Geo feature.Answer
+	// JoinsValues says that a field beside the fields of the type holds one array if there are
+	// several values at its path, so that the entries do not hold the values.
+	JoinsValues feature.Answer
+	// StableAPI says that version 1 of the stable API has indexes of the type.
+	StableAPI feature.Answer
+	// Collation says that an index of the type can have a collation.
+	Collation feature.Answer
+	// AllPaths says that a field of the type may have the path $**, which selects all paths.
+	AllPaths feature.Answer
+	// Several says that a collection can have several indexes of the type.
+	Several feature.Answer
+	// Series says on which fields of a time series an index of the type can be.
+	Series Series
 }
+
+// Series says on which fields of a time series an index can be.
+type Series byte
+
+// Values of Series. The field with the time can only have ascending and descending indexes.
+const (
+	_              Series = iota
+	NotOnSeries           // on no field
+	OnMeta                // on the meta field, whose values buckets store unchanged
+	OnMeasurements        // on the meta field and on measurements
+)
 
 // listed returns the definition of every type, by its Kind.
 func listed() []Definition {
@@ -58,6 +88,7 @@ var table struct {
 	defs []Definition
 }
 
+// definitions returns the definition of every type, by its Kind.
 func definitions() []Definition {
 	table.once.Do(func() { table.defs = listed() })
 	return table.defs
@@ -81,6 +112,46 @@ func Named(name string) *Definition {
 	}
 	return nil
 }
+
+// Having returns the first type of a key pattern whose definition has the property. found is false
+// if no field has such a type.
+func Having(key bsonx.Doc, property func(*Definition) bool) (k Kind, found bool) {
+	for it := key.Iter(); it.Next(); {
+		k := FieldKind(string(it.Key()), it.Value())
+		if property(k.Definition()) {
+			return k, true
+		}
+	}
+	return Ordered, false
+}
+
+// Has reports whether a field of a key pattern has the type.
+func Has(key bsonx.Doc, k Kind) bool {
+	for it := key.Iter(); it.Next(); {
+		if FieldKind(string(it.Key()), it.Value()) == k {
+			return true
+		}
+	}
+	return false
+}
+
+// GeoKinds returns the types with the property Geo, in the order in which $geoNear looks for an
+// index.
+func GeoKinds() []Kind {
+	var out []Kind
+	for k, def := range definitions() {
+		if def.Geo == feature.Yes {
+			out = append(out, Kind(k))
+		}
+	}
+	return out
+}
+
+// Unstable reports whether version 1 of the stable API does not have indexes of the type.
+func (d *Definition) Unstable() bool { return d.StableAPI != feature.Yes }
+
+// IsGeo reports whether fields of the type hold cells of a space.
+func (k Kind) IsGeo() bool { return k.Definition().Geo == feature.Yes }
 
 // Kinds returns the index types by their user-visible names.
 func Kinds() []string {

@@ -12,6 +12,9 @@ func hashedDefinition() Definition {
 		Properties: Properties{
 			ByPaths: feature.Yes, Bounded: feature.Yes, Equality: feature.Yes,
 			Unique: feature.No, ArrayPaths: feature.No,
+			Geo: feature.No, JoinsValues: feature.No, StableAPI: feature.Yes,
+			Collation: feature.Yes, AllPaths: feature.No, Several: feature.Yes,
+			Series: OnMeta,
 		},
 	}
 }

@@ -8,6 +8,9 @@ func orderedDefinition() Definition {
 		Properties: Properties{
 			ByPaths: feature.Yes, Bounded: feature.Yes, Equality: feature.Yes,
 			Unique: feature.Yes, ArrayPaths: feature.Yes,
+			Geo: feature.No, JoinsValues: feature.No, StableAPI: feature.Yes,
+			Collation: feature.Yes, AllPaths: feature.No, Several: feature.Yes,
+			Series: OnMeasurements,
 		},
 	}
 }

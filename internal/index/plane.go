@@ -61,6 +61,9 @@ func planeDefinition() Definition {
 		Properties: Properties{
 			ByPaths: feature.No, Bounded: feature.Yes, Equality: feature.No,
 			Unique: feature.Yes, ArrayPaths: feature.No,
+			Geo: feature.Yes, JoinsValues: feature.Yes, StableAPI: feature.Yes,
+			Collation: feature.No, AllPaths: feature.No, Several: feature.Yes,
+			Series: OnMeta,
 		},
 	}
 }

@@ -29,10 +29,13 @@ type sphereField struct {
 
 func sphereDefinition() Definition {
 	return Definition{
-		Name: "2dsphere", Compile: compileSphere,
+		Name: "2dsphere", Compile: compileSphere, Defaults: bsonx.NewDoc("2dsphereIndexVersion", int32(3)),
 		Properties: Properties{
 			ByPaths: feature.No, Bounded: feature.Yes, Equality: feature.No,
 			Unique: feature.Yes, ArrayPaths: feature.Yes,
+			Geo: feature.Yes, JoinsValues: feature.No, StableAPI: feature.Yes,
+			Collation: feature.Yes, AllPaths: feature.No, Several: feature.Yes,
+			Series: OnMeasurements,
 		},
 	}
 }

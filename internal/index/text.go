@@ -51,6 +51,9 @@ func textDefinition() Definition {
 		Properties: Properties{
 			ByPaths: feature.No, Bounded: feature.No, Equality: feature.No,
 			Unique: feature.Yes, ArrayPaths: feature.No,
+			Geo: feature.No, JoinsValues: feature.No, StableAPI: feature.No,
+			Collation: feature.No, AllPaths: feature.Yes, Several: feature.No,
+			Series: NotOnSeries,
 		},
 	}
 }

@@ -38,6 +38,9 @@ func wildcardDefinition() Definition {
 		Properties: Properties{
 			ByPaths: feature.No, Bounded: feature.No, Equality: feature.No,
 			Unique: feature.No, ArrayPaths: feature.Yes,
+			Geo: feature.No, JoinsValues: feature.No, StableAPI: feature.Yes,
+			Collation: feature.Yes, AllPaths: feature.No, Several: feature.Yes,
+			Series: OnMeta,
 		},
 	}
 }

@@ -38,7 +38,7 @@ func (p *Pipelines) locate(q *query.Query, near *pipeline.GeoNear, vars *expr.Va
 // nearKey returns the path of the collection's 2d index, or else of its 2dsphere index. It fails if
 // there are several indexes of the same type, or if there is no such index.
 func nearKey(c *table.Collection) (string, error) {
-	for _, kind := range []index.Kind{index.Plane, index.Sphere} {
+	for _, kind := range index.GeoKinds() {
 		var only *table.Index
 		for _, ix := range c.Indexes {
 			if !ix.Ready || ix.Hidden || ix.Kind() != kind {
@@ -60,10 +60,8 @@ func nearKey(c *table.Collection) (string, error) {
 // geoPath returns the path of the first geo field of an index.
 func geoPath(key bsonx.Doc) string {
 	for it := key.Iter(); it.Next(); {
-		switch index.FieldKind(string(it.Key()), it.Value()) {
-		case index.Plane, index.Sphere:
-			return string(it.Key())
-		default: // an ordinary field of a compound index
+		if path := string(it.Key()); index.FieldKind(path, it.Value()).IsGeo() {
+			return path
 		}
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/feature"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/table"
 )
@@ -34,9 +35,6 @@ func MetadataCommands() []command.Definition {
 // maxMetadataErrors is the size in bytes from which the list of errors is cut off and hasMoreErrors
 // is set. MongoDB cuts it off at limits.DocumentBytes.
 const maxMetadataErrors = 12 << 20
-
-// indexTypesNotInAPI are the index types that version 1 of the stable API does not have.
-var indexTypesNotInAPI = map[string]bool{"text": true, "geoHaystack": true}
 
 func runValidateMetadata(_ context.Context, req *command.Request, reply *bsonx.Builder) error {
 	var g command.Generic
@@ -88,11 +86,9 @@ func checkMetadata(e *table.Entry, g *command.Generic) error {
 		return nil
 	}
 	for _, ix := range e.Indexes {
-		for it := ix.Key.Iter(); it.Next(); {
-			if v := it.Value(); v.Type == bsonx.TypeString && indexTypesNotInAPI[v.Str()] {
-				return mongoerr.New(mongoerr.APIStrictError,
-					"The index with name %s is not allowed in API version 1.", ix.Name)
-			}
+		if _, found := index.Having(ix.Key, (*index.Definition).Unstable); found {
+			return mongoerr.New(mongoerr.APIStrictError,
+				"The index with name %s is not allowed in API version 1.", ix.Name)
 		}
 	}
 	return command.CheckStrictStages(e.Options.Lookup("pipeline"), g)

@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 
@@ -177,9 +178,8 @@ func parseIndexSpecs(req *command.Request) ([]*indexSpec, error) {
 			doc = knownOptions(doc)
 		}
 		s, err := parseIndexSpec(doc)
-		if req.Generic.APIStrict == command.BoolTrue && isText(doc.Lookup("key").Doc()) {
-			err = inSpecification(mongoerr.New(mongoerr.APIStrictError,
-				"text indexes cannot be created with apiStrict: true"), doc)
+		if req.Generic.APIStrict == command.BoolTrue {
+			err = cmp.Or(checkStable(doc), err)
 		}
 		if err != nil {
 			return nil, err
@@ -190,6 +190,21 @@ func parseIndexSpecs(req *command.Request) ([]*indexSpec, error) {
 		out = append(out, s)
 	}
 	return out, nil
+}
+
+// checkStable returns an error for an index of a type that version 1 of the stable API does not
+// have.
+func checkStable(spec bsonx.Doc) error {
+	key := spec.Lookup("key")
+	if key.Type != bsonx.TypeDocument && key.Type != bsonx.TypeArray {
+		return nil
+	}
+	kind, found := index.Having(key.Doc(), (*index.Definition).Unstable)
+	if !found {
+		return nil
+	}
+	return inSpecification(mongoerr.New(mongoerr.APIStrictError,
+		"%s indexes cannot be created with apiStrict: true", kind.Definition().Name), spec)
 }
 
 // knownOptions returns a specification without unknown options.
@@ -210,10 +225,8 @@ func knownOptions(spec bsonx.Doc) bsonx.Doc {
 // twice.
 func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 	known := []bsonx.Doc{command.IDIndexSpec}
-	hasText := false
 	for _, ix := range c.Indexes {
 		known = append(known, ix.Spec)
-		hasText = hasText || isText(ix.Key)
 	}
 	existing := len(known)
 	var missing []bsonx.Doc
@@ -243,13 +256,12 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 		case at >= 0:
 			continue
 		}
-		if hasText && isText(s.key) {
-			return nil, cannotCreate("only one text index per collection allowed, found existing text index %q", textIndexName(known))
+		if err := checkOnly(known, s.key); err != nil {
+			return nil, err
 		}
 		if err := s.checkBuild(); err != nil {
 			return nil, schema.RefuseBuild(c, err)
 		}
-		hasText = hasText || isText(s.key)
 		known = append(known, stored)
 		missing = append(missing, stored)
 		if len(known) > limits.Indexes {
@@ -260,24 +272,21 @@ func newIndexes(c *table.Collection, specs []*indexSpec) ([]bsonx.Doc, error) {
 	return missing, nil
 }
 
-func isText(key bsonx.Doc) bool {
-	for it := key.Iter(); it.Next(); {
-		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == "text" {
-			return true
-		}
+// checkOnly returns an error if an index with the key pattern has a type of which a collection can
+// have only one index, and known has such an index.
+func checkOnly(known []bsonx.Doc, key bsonx.Doc) error {
+	kind, found := index.Having(key, func(d *index.Definition) bool { return d.Several != feature.Yes })
+	if !found {
+		return nil
 	}
-	return false
-}
-
-// textIndexName returns the name of the first text index in a list of specifications, or "" if
-// no index is a text index.
-func textIndexName(known []bsonx.Doc) string {
 	for _, spec := range known {
-		if isText(spec.Lookup("key").Doc()) {
-			return spec.Lookup("name").Str()
+		if index.Has(spec.Lookup("key").Doc(), kind) {
+			name := kind.Definition().Name
+			return cannotCreate("only one %s index per collection allowed, found existing %s index %q",
+				name, name, spec.Lookup("name").Str())
 		}
 	}
-	return ""
+	return nil
 }
 
 // findSpec returns the position of an index in known that is the same as spec, or -1. With an

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
 	"github.com/sheafdb/sheaf/internal/expressions"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/projection"
 	"github.com/sheafdb/sheaf/internal/read"
@@ -93,7 +94,7 @@ func (s *indexSpec) checkClusteredFields() error {
 
 // checkWeights returns an error if an index that is not a text index has weights.
 func (s *indexSpec) checkWeights() error {
-	if s.raw.Lookup("weights").IsMissing() || isText(s.key) {
+	if s.raw.Lookup("weights").IsMissing() || index.Has(s.key, index.Text) {
 		return nil
 	}
 	return cannotCreate("Invalid index specification %s; the field 'weights' can only be specified with text indexes", bsonx.FormatShell(bsonx.Document(s.raw)))

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/limits"
@@ -122,7 +123,7 @@ func (s *indexSpec) complete() error {
 			return err
 		}
 	}
-	if isText(s.key) {
+	if index.Has(s.key, index.Text) {
 		if err := s.completeText(); err != nil {
 			return err
 		}
@@ -218,23 +219,24 @@ func (s *indexSpec) checkKey() error {
 	wildcards, images := 0, 0
 	for it := s.key.Iter(); it.Next(); {
 		path := string(it.Key())
-		kind, err := indexDirection(path, it.Value())
-		if err != nil {
+		if err := checkDirection(path, it.Value()); err != nil {
 			return err
 		}
-		wildcard := path == "$**" || strings.HasSuffix(path, ".$**")
-		if wildcard && kind != "" && kind != "text" {
+		kind := index.FieldKind(path, it.Value())
+		def := kind.Definition()
+		allPaths := path == "$**" || strings.HasSuffix(path, ".$**")
+		if allPaths && kind != index.Wildcard && def.AllPaths != feature.Yes {
 			return cannotCreate("Index key contains an illegal field name: field name starts with '$'.")
 		}
 		if err := checkIndexPath(path, kind); err != nil {
 			return err
 		}
 		switch {
-		case wildcard && kind == "":
+		case kind == index.Wildcard:
 			wildcards++
-		case holdsImages(kind):
+		case def.Image != nil:
 			images++
-			s.imageType = kind
+			s.imageType = def.Name
 		}
 	}
 	s.wildcard, s.images = wildcards > 0, images
@@ -250,47 +252,39 @@ func (s *indexSpec) checkKey() error {
 	return nil
 }
 
-// holdsImages reports whether an index of this type holds images of values, such as hashes, instead
-// of the values.
-func holdsImages(kind string) bool {
-	def := index.Named(kind)
-	return def != nil && def.Image != nil
-}
-
-// indexDirection checks the value of a field in a key pattern. kind is the special index type, or
-// "" for a direction.
-func indexDirection(path string, v bsonx.Value) (kind string, err error) {
+// checkDirection returns an error for a value in a key pattern that is neither a direction nor the
+// name of an index type.
+func checkDirection(path string, v bsonx.Value) error {
 	switch {
 	case v.Type == bsonx.TypeString:
-		kind = v.Str()
-		switch {
+		switch kind := v.Str(); {
 		case kind == "":
-			return "", cannotCreate("Values in the index key pattern cannot be empty strings")
+			return cannotCreate("Values in the index key pattern cannot be empty strings")
 		case kind == columnstore && path != "$**": // checkColumnstore refuses it
 		case kind == "geoHaystack":
-			return "", cannotCreate("GeoHaystack indexes cannot be created in version 5.0 and above")
+			return cannotCreate("GeoHaystack indexes cannot be created in version 5.0 and above")
 		case index.Named(kind) == nil:
-			return "", cannotCreate("Unknown index plugin '%s'", kind)
+			return cannotCreate("Unknown index plugin '%s'", kind)
 		}
-		return kind, nil
+		return nil
 	case v.Type.IsNumber():
 		f, _ := v.AsFloat64()
 		if math.IsNaN(f) {
-			return "", cannotCreate("Values in the index key pattern cannot be NaN.")
+			return cannotCreate("Values in the index key pattern cannot be NaN.")
 		}
 		if f == 0 {
-			return "", cannotCreate("Values in the index key pattern cannot be 0.")
+			return cannotCreate("Values in the index key pattern cannot be 0.")
 		}
-		return "", nil
+		return nil
 	default:
-		return "", cannotCreate("Values in v:2 index key pattern cannot be of type %s. Only numbers > 0, numbers < 0, and strings are allowed.", v.Type)
+		return cannotCreate("Values in v:2 index key pattern cannot be of type %s. Only numbers > 0, numbers < 0, and strings are allowed.", v.Type)
 	}
 }
 
 // checkIndexPath returns an error for a field path that no index can have.
-func checkIndexPath(path, kind string) error {
+func checkIndexPath(path string, kind index.Kind) error {
 	if path == index.TextField {
-		if kind == "text" {
+		if kind == index.Text {
 			return nil
 		}
 		return cannotCreate("Index key contains an illegal field name: '%s'", path)
@@ -446,13 +440,12 @@ func (s *indexSpec) checkCollation(fallback *collation.Collator) error {
 	if v.IsMissing() || v.Doc().Len() == 1 {
 		return nil
 	}
-	for _, kind := range []string{"text", "2d"} {
-		if s.hasKind(kind) {
-			err := cannotCreate("Index type '%s' does not support collation: %s", kind, bsonx.FormatShell(v))
-			return inSpecification(err, completeSpec(s.raw.Without("collation")).With("collation", v))
-		}
+	kind, found := index.Having(s.key, func(d *index.Definition) bool { return d.Collation != feature.Yes })
+	if !found {
+		return nil
 	}
-	return nil
+	err := cannotCreate("Index type '%s' does not support collation: %s", kind.Definition().Name, bsonx.FormatShell(v))
+	return inSpecification(err, completeSpec(s.raw.Without("collation")).With("collation", v))
 }
 
 // stored returns the specification that the catalog stores, for a collection with the default
@@ -482,18 +475,11 @@ func (s *indexSpec) stored(fallback *collation.Collator) bsonx.Doc {
 	}
 	b.Fields(s.text)
 	b.Value("collation", s.collationIn(fallback))
-	if s.raw.Lookup("2dsphereIndexVersion").IsMissing() && s.hasKind("2dsphere") {
-		b.Int32("2dsphereIndexVersion", 3)
+	for it := index.KindOf(s.key).Definition().Defaults.Iter(); it.Next(); {
+		if name := string(it.Key()); s.raw.Lookup(name).IsMissing() {
+			b.Value(name, it.Value())
+		}
 	}
 	b.End()
 	return b.Bytes()
-}
-
-func (s *indexSpec) hasKind(kind string) bool {
-	for it := s.key.Iter(); it.Next(); {
-		if v := it.Value(); v.Type == bsonx.TypeString && v.Str() == kind {
-			return true
-		}
-	}
-	return false
 }

@@ -76,21 +76,22 @@ func (t *textSpec) readKey(key bsonx.Doc) error {
 	for it := key.Iter(); it.Next(); {
 		path, e := string(it.Key()), it.Elem()
 		isString := e.Value.Type == bsonx.TypeString
+		isText := index.FieldKind(path, e.Value) == index.Text
 		switch {
-		case isString && e.Value.Str() != "text":
+		case isString && !isText:
 			return cannotCreate("Can't use more than one index plugin for a single index.")
-		case isString && inText && len(t.after) > 0:
+		case isText && inText && len(t.after) > 0:
 			return cannotCreate("'text' fields in index must all be adjacent")
-		case isString && path == index.TextField:
+		case isText && path == index.TextField:
 			inText, stored = true, true
 			if !it.Next() || string(it.Key()) != index.ScoreField {
 				return cannotCreate("expected _ftsx after _fts")
 			}
 		case path == index.TextField || path == index.ScoreField:
 			return cannotCreate("text index with reserved fields _fts/_ftsx not allowed")
-		case isString && stored:
+		case isText && stored:
 			return cannotCreate("'text' fields in index must all be adjacent")
-		case isString:
+		case isText:
 			if strings.HasSuffix(path, ".$**") {
 				return cannotCreate("Index key contains an illegal field name: field name starts with '$'.")
 			}
@@ -164,7 +165,7 @@ func (t *textSpec) key() bsonx.Doc {
 	for _, e := range t.before {
 		b.ValueBytes(e.Key, e.Value)
 	}
-	b.String(index.TextField, "text")
+	b.String(index.TextField, index.Text.Definition().Name)
 	b.Int32(index.ScoreField, 1)
 	for _, e := range t.after {
 		b.ValueBytes(e.Key, e.Value)

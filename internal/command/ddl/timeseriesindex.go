@@ -2,9 +2,11 @@ package ddl
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/schema"
 	"github.com/sheafdb/sheaf/internal/table"
@@ -58,8 +60,11 @@ func bucketIndexes(c *table.Collection, specs []*indexSpec) ([]*indexSpec, error
 
 // checkSeriesIndex returns an error for an index that time series do not support.
 func checkSeriesIndex(o *timeseries.Options, s *indexSpec) error {
-	if isText(s.key) {
-		return InvalidSeries("Text indexes are not supported on time-series collections")
+	never := func(d *index.Definition) bool { return d.Series == index.NotOnSeries }
+	if kind, found := index.Having(s.key, never); found {
+		name := kind.Definition().Name
+		return InvalidSeries("%s indexes are not supported on time-series collections",
+			strings.ToUpper(name[:1])+name[1:])
 	}
 	measured := false
 	for it := s.key.Iter(); it.Next(); {
@@ -99,7 +104,7 @@ func checkSeriesKey(o *timeseries.Options, key bsonx.Doc, field bsonx.Elem) erro
 	case path == o.Time:
 		return cannotCreate("BadValue: Invalid index spec for time-series collection: %s. Indexes on the time field must be ascending or "+
 			"descending (numbers only): %s: %q", bsonx.FormatShell(bsonx.Document(key)), path, field.Value.Str())
-	case !o.IsMetaOrTime(path) && field.Value.Str() != "2dsphere":
+	case !o.IsMetaOrTime(path) && index.FieldKind(path, field.Value).Definition().Series != index.OnMeasurements:
 		return cannotCreate("BadValue: Invalid index spec for time-series collection: %s. Indexes on measurement fields must be ascending or "+
 			"descending (numbers only), or '2dsphere': %s: %q",
 			bsonx.FormatShell(bsonx.Document(key)), path, field.Value.Str())
@@ -140,9 +145,9 @@ func modifySeries(ctx context.Context, req *command.Request, c, buckets *table.C
 	if err != nil {
 		return err
 	}
-	if index := req.Doc("index"); index != nil {
+	if spec := req.Doc("index"); spec != nil {
 		for _, option := range []string{"unique", "prepareUnique", "forceNonUnique"} {
-			if !index.Lookup(option).IsMissing() {
+			if !spec.Lookup(option).IsMissing() {
 				return InvalidSeries("collMod's index option %s is not supported on a time-series collection", option)
 			}
 		}

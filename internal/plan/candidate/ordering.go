@@ -19,7 +19,7 @@ type ordering struct{ cq *canonical.Query }
 // the sort, or stand anywhere in it.
 func (o ordering) provides(x *indexinfo.Index, bounds []bounds.Intervals) (backward, ok bool) {
 	sort := o.cq.Sort
-	if x.Kind == index.Plane || !x.Collation.Same(o.cq.Asked.Collation) {
+	if x.JoinsValues() || !x.Collation.Same(o.cq.Asked.Collation) {
 		return false, false
 	}
 	rest := withoutFixed(x, bounds, sort)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/plan/bounds"
 	"github.com/sheafdb/sheaf/internal/plan/canonical"
 	"github.com/sheafdb/sheaf/internal/plan/indexinfo"
@@ -157,7 +156,7 @@ func (fi finisher) projectsSorted() bool {
 
 // coveredBy reports whether all paths are fields of the index that were never arrays.
 func coveredBy(x *indexinfo.Index, paths []string) bool {
-	if x.Collation != nil || x.Kind == index.Plane {
+	if x.Collation != nil || x.JoinsValues() {
 		// The entries do not hold the original values: a collation replaces strings, and a 2d index
 		// combines several values into an array.
 		return false

@@ -78,7 +78,7 @@ func (p *Predicate) expressionBounds(x *indexinfo.Index, field int, c *collation
 	n, _ := p.Node.(*filter.Compare)
 	mismatch := !x.Collation.Same(c)
 	switch {
-	case x.Bits(field) != 0 || x.Wild != nil || x.Kind == index.Plane || mismatch && collation.Concerns(n.Value):
+	case x.Bits(field) != 0 || x.Wild != nil || x.JoinsValues() || mismatch && collation.Concerns(n.Value):
 		return b
 	case x.Fields[field].Kind.Definition().Image != nil:
 		return p.imageBounds(x, field, c)

@@ -51,7 +51,7 @@ func (cq *Query) BoundsOn(p *Predicate, x *indexinfo.Index, field int) *Bounds {
 		return p.expressionBounds(x, field, c)
 	case x.Fields[field].Kind.Definition().Image != nil:
 		return p.imageBounds(x, field, c)
-	case indexinfo.IsGeo(x.Fields[field]) || x.Kind == index.Plane:
+	case indexinfo.IsGeo(x.Fields[field]) || x.JoinsValues():
 		return p.geoBounds(x, field)
 	}
 	multikey := x.Bits(field) != 0

@@ -3,6 +3,7 @@ package indexinfo
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/geo"
 	"github.com/sheafdb/sheaf/internal/index"
@@ -133,10 +134,13 @@ func (x *Index) describe() string {
 }
 
 // IsGeo reports whether an index field holds geo cells.
-func IsGeo(f index.Field) bool { return f.Kind == index.Plane || f.Kind == index.Sphere }
+func IsGeo(f index.Field) bool { return f.Kind.IsGeo() }
 
 // IsGeo reports whether the index is a geo index, which holds only documents that have a geometry.
-func (x *Index) IsGeo() bool { return x.Kind == index.Plane || x.Kind == index.Sphere }
+func (x *Index) IsGeo() bool { return x.Kind.IsGeo() }
+
+// JoinsValues reports whether a field holds one array if there are several values at its path.
+func (x *Index) JoinsValues() bool { return x.Kind.Definition().JoinsValues == feature.Yes }
 
 // Used counts a use of the index for $indexStats.
 func (x *Index) Used(c *table.Collection) {
