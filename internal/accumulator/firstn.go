@@ -4,25 +4,37 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/feature"
+	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
 )
 
 func firstNDefinition() Definition {
+	s := &selection{notObject: 5787801, keep: newFirstN, pick: pickFirst}
 	return Definition{
-		Name: "$firstN", Parse: parseN, Arguments: []string{"n", "input"},
+		Name: "$firstN", Parse: s.parse, Arguments: []string{"n", "input"},
 		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.Yes,
-		Expression: pickExpression(),
+		Expression: s.expression(),
 	}
 }
 
 func lastNDefinition() Definition {
+	s := &selection{notObject: 5787801, keep: newLastN, pick: pickLast}
 	return Definition{
-		Name: "$lastN", Parse: parseN, Arguments: []string{"n", "input"},
+		Name: "$lastN", Parse: s.parse, Arguments: []string{"n", "input"},
 		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.Yes,
-		Expression: pickExpression(),
+		Expression: s.expression(),
 	}
+}
+
+func newFirstN(name string, n int, _ *collation.Collator, _ *interrupt.Running) Accumulator {
+	return &firstN{endsN{name: name, n: n}}
+}
+
+func newLastN(name string, n int, _ *collation.Collator, _ *interrupt.Running) Accumulator {
+	return &lastN{endsN: endsN{name: name, n: n}}
 }
 
 // endsN is the common part of $firstN and $lastN. A missing value counts as null.

@@ -12,19 +12,29 @@ import (
 )
 
 func minNDefinition() Definition {
+	s := &selection{notObject: 5787900, keep: newMinN, pick: pickLeast}
 	return Definition{
-		Name: "$minN", Parse: parseN, Arguments: []string{"n", "input"},
+		Name: "$minN", Parse: s.parse, Arguments: []string{"n", "input"},
 		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
-		Expression: pickExpression(),
+		Expression: s.expression(),
 	}
 }
 
 func maxNDefinition() Definition {
+	s := &selection{notObject: 5787900, keep: newMaxN, pick: pickGreatest}
 	return Definition{
-		Name: "$maxN", Parse: parseN, Arguments: []string{"n", "input"},
+		Name: "$maxN", Parse: s.parse, Arguments: []string{"n", "input"},
 		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
-		Expression: pickExpression(),
+		Expression: s.expression(),
 	}
+}
+
+func newMinN(name string, n int, c *collation.Collator, running *interrupt.Running) Accumulator {
+	return &extremesN{name: name, n: n, sign: 1, collation: c, running: running}
+}
+
+func newMaxN(name string, n int, c *collation.Collator, running *interrupt.Running) Accumulator {
+	return &extremesN{name: name, n: n, sign: -1, collation: c, running: running}
 }
 
 // $minN and $maxN as accumulators. The expressions of the same names are in pick.go.

@@ -8,16 +8,24 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
-// nArguments compiles the arguments {input: …, n: …}, in their order in the document, with operand.
-func nArguments(name string, arg bsonx.Value,
+// selection defines an accumulator that keeps n of its values, and the expression of the same name,
+// which selects n elements of an array.
+type selection struct {
+	// notObject is the error code for an argument that is not a document.
+	notObject mongoerr.Code
+	// keep returns the accumulator.
+	keep func(name string, n int, c *collation.Collator, running *interrupt.Running) Accumulator
+	// pick returns the function of the expression.
+	pick func(name string, vars *expr.Vars) picker
+}
+
+// arguments compiles the arguments {input: …, n: …}, in their order in the document, with operand.
+func (s *selection) arguments(name string, arg bsonx.Value,
 	operand func(bsonx.Value) (expr.Expr, error),
 ) (input, n expr.Expr, err error) {
 	if arg.Type != bsonx.TypeDocument {
-		code := mongoerr.Code(5787801)
-		if name == "$minN" || name == "$maxN" {
-			code = 5787900
-		}
-		return input, n, mongoerr.New(code, "specification must be an object; found %s", expr.ShowElement(name, arg))
+		return input, n, mongoerr.New(s.notObject,
+			"specification must be an object; found %s", expr.ShowElement(name, arg))
 	}
 	for it := arg.Doc().Iter(); it.Next(); {
 		switch string(it.Key()) {
@@ -79,26 +87,14 @@ func (a *Accumulation) startN(make func(n int) Accumulator) {
 	}
 }
 
-func newN(name string, n int, c *collation.Collator, running *interrupt.Running) Accumulator {
-	switch name {
-	case "$firstN":
-		return &firstN{endsN{name: name, n: n}}
-	case "$lastN":
-		return &lastN{endsN: endsN{name: name, n: n}}
-	case "$minN":
-		return &extremesN{name: name, n: n, sign: 1, collation: c, running: running}
-	default:
-		return &extremesN{name: name, n: n, sign: -1, collation: c, running: running}
-	}
-}
-
-func parseN(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
-	input, n, err := nArguments(name, arg, func(v bsonx.Value) (expr.Expr, error) { return expr.Parse(v, vars) })
+// parse compiles the accumulator. It is the Parse of its Definition.
+func (s *selection) parse(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
+	input, n, err := s.arguments(name, arg, func(v bsonx.Value) (expr.Expr, error) { return expr.Parse(v, vars) })
 	if err != nil {
 		return nil, err
 	}
 	out := &Accumulation{Name: name, Init: n, Arg: input}
 	running := vars.Scripts().Running
-	out.startN(func(n int) Accumulator { return newN(name, n, vars.Collation(), running) })
+	out.startN(func(n int) Accumulator { return s.keep(name, n, vars.Collation(), running) })
 	return out, nil
 }

@@ -13,22 +13,32 @@ import (
 )
 
 func percentileDefinition() Definition {
+	form := &percentileForm{notObject: 7429703, notObjectInExpression: 7436200}
 	return Definition{
-		Name: "$percentile", Parse: parsePercentiles, Arguments: []string{"input", "=p", "=method"},
+		Name: "$percentile", Parse: form.parse, Arguments: []string{"input", "=p", "=method"},
 		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
-		Expression: percentileExpression("input", "=p", "=method"),
+		Expression: form.expression("input", "=p", "=method"),
 	}
 }
 
 func medianDefinition() Definition {
+	form := &percentileForm{median: true, notObject: 7436100, notObjectInExpression: 7436201}
 	return Definition{
-		Name: "$median", Parse: parsePercentiles, Arguments: []string{"input", "=method"},
+		Name: "$median", Parse: form.parse, Arguments: []string{"input", "=method"},
 		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
-		Expression: percentileExpression("input", "=method"),
+		Expression: form.expression("input", "=method"),
 	}
 }
 
 // $percentile and $median as accumulators. The expressions are in percentileexpr.go.
+
+// percentileForm holds the differences between $percentile and $median.
+type percentileForm struct {
+	// median says that there is no argument p, and that the result is one number.
+	median bool
+	// The error codes for an argument that is not a document.
+	notObject, notObjectInExpression mongoerr.Code
+}
 
 // percentiles contains the compiled arguments of $percentile or $median.
 type percentiles struct {
@@ -37,16 +47,13 @@ type percentiles struct {
 	median bool
 }
 
-// parsePercentileArguments compiles the arguments {input, p, method}; operand compiles the
-// expressions in them. notObject is the error code if arg is not a document.
-func parsePercentileArguments(name string, arg bsonx.Value, notObject mongoerr.Code,
+// arguments compiles the arguments {input, p, method}; operand compiles the expressions in them.
+// notObject is the error code if arg is not a document.
+func (f *percentileForm) arguments(name string, arg bsonx.Value, notObject mongoerr.Code,
 	operand func(bsonx.Value) (expr.Expr, error),
 ) (*percentiles, error) {
-	out := &percentiles{median: name == "$median", p: []float64{0.5}}
+	out := &percentiles{median: f.median, p: []float64{0.5}}
 	if arg.Type != bsonx.TypeDocument {
-		if out.median {
-			notObject++
-		}
 		return nil, mongoerr.New(notObject, "specification must be an object; found %s", expr.ShowElement(name, arg))
 	}
 	var input, p, method bsonx.Value
@@ -133,12 +140,9 @@ func (p *percentiles) result(of func(p float64) float64) bsonx.Value {
 	return bsonx.ValueOf(values)
 }
 
-func parsePercentiles(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
-	notObject := mongoerr.Code(7429703)
-	if name == "$median" {
-		notObject = 7436100 - 1
-	}
-	p, err := parsePercentileArguments(name, arg, notObject,
+// parse compiles the accumulator. It is the Parse of its Definition.
+func (f *percentileForm) parse(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
+	p, err := f.arguments(name, arg, f.notObject,
 		func(v bsonx.Value) (expr.Expr, error) { return expr.Parse(v, vars) })
 	if err != nil {
 		return nil, err

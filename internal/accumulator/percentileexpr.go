@@ -10,9 +10,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/interrupt"
 )
 
-func percentileExpression(arguments ...string) *expr.Definition {
+// expression returns the definition of the expression.
+func (f *percentileForm) expression(arguments ...string) *expr.Definition {
 	return &expr.Definition{
-		Family: "accumulator", Parse: parsePercentile, Arguments: arguments,
+		Family: "accumulator", Parse: f.parseExpression, Arguments: arguments,
 		Total: feature.No, Folds: feature.No, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
@@ -23,8 +24,10 @@ type percentileExpr struct {
 	running *interrupt.Running
 }
 
-func parsePercentile(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
-	args, err := parsePercentileArguments(def.Name, arg, 7436200, func(v bsonx.Value) (expr.Expr, error) {
+func (f *percentileForm) parseExpression(p *expr.Parser, def *expr.Definition, arg bsonx.Value,
+	vars *expr.Vars,
+) (expr.Expr, error) {
+	args, err := f.arguments(def.Name, arg, f.notObjectInExpression, func(v bsonx.Value) (expr.Expr, error) {
 		e, err := p.Operand(v, vars.Unoptimized())
 		if err == nil && vars.Inlines(v) {
 			// This prevents the inlined variable from counting as a constant when p is parsed.

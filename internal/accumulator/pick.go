@@ -11,17 +11,21 @@ import (
 // The expressions $firstN, $lastN, $minN and $maxN, which select elements of one array. The
 // accumulators of the same names are in firstn.go and minn.go.
 
-func pickExpression() *expr.Definition {
+// expression returns the definition of the expression.
+func (s *selection) expression() *expr.Definition {
 	return &expr.Definition{
-		Family: "array", Parse: parsePick, Arguments: []string{"n", "input"},
+		Family: "array", Parse: s.parseExpression, Arguments: []string{"n", "input"},
 		Total: feature.No, Folds: feature.No, Depends: expr.OnOperands, StableAPI: feature.Yes,
 	}
 }
 
+// picker selects n elements of an array.
+type picker func(array bsonx.Doc, n int64) (bsonx.Value, error)
+
 // pick is the expression $firstN, $lastN, $minN or $maxN.
 type pick struct {
 	n, input expr.Expr
-	of       func(array bsonx.Doc, n int64) (bsonx.Value, error)
+	of       picker
 	running  *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
@@ -71,33 +75,41 @@ func checkLong(v bsonx.Value) error {
 	return expr.ErrOutOfLong(v)
 }
 
-func parsePick(p *expr.Parser, def *expr.Definition, arg bsonx.Value, vars *expr.Vars) (expr.Expr, error) {
-	input, n, err := nArguments(def.Name, arg,
+func (s *selection) parseExpression(p *expr.Parser, def *expr.Definition, arg bsonx.Value,
+	vars *expr.Vars,
+) (expr.Expr, error) {
+	input, n, err := s.arguments(def.Name, arg,
 		func(v bsonx.Value) (expr.Expr, error) { return p.Operand(v, vars.Unoptimized()) })
 	if err != nil {
 		return nil, err
 	}
+	return &pick{n: n, input: input, of: s.pick(def.Name, vars), running: vars.Scripts().Running}, nil
+}
+
+func pickFirst(_ string, vars *expr.Vars) picker {
 	running := vars.Scripts().Running
-	e := &pick{n: n, input: input, running: running}
-	switch def.Name {
-	case "$firstN":
-		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) { return expr.SubArray(array, 0, int(n), running) }
-	case "$lastN":
-		e.of = func(array bsonx.Doc, n int64) (bsonx.Value, error) {
-			length := array.Len()
-			return expr.SubArray(array, max(0, length-int(n)), length, running)
-		}
-	case "$minN":
-		e.of = extremes(extremesN{name: def.Name, sign: 1, collation: vars.Collation(), running: running})
-	default:
-		e.of = extremes(extremesN{name: def.Name, sign: -1, collation: vars.Collation(), running: running})
+	return func(array bsonx.Doc, n int64) (bsonx.Value, error) { return expr.SubArray(array, 0, int(n), running) }
+}
+
+func pickLast(_ string, vars *expr.Vars) picker {
+	running := vars.Scripts().Running
+	return func(array bsonx.Doc, n int64) (bsonx.Value, error) {
+		length := array.Len()
+		return expr.SubArray(array, max(0, length-int(n)), length, running)
 	}
-	return e, nil
+}
+
+func pickLeast(name string, vars *expr.Vars) picker {
+	return extremes(extremesN{name: name, sign: 1, collation: vars.Collation(), running: vars.Scripts().Running})
+}
+
+func pickGreatest(name string, vars *expr.Vars) picker {
+	return extremes(extremesN{name: name, sign: -1, collation: vars.Collation(), running: vars.Scripts().Running})
 }
 
 // extremes returns the function of $minN or $maxN. It uses the accumulator, so that it selects the
 // same ones of several equal values, as in MongoDB.
-func extremes(empty extremesN) func(array bsonx.Doc, n int64) (bsonx.Value, error) {
+func extremes(empty extremesN) picker {
 	return func(array bsonx.Doc, n int64) (bsonx.Value, error) {
 		acc := empty
 		acc.n = int(n)

@@ -19,36 +19,41 @@ import (
 
 func topDefinition() Definition {
 	return Definition{
-		Name: "$top", Parse: parseTop, Arguments: []string{"output", "=sortBy"},
+		Name: "$top", Parse: topForm{single: true}.parse, Arguments: []string{"output", "=sortBy"},
 		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 	}
 }
 
 func topNDefinition() Definition {
 	return Definition{
-		Name: "$topN", Parse: parseTop, Arguments: []string{"n", "output", "=sortBy"},
+		Name: "$topN", Parse: topForm{}.parse, Arguments: []string{"n", "output", "=sortBy"},
 		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 	}
 }
 
 func bottomDefinition() Definition {
 	return Definition{
-		Name: "$bottom", Parse: parseTop, Arguments: []string{"output", "=sortBy"},
+		Name: "$bottom", Parse: topForm{single: true, bottom: true}.parse, Arguments: []string{"output", "=sortBy"},
 		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 	}
 }
 
 func bottomNDefinition() Definition {
 	return Definition{
-		Name: "$bottomN", Parse: parseTop, Arguments: []string{"n", "output", "=sortBy"},
+		Name: "$bottomN", Parse: topForm{bottom: true}.parse, Arguments: []string{"n", "output", "=sortBy"},
 		Depends: expr.OnOperands, StableAPI: feature.Yes, Window: AnyWindow, InputOrder: feature.No,
 	}
 }
 
-// The accumulators $top, $topN, $bottom and $bottomN.
+// topForm holds the differences between $top, $topN, $bottom and $bottomN.
+type topForm struct {
+	single bool // there is no argument n, and the result is not an array
+	bottom bool // the last values count, not the first
+}
 
-func parseTop(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
-	raw, err := topArguments(name, arg)
+// parse compiles the accumulator. It is the Parse of its Definition.
+func (f topForm) parse(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, error) {
+	raw, err := f.arguments(name, arg)
 	if err != nil {
 		return nil, err
 	}
@@ -60,27 +65,25 @@ func parseTop(name string, arg bsonx.Value, vars *expr.Vars) (*Accumulation, err
 		return nil, err
 	}
 	running := vars.Scripts().Running
-	single, bottom := !strings.HasSuffix(name, "N"), strings.HasPrefix(name, "$bottom")
 	out := &Accumulation{Name: name, Arg: top}
-	if single {
+	if f.single {
 		out.plain = func() Accumulator {
-			return &topAccumulator{name: name, n: 1, single: true, bottom: bottom, running: running}
+			return &topAccumulator{name: name, n: 1, single: true, bottom: f.bottom, running: running}
 		}
 		return out, nil
 	}
 	if out.Init, err = expr.Parse(raw[2], vars); err != nil {
 		return nil, err
 	}
-	out.startN(func(n int) Accumulator { return &topAccumulator{name: name, n: n, bottom: bottom, running: running} })
+	out.startN(func(n int) Accumulator { return &topAccumulator{name: name, n: n, bottom: f.bottom, running: running} })
 	return out, nil
 }
 
-// topArguments returns the uncompiled arguments output, sortBy and n.
-func topArguments(name string, arg bsonx.Value) (raw [3]bsonx.Value, err error) {
+// arguments returns the uncompiled arguments output, sortBy and n.
+func (f topForm) arguments(name string, arg bsonx.Value) (raw [3]bsonx.Value, err error) {
 	if arg.Type != bsonx.TypeDocument {
 		return raw, mongoerr.New(5788001, "specification must be an object; found %s", expr.ShowElement(name, arg))
 	}
-	hasN := strings.HasSuffix(name, "N")
 	for it := arg.Doc().Iter(); it.Next(); {
 		key := string(it.Key())
 		switch {
@@ -91,14 +94,14 @@ func topArguments(name string, arg bsonx.Value) (raw [3]bsonx.Value, err error) 
 				return raw, mongoerr.New(10065, "invalid parameter: expected an object (sortBy)")
 			}
 			raw[1] = it.Value()
-		case key == "n" && hasN:
+		case key == "n" && !f.single:
 			raw[2] = it.Value()
 		default:
 			return raw, mongoerr.New(5788002, "Unknown argument to %s '%s'", name, key)
 		}
 	}
 	switch {
-	case hasN && raw[2].IsMissing():
+	case !f.single && raw[2].IsMissing():
 		return raw, mongoerr.New(5788003, "Missing value for 'n'")
 	case raw[0].IsMissing():
 		return raw, mongoerr.New(5788004, "Missing value for 'output'")
