@@ -10,8 +10,8 @@ import (
 
 func covarianceFunctions() []definition {
 	return []definition{
-		{Name: "$covariancePop", Parse: parseCovariance},
-		{Name: "$covarianceSamp", Parse: parseCovariance},
+		{Name: "$covariancePop", Parse: parseCovariance(false)},
+		{Name: "$covarianceSamp", Parse: parseCovariance(true)},
 	}
 }
 
@@ -27,19 +27,20 @@ type covariance struct {
 	failed  error
 }
 
-func parseCovariance(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
-	name := def.Name
-	var e expr.Expr
-	bounds, err := def.bounded(spec, order, func(arg bsonx.Value) (err error) {
-		e, err = expr.Parse(arg, vars)
-		return err
-	})
-	if err != nil {
-		return nil, err
+// parseCovariance returns the Parse of $covariancePop or, if sample is true, $covarianceSamp.
+func parseCovariance(sample bool) parseFunc {
+	return func(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+		var e expr.Expr
+		bounds, err := def.bounded(spec, order, func(arg bsonx.Value) (err error) {
+			e, err = expr.Parse(arg, vars)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return slidingFunction(bounds, e, nil, order,
+			func(*expr.Context) (state, error) { return &covariance{sample: sample}, nil }), nil
 	}
-	return slidingFunction(bounds, e, nil, order, func(*expr.Context) (state, error) {
-		return &covariance{sample: name == "$covarianceSamp"}, nil
-	}), nil
 }
 
 // pair returns the two numbers of v. finite is false if one is infinite or NaN. ok is false if v is

@@ -9,15 +9,25 @@ import (
 
 func derivativeFunctions() []definition {
 	return []definition{
-		{Name: "$derivative", Parse: parseSlope, Form: argumentsForm("input", "=unit")},
+		{Name: "$derivative", Parse: parseDerivative, Form: argumentsForm("input", "=unit")},
 	}
 }
 
-// parseSlope compiles $derivative or $integral, whose argument is {input, unit}. $derivative must
-// have a window.
-func parseSlope(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
-	name := def.Name
-	arg, window, err := def.arguments(spec)
+func parseDerivative(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	f, err := def.overUnit(spec, order, vars, func(unit int64) state { return &derivative{unit: unit} })
+	if err == nil && spec.Lookup("window").IsMissing() {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$derivative requires explicit window bounds")
+	}
+	return f, err
+}
+
+// overUnit compiles $derivative or $integral, whose argument is {input, unit}. open returns the
+// state of the function for a unit in milliseconds, or for 0 if there is no unit.
+func (d *definition) overUnit(spec bsonx.Doc, order *Order, vars *expr.Vars,
+	open func(unit int64) state,
+) (*Function, error) {
+	name := d.Name
+	arg, window, err := d.arguments(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -37,16 +47,8 @@ func parseSlope(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) 
 	if err != nil {
 		return nil, err
 	}
-	if name == "$derivative" && window.IsMissing() {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "$derivative requires explicit window bounds")
-	}
-	open := func(*expr.Context) (state, error) {
-		if name == "$integral" {
-			return &integral{unit: unit}, nil
-		}
-		return &derivative{unit: unit}, nil
-	}
-	return slidingFunction(bounds, input, order.By, order, open), nil
+	return slidingFunction(bounds, input, order.By, order,
+		func(*expr.Context) (state, error) { return open(unit), nil }), nil
 }
 
 // parseSlopeArgument returns the compiled input, and the unit in milliseconds or 0 if absent.

@@ -7,17 +7,25 @@ import (
 
 func firstFunctions() []definition {
 	return []definition{
-		{Name: "$first", Parse: parseEnd, OwnParser: true},
-		{Name: "$last", Parse: parseEnd, OwnParser: true},
+		{Name: "$first", Parse: parseFirst, OwnParser: true},
+		{Name: "$last", Parse: parseLast, OwnParser: true},
 	}
 }
 
-func parseEnd(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
-	acc, bounds, err := def.boundedAccumulation(spec, order, vars)
+func parseFirst(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	return def.ofEnd(spec, order, vars, false)
+}
+
+func parseLast(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	return def.ofEnd(spec, order, vars, true)
+}
+
+// ofEnd compiles $first or, if last is true, $last.
+func (d *definition) ofEnd(spec bsonx.Doc, order *Order, vars *expr.Vars, last bool) (*Function, error) {
+	acc, bounds, err := d.boundedAccumulation(spec, order, vars)
 	if err != nil {
 		return nil, err
 	}
-	last := def.Name == "$last"
 	return slidingFunction(bounds, acc.Arg, nil, order, func(*expr.Context) (state, error) {
 		if bounds.lower.unbounded {
 			return &endState{last: last}, nil

@@ -4,14 +4,19 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/numeric"
 )
 
 func integralFunctions() []definition {
 	return []definition{
-		{Name: "$integral", Parse: parseSlope, Form: argumentsForm("input", "=unit")},
+		{Name: "$integral", Parse: parseIntegral, Form: argumentsForm("input", "=unit")},
 	}
+}
+
+func parseIntegral(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	return def.overUnit(spec, order, vars, func(unit int64) state { return &integral{unit: unit} })
 }
 
 // integral is $integral: the area under the polyline through the documents of the window.

@@ -11,8 +11,25 @@ import (
 
 func linearFillFunctions() []definition {
 	return []definition{
-		{Name: "$linearFill", Parse: parseGapFill, Form: expr.Serializer.Expression, Windowless: true},
+		{Name: "$linearFill", Parse: parseLinearFill, Form: expr.Serializer.Expression, Windowless: true},
 	}
+}
+
+func parseLinearFill(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+	e, err := def.onlyExpression(spec, vars)
+	if err != nil {
+		return nil, err
+	}
+	if !order.single() {
+		return nil, mongoerr.New(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element")
+	}
+	if order.Key.Path == "" || order.Key.IsMeta() {
+		return nil, mongoerr.New(mongoerr.FailedToParse, "$linearFill requires a non-expression sortBy")
+	}
+	return &Function{
+		Reads: []expr.Expr{e, order.By},
+		Open:  func(*expr.Context) (Exec, error) { return &linearFill{arg: e, by: order.By}, nil },
+	}, nil
 }
 
 // linearFill is $linearFill: it interpolates between the values before and after a gap.

@@ -5,42 +5,32 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
-	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
 func locfFunctions() []definition {
 	return []definition{
-		{Name: "$locf", Parse: parseGapFill, Form: expr.Serializer.Expression, Windowless: true},
+		{Name: "$locf", Parse: parseLocf, Form: expr.Serializer.Expression, Windowless: true},
 	}
 }
 
-// parseGapFill compiles $locf or $linearFill.
-func parseGapFill(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
-	name := def.Name
-	arg, err := def.onlyArgument(spec)
+func parseLocf(def *definition, spec bsonx.Doc, _ *Order, vars *expr.Vars) (*Function, error) {
+	e, err := def.onlyExpression(spec, vars)
 	if err != nil {
 		return nil, err
-	}
-	e, err := expr.Parse(arg, vars)
-	if err != nil {
-		return nil, err
-	}
-	if name == "$locf" {
-		return &Function{
-			Streams: true, Reads: []expr.Expr{e},
-			Open: func(*expr.Context) (Exec, error) { return &locf{arg: e}, nil },
-		}, nil
-	}
-	if !order.single() {
-		return nil, mongoerr.New(605001, "$linearFill must be specified with a top level sortBy expression with exactly one element")
-	}
-	if order.Key.Path == "" || order.Key.IsMeta() {
-		return nil, mongoerr.New(mongoerr.FailedToParse, "$linearFill requires a non-expression sortBy")
 	}
 	return &Function{
-		Reads: []expr.Expr{e, order.By},
-		Open:  func(*expr.Context) (Exec, error) { return &linearFill{arg: e, by: order.By}, nil },
+		Streams: true, Reads: []expr.Expr{e},
+		Open: func(*expr.Context) (Exec, error) { return &locf{arg: e}, nil },
 	}, nil
+}
+
+// onlyExpression compiles the argument of a function that has no window.
+func (d *definition) onlyExpression(spec bsonx.Doc, vars *expr.Vars) (expr.Expr, error) {
+	arg, err := d.onlyArgument(spec)
+	if err != nil {
+		return nil, err
+	}
+	return expr.Parse(arg, vars)
 }
 
 // locf is $locf: it replaces a null or missing value with the last value before it that is neither.

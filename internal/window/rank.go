@@ -14,16 +14,23 @@ import (
 
 func rankFunctions() []definition {
 	return []definition{
-		{Name: "$rank", Parse: parseRank, Form: writtenForm, Windowless: true},
-		{Name: "$denseRank", Parse: parseRank, Form: writtenForm, Windowless: true},
-		{Name: "$documentNumber", Parse: parseRank, Form: writtenForm, Windowless: true},
+		{Name: "$rank", Parse: parseRank(rank{}), Form: writtenForm, Windowless: true},
+		{Name: "$denseRank", Parse: parseRank(rank{dense: true}), Form: writtenForm, Windowless: true},
+		{Name: "$documentNumber", Parse: parseRank(rank{unequal: true}), Form: writtenForm, Windowless: true},
 	}
 }
 
-// parseRank compiles $rank, $denseRank or $documentNumber.
-func parseRank(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
-	name := def.Name
-	arg, _, err := def.arguments(spec)
+// parseRank returns the Parse of $rank, $denseRank or $documentNumber. empty is the state of the
+// function before the first document.
+func parseRank(empty rank) parseFunc {
+	return func(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error) {
+		return def.ofRank(spec, order, vars, empty)
+	}
+}
+
+func (d *definition) ofRank(spec bsonx.Doc, order *Order, vars *expr.Vars, empty rank) (*Function, error) {
+	name := d.Name
+	arg, _, err := d.arguments(spec)
 	switch {
 	case err != nil || spec.Len() > 1:
 		return nil, mongoerr.New(5371601, "Rank style window functions take no other arguments")
@@ -41,11 +48,11 @@ func parseRank(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (
 		}
 	}
 	open := func(*expr.Context) (Exec, error) {
-		r := &rank{name: name}
+		r := empty
 		if order.Key.Path != "" { // an empty path is metadata that no document has
 			r.keys = index.NewMetaSortGen(index.Pattern{order.Key}, order.Collation)
 		}
-		return r, nil
+		return &r, nil
 	}
 	return &Function{Streams: true, Reads: []expr.Expr{reads}, Open: open}, nil
 }
@@ -53,7 +60,8 @@ func parseRank(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (
 // rank is $rank, $denseRank or $documentNumber. Documents with the same sort key have the same
 // rank. The sort key of an array is its smallest or largest element.
 type rank struct {
-	name      string
+	dense     bool               // the ranks have no gaps after equal documents
+	unequal   bool               // each document has its own rank
 	keys      *index.MetaSortGen // nil if all documents have the same rank
 	last, key []byte
 	rank      int64
@@ -62,7 +70,7 @@ type rank struct {
 func (r *rank) Kept() int64 { return int64(len(r.key) + len(r.last)) }
 
 func (r *rank) Value(_ context.Context, p Partition, i int) (bsonx.Value, error) {
-	if r.name == "$documentNumber" {
+	if r.unequal {
 		return numeric.IntOrLong(int64(i) + 1), nil
 	}
 	if r.keys != nil {
@@ -76,7 +84,7 @@ func (r *rank) Value(_ context.Context, p Partition, i int) (bsonx.Value, error)
 	}
 	if i == 0 || !bytes.Equal(r.key, r.last) {
 		r.last = append(r.last[:0], r.key...)
-		if r.rank++; r.name == "$rank" {
+		if r.rank++; !r.dense {
 			r.rank = int64(i) + 1
 		}
 	}

@@ -17,7 +17,7 @@ type definition struct {
 	Name string
 	// Parse compiles a use of the function. spec is the whole object, which may contain the field
 	// "window" too.
-	Parse func(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error)
+	Parse parseFunc
 	// Slide returns the state of an accumulator in a window that documents leave. If it is nil, the
 	// accumulator runs over the whole window again for each document.
 	Slide func(acc *accumulator.Accumulation, running *interrupt.Running) state
@@ -36,6 +36,9 @@ type definition struct {
 	// functions.
 	Windowless bool
 }
+
+// parseFunc compiles a use of a window function.
+type parseFunc func(def *definition, spec bsonx.Doc, order *Order, vars *expr.Vars) (*Function, error)
 
 // table is filled at the first use. A plain variable would be an initialization cycle, because the
 // functions refer to the table.
