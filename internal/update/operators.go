@@ -10,8 +10,12 @@ type definition struct {
 	name   string
 	family string
 	note   string
-	// parse compiles the operator with its argument at path. path is well-formed.
+	// parse compiles the operator with its argument at path. path is well-formed. It is nil if the
+	// definition has add.
 	parse func(p *parser, path string, arg bsonx.Value) (operator, error)
+	// add compiles an operator that concerns several paths. It checks path, and adds an operator
+	// for each of the paths.
+	add func(p *parser, def *definition, path string, arg bsonx.Value) error
 	// insertOnly marks an operator that has an effect only in an upsert that inserts.
 	insertOnly bool
 }
@@ -23,7 +27,7 @@ var definitions = [...]definition{
 	{name: "$max", family: "field", parse: parseMax},
 	{name: "$min", family: "field", parse: parseMin},
 	{name: "$mul", family: "field", parse: parseMul},
-	{name: "$rename", family: "field"}, // concerns two paths: see parser.rename
+	{name: "$rename", family: "field", add: (*parser).rename},
 	{name: "$set", family: "field", parse: parseSet},
 	{name: "$setOnInsert", family: "field", parse: parseSet, insertOnly: true},
 	{name: "$unset", family: "field", parse: parseUnset},

@@ -154,8 +154,8 @@ func (p *parser) operators(u bsonx.Value) error {
 
 // field compiles one path and argument of an operator.
 func (p *parser) field(def *definition, path string, arg bsonx.Value) error {
-	if def.name == "$rename" {
-		return p.rename(def, path, arg)
+	if def.add != nil {
+		return def.add(p, def, path, arg)
 	}
 	var err error
 	if p.parts, err = parsePath(p.parts[:0], path); err != nil {
