@@ -25,7 +25,11 @@ type failure struct {
 var (
 	comparisonFailure = failure{no: reasonComparison, yes: "comparison succeeded"}
 	inFailure         = failure{no: "no matching value found in array", yes: "matching value found in array"}
-	bitsFailure       = failure{
+	withinFailure     = failure{
+		no:  "none of the considered geometries were contained within the expression's geometry",
+		yes: "at least one of the considered geometries was contained within the expression's geometry", whole: true,
+	}
+	bitsFailure = failure{
 		no: "bitwise operator failed to match", yes: "bitwise operator matched successfully",
 		expected: []string{"binData", "decimal", "double", "int", "long"},
 	}
@@ -55,11 +59,9 @@ var failures = map[string]failure{
 		no: "array did not satisfy the child predicate", yes: "array did satisfy the child predicate", whole: true,
 		expected: []string{"array"},
 	},
-	"$exists": {exists: true},
-	"$geoWithin": {
-		no:  "none of the considered geometries were contained within the expression's geometry",
-		yes: "at least one of the considered geometries was contained within the expression's geometry", whole: true,
-	},
+	"$exists":    {exists: true},
+	"$geoWithin": withinFailure,
+	"$within":    withinFailure,
 	"$geoIntersects": {
 		no:  "none of the considered geometries intersected the expression's geometry",
 		yes: "at least one of the considered geometries intersected the expression's geometry", whole: true,
