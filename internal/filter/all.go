@@ -5,6 +5,10 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+var allFailure = &failure{
+	no: "array did not contain all specified values", yes: "array did contain all specified values", whole: true,
+}
+
 // parseAll compiles $all into the conjunction of its members. An empty $all matches no document.
 func parseAll(p *parser, f field) (Node, error) {
 	if f.value.Type != bsonx.TypeArray {

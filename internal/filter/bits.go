@@ -12,6 +12,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+var bitsFailure = &failure{
+	no: "bitwise operator failed to match", yes: "bitwise operator matched successfully",
+	expected: []string{"binData", "decimal", "double", "int", "long"},
+}
+
 // BitsOp is the kind of test that a Bits makes.
 type BitsOp uint8
 

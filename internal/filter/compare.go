@@ -6,6 +6,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+var comparisonFailure = &failure{no: reasonComparison, yes: "comparison succeeded"}
+
 // CompareOp is the operator of a Compare.
 type CompareOp uint8
 

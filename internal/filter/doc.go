@@ -37,8 +37,8 @@
 // The package does not depend on indexes, plans or the origin of documents. $near is not a
 // predicate: the planner takes it out of the tree.
 //
-// To add an operator, write its node (match, serialize, and a Kind) and its parser in a file of its
-// name. Add it to the table in registry.go, describe its failure in failure.go, and add
+// To add an operator, write its node (match, serialize, and a Kind), its parser and its failure,
+// which explains a validator, in a file of its name. Add it to the table in registry.go, and add
 // testdata/<family>/<operator>. A parser reaches the table through parser.reg: a direct use would
 // be an initialization cycle, because the table refers to all parsers.
 package filter

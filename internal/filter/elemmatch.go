@@ -6,6 +6,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+var elemMatchFailure = &failure{
+	no: "array did not satisfy the child predicate", yes: "array did satisfy the child predicate", whole: true,
+	expected: []string{"array"},
+}
+
 // ElemMatchObject is the object form {$elemMatch: { field: …, … }}: an element of the array matches
 // Child. The element must be a document or an array.
 type ElemMatchObject struct {

@@ -2,6 +2,8 @@ package filter
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
+var existsFailure = &failure{exists: true}
+
 // Exists is {$exists: true}: the path has a value, which may be null. {$exists: false} is a Not of
 // Exists.
 type Exists struct{ leaf }

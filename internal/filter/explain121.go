@@ -19,7 +19,7 @@ func (f *Filter) Explain121(doc bsonx.Doc, brief bool, limit int) bsonx.Doc {
 	}
 	b := &details{Builder: bsonx.NewBuilder(nil), brief: brief, limit: limit}
 	b.StartDoc()
-	e := &explainer{b: b, doc: doc, st: f.newState()}
+	e := &explainer{b: b, reg: p.reg, doc: doc, st: f.newState()}
 	e.clause(c, false)
 	b.End()
 	if b.full() {
@@ -71,10 +71,11 @@ func (p *parser) clausesOfEntry(key string, v bsonx.Value) ([]clause, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch key {
-	case "$comment":
+	def := p.reg.top[key]
+	switch {
+	case key == "$comment":
 		return nil, nil
-	case "$and", "$or", "$nor":
+	case def != nil && def.operand == Filters:
 		c := clause{name: key, node: node}
 		for it := v.Doc().Iter(); it.Next(); {
 			child, err := p.clauseOf(it.Value().Doc())
@@ -87,7 +88,7 @@ func (p *parser) clausesOfEntry(key string, v bsonx.Value) ([]clause, error) {
 	}
 	c := clause{name: key, spec: spec, node: node}
 	switch {
-	case key[:min(1, len(key))] == "$" && p.reg.top[key] != nil:
+	case def != nil:
 	case v.Type == bsonx.TypeRegex:
 		c.name = "$regex"
 	default:
@@ -116,7 +117,7 @@ func (p *parser) clausesOfOperators(path string, doc bsonx.Doc) ([]clause, error
 			operator = doc // MongoDB repeats all operators of the path
 		}
 		c := clause{name: name, spec: bsonx.NewDoc(path, operator), node: node}
-		if name == "$not" {
+		if def := p.reg.field[name]; def != nil && def.operand == Conditions {
 			child, err := p.clauseOf(bsonx.NewDoc(path, it.Value()))
 			if err != nil {
 				return nil, err
@@ -144,6 +145,7 @@ func regexSpec(doc bsonx.Doc) bsonx.Doc {
 // with inverted true, why it matched.
 type explainer struct {
 	b   *details
+	reg *registry
 	doc bsonx.Doc
 	st  *state
 }
@@ -230,7 +232,7 @@ func (e *explainer) leaf(c clause, inverted bool) {
 		return
 	case Leaf, *And, *JSONSchema, *Nor, *Not, *Or, *Text, *Where:
 	}
-	failure := failures[c.name]
+	failure := e.reg.named(c.name).failure
 	path := e.path(c)
 	if failure.exists {
 		e.b.String("reason", choose(inverted, "path does exist", "path does not exist"))

@@ -7,6 +7,16 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+var withinFailure = &failure{
+	no:  "none of the considered geometries were contained within the expression's geometry",
+	yes: "at least one of the considered geometries was contained within the expression's geometry", whole: true,
+}
+
+var intersectsFailure = &failure{
+	no:  "none of the considered geometries intersected the expression's geometry",
+	yes: "at least one of the considered geometries intersected the expression's geometry", whole: true,
+}
+
 // Geo is $geoWithin or $geoIntersects: the geometry lies within the region, or shares a point with
 // it.
 type Geo struct {

@@ -10,6 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+var inFailure = &failure{no: "no matching value found in array", yes: "matching value found in array"}
+
 // In is $in: it matches if a value equals one of Values or matches one of Regexes. $nin is a Not of
 // In.
 type In struct {

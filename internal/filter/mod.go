@@ -7,6 +7,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+var modFailure = &failure{
+	no: "$mod did not evaluate to expected remainder", yes: "$mod did evaluate to expected remainder",
+	expected: []string{"decimal", "double", "int", "long"},
+}
+
 // Mod is $mod: the value, a number truncated to an integer, has the given Remainder when divided by
 // Divisor.
 type Mod struct {

@@ -10,6 +10,11 @@ import (
 	"github.com/sheafdb/sheaf/internal/pcre"
 )
 
+var regexFailure = &failure{
+	no: "regular expression did not match", yes: "regular expression did match",
+	expected: []string{"regex", "string", "symbol"},
+}
+
 // regexWork is the work of compiling one regular expression, in the units of interrupt.Meter.
 const regexWork = 256 * interrupt.Step
 

@@ -9,65 +9,215 @@ import (
 
 const misc = "miscellaneous"
 
+// operators returns the definitions of all operators, sorted by family.
 func operators() []operator {
+	return slices.Concat(
+		comparisonOperators(), logicalOperators(), elementOperators(), evaluationOperators(),
+		arrayOperators(), bitwiseOperators(), geospatialOperators(), miscellaneousOperators(),
+	)
+}
+
+func comparisonOperators() []operator {
 	return []operator{
-		{name: "$eq", family: "comparison", parseField: parseCompare(Eq), depends: expr.OnOperands},
-		{name: "$gt", family: "comparison", parseField: parseCompare(Gt), depends: expr.OnOperands},
-		{name: "$gte", family: "comparison", parseField: parseCompare(Gte), depends: expr.OnOperands},
-		{name: "$in", family: "comparison", parseField: parseIn, depends: expr.OnOperands},
-		{name: "$lt", family: "comparison", parseField: parseCompare(Lt), depends: expr.OnOperands},
-		{name: "$lte", family: "comparison", parseField: parseCompare(Lte), depends: expr.OnOperands},
-		{name: "$ne", family: "comparison", parseField: parseNe, depends: expr.OnOperands},
-		{name: "$nin", family: "comparison", parseField: parseNin, depends: expr.OnOperands},
+		{
+			name: "$eq", family: "comparison", parseField: parseCompare(Eq),
+			failure: comparisonFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$gt", family: "comparison", parseField: parseCompare(Gt),
+			failure: comparisonFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$gte", family: "comparison", parseField: parseCompare(Gte),
+			failure: comparisonFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$in", family: "comparison", parseField: parseIn,
+			failure: inFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$lt", family: "comparison", parseField: parseCompare(Lt),
+			failure: comparisonFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$lte", family: "comparison", parseField: parseCompare(Lte),
+			failure: comparisonFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$ne", family: "comparison", parseField: parseNe,
+			failure: comparisonFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$nin", family: "comparison", parseField: parseNin,
+			failure: inFailure, operand: Values, depends: expr.OnOperands,
+		},
+	}
+}
 
-		{name: "$and", family: "logical", parseTop: parseLogical(newAnd), depends: expr.OnOperands},
-		{name: "$nor", family: "logical", parseTop: parseLogical(newNor), depends: expr.OnOperands},
-		{name: "$not", family: "logical", parseField: parseNot, wraps: true, depends: expr.OnOperands},
-		{name: "$or", family: "logical", parseTop: parseLogical(newOr), depends: expr.OnOperands},
+func logicalOperators() []operator {
+	return []operator{
+		{
+			name: "$and", family: "logical", parseTop: parseLogical(newAnd),
+			failure: explainedElsewhere, operand: Filters, depends: expr.OnOperands,
+		},
+		{
+			name: "$nor", family: "logical", parseTop: parseLogical(newNor),
+			failure: explainedElsewhere, operand: Filters, depends: expr.OnOperands,
+		},
+		{
+			name: "$not", family: "logical", parseField: parseNot,
+			failure: explainedElsewhere, operand: Conditions, depends: expr.OnOperands,
+		},
+		{
+			name: "$or", family: "logical", parseTop: parseLogical(newOr),
+			failure: explainedElsewhere, operand: Filters, depends: expr.OnOperands,
+		},
+	}
+}
 
-		{name: "$exists", family: "element", parseField: parseExists, depends: expr.OnOperands},
-		{name: "$type", family: "element", parseField: parseType, depends: expr.OnOperands},
+func elementOperators() []operator {
+	return []operator{
+		{
+			name: "$exists", family: "element", parseField: parseExists,
+			failure: existsFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$type", family: "element", parseField: parseType,
+			failure: typeFailure, operand: Values, depends: expr.OnOperands,
+		},
+	}
+}
 
-		{name: "$expr", family: "evaluation", parseTop: parseExpr, depends: expr.OnOperands},
-		{name: "$jsonSchema", family: "evaluation", parseTop: parseJSONSchema, depends: expr.OnOperands},
-		{name: "$mod", family: "evaluation", parseField: parseMod, depends: expr.OnOperands},
+func evaluationOperators() []operator {
+	return []operator{
+		{
+			name: "$expr", family: "evaluation", parseTop: parseExpr,
+			failure: explainedElsewhere, operand: Expression, depends: expr.OnOperands,
+		},
+		{
+			name: "$jsonSchema", family: "evaluation", parseTop: parseJSONSchema,
+			failure: explainedElsewhere, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$mod", family: "evaluation", parseField: parseMod,
+			failure: modFailure, operand: Values, depends: expr.OnOperands,
+		},
 		{
 			name: "$options", family: "evaluation", parseField: parseOptions,
-			note: "with $regex only", depends: expr.OnOperands,
+			note: "with $regex only", failure: explainedElsewhere, operand: Values, depends: expr.OnOperands,
 		},
-		{name: "$regex", family: "evaluation", parseField: parseRegex, depends: expr.OnOperands},
-		{name: "$text", family: "evaluation", parseTop: parseText, depends: expr.OnMetadata},
-		{name: "$where", family: "evaluation", parseTop: parseWhere, depends: expr.OnCode},
+		{
+			name: "$regex", family: "evaluation", parseField: parseRegex,
+			failure: regexFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$text", family: "evaluation", parseTop: parseText,
+			failure: explainedElsewhere, operand: Values, depends: expr.OnMetadata,
+		},
+		{
+			name: "$where", family: "evaluation", parseTop: parseWhere,
+			failure: explainedElsewhere, operand: Values, depends: expr.OnCode,
+		},
+	}
+}
 
-		{name: "$all", family: "array", parseField: parseAll, depends: expr.OnOperands},
-		{name: "$elemMatch", family: "array", parseField: parseElemMatch, depends: expr.OnOperands},
-		{name: "$size", family: "array", parseField: parseSize, depends: expr.OnOperands},
+func arrayOperators() []operator {
+	return []operator{
+		{
+			name: "$all", family: "array", parseField: parseAll,
+			failure: allFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$elemMatch", family: "array", parseField: parseElemMatch,
+			failure: elemMatchFailure, operand: ElementFilter, depends: expr.OnOperands,
+		},
+		{
+			name: "$size", family: "array", parseField: parseSize,
+			failure: sizeFailure, operand: Values, depends: expr.OnOperands,
+		},
+	}
+}
 
-		{name: "$bitsAllClear", family: "bitwise", parseField: parseBits(AllClear), depends: expr.OnOperands},
-		{name: "$bitsAllSet", family: "bitwise", parseField: parseBits(AllSet), depends: expr.OnOperands},
-		{name: "$bitsAnyClear", family: "bitwise", parseField: parseBits(AnyClear), depends: expr.OnOperands},
-		{name: "$bitsAnySet", family: "bitwise", parseField: parseBits(AnySet), depends: expr.OnOperands},
+func bitwiseOperators() []operator {
+	return []operator{
+		{
+			name: "$bitsAllClear", family: "bitwise", parseField: parseBits(AllClear),
+			failure: bitsFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$bitsAllSet", family: "bitwise", parseField: parseBits(AllSet),
+			failure: bitsFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$bitsAnyClear", family: "bitwise", parseField: parseBits(AnyClear),
+			failure: bitsFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$bitsAnySet", family: "bitwise", parseField: parseBits(AnySet),
+			failure: bitsFailure, operand: Values, depends: expr.OnOperands,
+		},
+	}
+}
 
-		{name: "$geoIntersects", family: "geospatial", parseField: parseGeo, depends: expr.OnOperands},
-		{name: "$geoWithin", family: "geospatial", parseField: parseGeo, depends: expr.OnOperands},
-		{name: "$near", family: "geospatial", parseField: parseNear, nearby: true, depends: expr.OnMetadata},
-		{name: "$nearSphere", family: "geospatial", parseField: parseNear, nearby: true, depends: expr.OnMetadata},
+func geospatialOperators() []operator {
+	return []operator{
+		{
+			name: "$geoIntersects", family: "geospatial", parseField: parseGeo,
+			failure: intersectsFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$geoWithin", family: "geospatial", parseField: parseGeo,
+			failure: withinFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$near", family: "geospatial", parseField: parseNear, nearby: true,
+			failure: explainedElsewhere, operand: Values, depends: expr.OnMetadata,
+		},
+		{
+			name: "$nearSphere", family: "geospatial", parseField: parseNear, nearby: true,
+			failure: explainedElsewhere, operand: Values, depends: expr.OnMetadata,
+		},
 		{
 			name: "$geoNear", family: "geospatial", parseField: parseNear, nearby: true,
-			note: "old name of $near", depends: expr.OnMetadata,
+			note: "old name of $near", failure: explainedElsewhere, operand: Values, depends: expr.OnMetadata,
 		},
 		{
 			name: "$within", family: "geospatial", parseField: parseGeo,
-			note: "old name of $geoWithin", depends: expr.OnOperands,
+			note: "old name of $geoWithin", failure: withinFailure, operand: Values, depends: expr.OnOperands,
 		},
+	}
+}
 
-		{name: "$alwaysFalse", family: misc, parseTop: parseAlways(&AlwaysFalse{}), depends: expr.OnOperands},
-		{name: "$alwaysTrue", family: misc, parseTop: parseAlways(&AlwaysTrue{}), depends: expr.OnOperands},
-		{name: "$comment", family: misc, parseTop: parseComment, depends: expr.OnOperands},
-		{name: "$db", family: misc, parseTop: parseDBRefField, note: "field of a DBRef", depends: expr.OnOperands},
-		{name: "$id", family: misc, parseTop: parseDBRefField, note: "field of a DBRef", depends: expr.OnOperands},
-		{name: "$ref", family: misc, parseTop: parseDBRefField, note: "field of a DBRef", depends: expr.OnOperands},
-		{name: "$sampleRate", family: misc, parseTop: parseSampleRate, depends: expr.OnChance},
+func miscellaneousOperators() []operator {
+	return []operator{
+		{
+			name: "$alwaysFalse", family: misc, parseTop: parseAlways(&AlwaysFalse{}),
+			failure: explainedElsewhere, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$alwaysTrue", family: misc, parseTop: parseAlways(&AlwaysTrue{}),
+			failure: explainedElsewhere, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$comment", family: misc, parseTop: parseComment,
+			failure: explainedElsewhere, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$db", family: misc, parseTop: parseDBRefField,
+			note: "field of a DBRef", failure: comparisonFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$id", family: misc, parseTop: parseDBRefField,
+			note: "field of a DBRef", failure: comparisonFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$ref", family: misc, parseTop: parseDBRefField,
+			note: "field of a DBRef", failure: comparisonFailure, operand: Values, depends: expr.OnOperands,
+		},
+		{
+			name: "$sampleRate", family: misc, parseTop: parseSampleRate,
+			failure: explainedElsewhere, operand: Values, depends: expr.OnChance,
+		},
 	}
 }
 
@@ -93,17 +243,30 @@ func IsCondition(name []byte) bool { return operatorTable.isCondition(string(nam
 // isCondition reports whether name is an operator under a path that does not contain operators.
 func (r *registry) isCondition(name string) bool {
 	def := r.field[name]
-	return def != nil && !def.wraps
+	return def != nil && def.operand != Conditions
+}
+
+// named returns the definition of an operator under a path or in place of a path, or nil.
+func (r *registry) named(name string) *operator {
+	if def := r.field[name]; def != nil {
+		return def
+	}
+	return r.top[name]
 }
 
 // Depends returns the inputs of an operator's result other than the values that it compares. It
 // returns 0 if name is not an operator.
 func Depends(name []byte) expr.Dependence {
-	if def := operatorTable.field[string(name)]; def != nil {
+	if def := operatorTable.named(string(name)); def != nil {
 		return def.depends
 	}
-	if def := operatorTable.top[string(name)]; def != nil {
-		return def.depends
+	return 0
+}
+
+// OperandOf returns the kind of an operator's argument. It returns 0 if name is not an operator.
+func OperandOf(name string) Operand {
+	if def := operatorTable.named(name); def != nil {
+		return def.operand
 	}
 	return 0
 }

@@ -2,6 +2,11 @@ package filter
 
 import "github.com/sheafdb/sheaf/internal/bsonx"
 
+var sizeFailure = &failure{
+	no: "array length was not equal to given size", yes: "array length was equal to given size", whole: true,
+	expected: []string{"array"},
+}
+
 // Size is $size: it matches an array with exactly this number of elements.
 type Size struct {
 	leaf

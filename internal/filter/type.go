@@ -7,6 +7,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 )
 
+var typeFailure = &failure{no: reasonType, yes: "type did match", showTypes: true}
+
 // TypeOf is $type: it matches values of one of the types.
 type TypeOf struct {
 	leaf

@@ -111,14 +111,15 @@ func (c *OperatorCounts) operand(doc bsonx.Doc) {
 // predicate counts an operator of a query and the operators in its operand.
 func (c *OperatorCounts) predicate(name string, v bsonx.Value) {
 	c.match.add(name)
-	switch name {
-	case "$and", "$or", "$nor":
+	switch filter.OperandOf(name) {
+	case filter.Values:
+	case filter.Filters:
 		for _, e := range v.Doc().Values() {
 			c.filter(e.Doc())
 		}
-	case "$expr":
+	case filter.Expression:
 		c.expression(v)
-	case "$not":
+	case filter.Conditions:
 		switch v.Type {
 		case bsonx.TypeDocument:
 			c.operand(v.Doc())
@@ -126,7 +127,7 @@ func (c *OperatorCounts) predicate(name string, v bsonx.Value) {
 			c.match.add("$regex")
 		default: // other types were refused before
 		}
-	case "$elemMatch":
+	case filter.ElementFilter:
 		if doc := v.Doc(); v.Type == bsonx.TypeDocument && len(doc.First().Key) > 0 && doc.First().Key[0] == '$' {
 			c.operand(doc)
 		} else if v.Type == bsonx.TypeDocument {
