@@ -42,9 +42,9 @@
 // off.
 //
 // To add a stage: write a file named for the stage, with its parsing.Definition, list the
-// definition in registry.go, and add testdata/stage/<name>. The optional interfaces of package
-// parsing tell the optimiser how it may treat the stage: Reader, Narrower, PerDocument, OneToOne,
-// Changer. A Measured stage shows statistics of its own in explain. If a server parameter limits
-// the stage's memory, the definition has a source.Budget, and the stage's Open takes the limit with
-// Env.For.
+// definition in registry.go, and add testdata/stage/<name>. A stage for updates compiles with
+// Transform in place of Parse. The optional interfaces of package parsing tell the optimiser how it
+// may treat the stage: Reader, Narrower, PerDocument, OneToOne, Changer. A Measured stage shows
+// statistics of its own in explain. If a server parameter limits the stage's memory, the definition
+// has a source.Budget, and the stage's Open takes the limit with Env.For.
 package pipeline

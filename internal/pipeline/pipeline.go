@@ -34,7 +34,7 @@ func (p *Pipeline) Optimized(disabled parsing.Rule) *Pipeline {
 func Compile(stages bsonx.Value, opts parsing.Options) (*Pipeline, error) {
 	outer, failures := opts.Vars.Failures(), &expr.Failures{}
 	opts.Vars = opts.Vars.WithFailures(failures)
-	p, err := parse(stages, opts, nil)
+	p, err := parse(stages, opts, compileStage)
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +48,8 @@ func Compile(stages bsonx.Value, opts parsing.Options) (*Pipeline, error) {
 	return p, nil
 }
 
-// parse compiles stages. check may reject a stage by its definition; a nil check accepts all.
-func parse(stages bsonx.Value, opts parsing.Options, check func(*parsing.Definition) error) (*Pipeline, error) {
+// parse compiles each stage with compile.
+func parse(stages bsonx.Value, opts parsing.Options, compile compiler) (*Pipeline, error) {
 	if stages.Type != bsonx.TypeArray {
 		return nil, mongoerr.New(mongoerr.TypeMismatch, "'pipeline' option must be specified as an array")
 	}
@@ -65,7 +65,7 @@ func parse(stages bsonx.Value, opts parsing.Options, check func(*parsing.Definit
 			return nil, mongoerr.New(mongoerr.TypeMismatch, "Each element of the 'pipeline' array must be an object")
 		}
 		opts = opts.With(parsers, len(p.steps) == 0)
-		def, steps, err := parseStage(it.Value().Doc(), opts, check)
+		def, steps, err := parseStage(it.Value().Doc(), opts, compile)
 		if err != nil {
 			return nil, err
 		}
@@ -114,26 +114,34 @@ func definitionOf(spec bsonx.Doc) (*parsing.Definition, error) {
 	return def, nil
 }
 
-func parseStage(spec bsonx.Doc, opts parsing.Options,
-	check func(*parsing.Definition) error,
-) (*parsing.Definition, []step, error) {
+// compiler compiles a use of a stage with the argument arg.
+type compiler func(def *parsing.Definition, arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error)
+
+// compileStage is the compiler of all pipelines except updates.
+func compileStage(def *parsing.Definition, arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+	switch {
+	case def.Refuse != nil:
+		return nil, def.Refuse
+	case def.Transform != nil:
+		s, err := def.Transform(arg, opts)
+		if err != nil {
+			return nil, err
+		}
+		return []parsing.Stage{s}, nil
+	case def.Parse != nil:
+		return def.Parse(arg, opts)
+	default:
+		return nil, mongoerr.New(mongoerr.NotImplemented, "the stage %s is not implemented", def.Name)
+	}
+}
+
+func parseStage(spec bsonx.Doc, opts parsing.Options, compile compiler) (*parsing.Definition, []step, error) {
 	def, err := definitionOf(spec)
 	if err != nil {
 		return nil, nil, err
 	}
 	name, arg := string(spec.First().Key), spec.First().Value
-	if check != nil {
-		if err := check(def); err != nil {
-			return nil, nil, err
-		}
-	}
-	if def.Refuse != nil {
-		return nil, nil, def.Refuse
-	}
-	if def.Parse == nil {
-		return nil, nil, mongoerr.New(mongoerr.NotImplemented, "the stage %s is not implemented", name)
-	}
-	stages, err := def.Parse(arg, opts)
+	stages, err := compile(def, arg, opts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,12 +23,12 @@ type project struct {
 
 func projectDefinition() parsing.Definition {
 	return parsing.Definition{
-		Name: "$project", Parse: parseProject,
-		Properties: parsing.OfOneDocument(), Inside: parsing.InsideExpressions,
+		Name: "$project", Transform: parseProject,
+		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
 	}
 }
 
-func parseProject(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+func parseProject(arg bsonx.Value, opts parsing.Options) (parsing.Transformer, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(15969, "$project specification must be an object")
 	}
@@ -39,21 +39,21 @@ func parseProject(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error
 
 func addFieldsDefinition() parsing.Definition {
 	return parsing.Definition{
-		Name: "$addFields", Parse: parseAddFields("$addFields"),
-		Properties: parsing.OfOneDocument(), Inside: parsing.InsideExpressions,
+		Name: "$addFields", Transform: parseAddFields("$addFields"),
+		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
 	}
 }
 
 func setDefinition() parsing.Definition {
 	return parsing.Definition{
-		Name: "$set", Parse: parseAddFields("$set"), Note: "alias of $addFields",
-		Properties: parsing.OfOneDocument(), Inside: parsing.InsideExpressions,
+		Name: "$set", Transform: parseAddFields("$set"), Note: "alias of $addFields",
+		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
 	}
 }
 
 // parseAddFields returns the parser for $addFields or $set. name appears in its error messages.
-func parseAddFields(name string) func(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
-	return func(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+func parseAddFields(name string) func(arg bsonx.Value, opts parsing.Options) (parsing.Transformer, error) {
+	return func(arg bsonx.Value, opts parsing.Options) (parsing.Transformer, error) {
 		if arg.Type != bsonx.TypeDocument {
 			return nil, mongoerr.New(40272, "%s specification stage must be an object, got %s", name, arg.Type)
 		}
@@ -66,17 +66,21 @@ func parseAddFields(name string) func(arg bsonx.Value, opts parsing.Options) ([]
 // addFieldsStage returns an $addFields stage that another stage needs as its part.
 func addFieldsStage(spec bsonx.Doc, opts parsing.Options) ([]parsing.Stage, error) {
 	p, err := projection.ParseAddFields(spec, opts.Projection())
-	return projectStage("$addFields", p, spec, err)
+	s, err := projectStage("$addFields", p, spec, err)
+	if err != nil {
+		return nil, err
+	}
+	return []parsing.Stage{s}, nil
 }
 
 func unsetDefinition() parsing.Definition {
 	return parsing.Definition{
-		Name: "$unset", Parse: parseUnset,
-		Properties: parsing.OfOneDocument(), Inside: parsing.InsideNothing,
+		Name: "$unset", Transform: parseUnset,
+		Properties: parsing.OfEachDocument(), Inside: parsing.InsideNothing,
 	}
 }
 
-func parseUnset(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+func parseUnset(arg bsonx.Value, opts parsing.Options) (parsing.Transformer, error) {
 	paths, err := projection.UnsetPaths(arg)
 	if err != nil {
 		return nil, err
@@ -85,11 +89,11 @@ func parseUnset(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) 
 	return projectStage("$unset", p, nil, err)
 }
 
-func projectStage(name string, p *projection.Projection, spec bsonx.Doc, err error) ([]parsing.Stage, error) {
+func projectStage(name string, p *projection.Projection, spec bsonx.Doc, err error) (parsing.Transformer, error) {
 	if err != nil {
 		return nil, mongoerr.Within("Invalid "+name, err)
 	}
-	return []parsing.Stage{&project{p, name, spec}}, nil
+	return &project{p, name, spec}, nil
 }
 
 func (p *project) Open(src source.Source, _ *source.Env) source.Source {
@@ -98,7 +102,8 @@ func (p *project) Open(src source.Source, _ *source.Env) source.Source {
 	return s
 }
 
-func (p *project) transform(doc bsonx.Doc) (bsonx.Doc, error) {
+// Transform implements parsing.Transformer.
+func (p *project) Transform(doc bsonx.Doc) (bsonx.Doc, error) {
 	return p.projection.Apply(nil, doc, nil)
 }
 

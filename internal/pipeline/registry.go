@@ -70,7 +70,7 @@ func Stages() []feature.Info {
 			continue
 		case def.Refuse != nil:
 			info.Status = feature.Absent
-		case def.Parse == nil:
+		case def.Parse == nil && def.Transform == nil:
 			info.Status = feature.Known
 		}
 		out = append(out, info)

@@ -22,12 +22,12 @@ func TestDefinitionsAreComplete(t *testing.T) {
 		if def.Inside == nil {
 			t.Errorf("%s: Inside has no default", def.Name)
 		}
-		if def.Parse != nil && def.Refuse != nil {
-			t.Errorf("%s is both parsed and refused", def.Name)
+		if def.Parse != nil && def.Refuse != nil || def.Transform != nil && (def.Parse != nil || def.Refuse != nil) {
+			t.Errorf("%s has more than one of Parse, Transform and Refuse", def.Name)
 		}
 		if def.Writes == feature.Yes &&
 			(def.Joined != feature.No || def.Facets != feature.No ||
-				def.Views != feature.No || def.Updates != feature.No) {
+				def.Views != feature.No || def.Transform != nil) {
 			t.Errorf("%s writes, so no sub-pipeline, view or update may have it", def.Name)
 		}
 		if (def.Writes == feature.Yes) != (def.NotExplained != 0) {
@@ -36,7 +36,7 @@ func TestDefinitionsAreComplete(t *testing.T) {
 		if def.IsFirst() && def.Facets != feature.No {
 			t.Errorf("%s must be the first stage, which it is not in a facet", def.Name)
 		}
-		if def.Updates == feature.Yes && def.ChangeStreams != parsing.InChangeStream {
+		if def.Transform != nil && def.ChangeStreams != parsing.InChangeStream {
 			t.Errorf("%s makes one document of each, so a change stream may have it", def.Name)
 		}
 	}

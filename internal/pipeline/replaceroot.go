@@ -23,12 +23,12 @@ type replaceRoot struct {
 
 func replaceRootDefinition() parsing.Definition {
 	return parsing.Definition{
-		Name: "$replaceRoot", Parse: parseReplaceRoot,
-		Properties: parsing.OfOneDocument(), Inside: parsing.InsideExpressions,
+		Name: "$replaceRoot", Transform: parseReplaceRoot,
+		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
 	}
 }
 
-func parseReplaceRoot(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+func parseReplaceRoot(arg bsonx.Value, opts parsing.Options) (parsing.Transformer, error) {
 	if arg.Type != bsonx.TypeDocument {
 		return nil, mongoerr.New(40229, "expected an object as specification for $replaceRoot stage, got %s", arg.Type)
 	}
@@ -49,21 +49,21 @@ func parseReplaceRoot(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, e
 
 func replaceWithDefinition() parsing.Definition {
 	return parsing.Definition{
-		Name: "$replaceWith", Parse: parseReplaceWith,
-		Properties: parsing.OfOneDocument(), Inside: parsing.InsideExpressions,
+		Name: "$replaceWith", Transform: parseReplaceWith,
+		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
 	}
 }
 
-func parseReplaceWith(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+func parseReplaceWith(arg bsonx.Value, opts parsing.Options) (parsing.Transformer, error) {
 	return parseNewRoot("'replacement document' ", arg, opts)
 }
 
-func parseNewRoot(name string, arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+func parseNewRoot(name string, arg bsonx.Value, opts parsing.Options) (parsing.Transformer, error) {
 	e, err := expr.Parse(arg, opts.Vars)
 	if err != nil {
 		return nil, err
 	}
-	return []parsing.Stage{&replaceRoot{name, e, opts.Now}}, nil
+	return &replaceRoot{name, e, opts.Now}, nil
 }
 
 // replace evaluates the new root for doc. It fails if the result is not a document. If narrow is
@@ -84,7 +84,8 @@ func (r *replaceRoot) replace(ctx *expr.Context, doc bsonx.Doc, narrow bool) (bs
 	return v.Doc(), nil
 }
 
-func (r *replaceRoot) transform(doc bsonx.Doc) (bsonx.Doc, error) {
+// Transform implements parsing.Transformer.
+func (r *replaceRoot) Transform(doc bsonx.Doc) (bsonx.Doc, error) {
 	return r.replace(&expr.Context{}, doc, false)
 }
 

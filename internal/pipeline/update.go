@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
-	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -11,32 +10,32 @@ import (
 // Transformer is the compiled pipeline of an update, which turns one document into one document. It
 // is immutable.
 type Transformer struct {
-	stages  []transformer
+	stages  []parsing.Transformer
 	running *interrupt.Running // signals interrupts of the operation; nil never does
 }
 
-// transformer is a stage that yields exactly one document for each input document.
-type transformer interface {
-	transform(doc bsonx.Doc) (bsonx.Doc, error)
-}
-
-// ParseUpdate compiles the pipeline of an update, which may have only $addFields, $set, $project,
-// $unset, $replaceRoot and $replaceWith.
+// ParseUpdate compiles the pipeline of an update, which may have only the stages with a Transform:
+// $addFields, $set, $project, $unset, $replaceRoot and $replaceWith.
 func ParseUpdate(stages bsonx.Value, opts parsing.Options) (*Transformer, error) {
-	p, err := parse(stages, opts, func(def *parsing.Definition) error {
-		if def.Updates == feature.Yes {
-			return nil
-		}
-		return mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", def.Name)
-	})
+	t := &Transformer{running: opts.Vars.Scripts().Running}
+	_, err := parse(stages, opts, t.compile)
 	if err != nil {
 		return nil, err
 	}
-	t := &Transformer{running: opts.Vars.Scripts().Running}
-	for _, s := range p.steps {
-		t.stages = append(t.stages, s.Stage.(transformer))
-	}
 	return t, nil
+}
+
+// compile implements compiler.
+func (t *Transformer) compile(def *parsing.Definition, arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {
+	if def.Transform == nil {
+		return nil, mongoerr.New(mongoerr.InvalidOptions, "%s is not allowed to be used within an update", def.Name)
+	}
+	s, err := def.Transform(arg, opts)
+	if err != nil {
+		return nil, err
+	}
+	t.stages = append(t.stages, s)
+	return []parsing.Stage{s}, nil
 }
 
 // Apply returns the transformed document, which may be doc itself. It fails if a stage fails or the
@@ -48,7 +47,7 @@ func (t *Transformer) Apply(doc bsonx.Doc) (bsonx.Doc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if doc, err = s.transform(doc); err != nil {
+		if doc, err = s.Transform(doc); err != nil {
 			return nil, err
 		}
 	}

@@ -7,12 +7,15 @@ import (
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
 
-// Definition describes a stage. At most one of Parse and Refuse is set. A stage with neither is
-// known but not implemented.
+// Definition describes a stage. At most one of Parse, Transform and Refuse is set. A stage with
+// none of them is known but not implemented.
 type Definition struct {
 	Name string
 	// Parse compiles a use of the stage with the argument arg.
 	Parse func(arg bsonx.Value, opts Options) ([]Stage, error)
+	// Transform compiles a use of a stage that yields exactly one document for each input document.
+	// Only these stages are allowed in the pipeline of an update.
+	Transform func(arg bsonx.Value, opts Options) (Transformer, error)
 	// Refuse is the error that MongoDB itself returns outside of Atlas or a sharded cluster.
 	Refuse *mongoerr.Error
 	// NotOverCollection is the error for a stage with input FromServer that runs over a collection;
@@ -56,8 +59,6 @@ type Properties struct {
 	Facets feature.Answer
 	// Views tells whether the stage is allowed in the pipeline of a view.
 	Views feature.Answer
-	// Updates tells whether the stage is allowed in the pipeline of an update.
-	Updates feature.Answer
 	// ChangeStreams tells whether the stage is allowed after $changeStream.
 	ChangeStreams ChangeStreams
 	// Transactions tells whether the stage is allowed in a transaction.
@@ -149,11 +150,11 @@ const (
 )
 
 // OfDocuments returns the properties of a stage that transforms documents and is allowed in all
-// pipelines except updates and change streams.
+// pipelines except change streams.
 func OfDocuments() Properties {
 	return Properties{
 		Input: FromStages, Writes: feature.No, Joined: feature.Yes, Facets: feature.Yes, Views: feature.Yes,
-		Updates: feature.No, ChangeStreams: NotInChangeStream, Transactions: feature.Yes,
+		ChangeStreams: NotInChangeStream, Transactions: feature.Yes,
 		StableAPI: EveryUse, ReadConcern: AnyLevel, Metadata: MetaOfInput, Repeatable: feature.Yes,
 	}
 }
@@ -166,19 +167,11 @@ func OfEachDocument() Properties {
 	return r
 }
 
-// OfOneDocument returns the properties of a stage that yields exactly one document per input
-// document. It is also allowed after $changeStream and in updates.
-func OfOneDocument() Properties {
-	r := OfEachDocument()
-	r.Updates = feature.Yes
-	return r
-}
-
 // OfReport returns the properties of a stage that reports on the server.
 func OfReport(input Input) Properties {
 	return Properties{
 		Input: input, Writes: feature.No, Joined: feature.Yes, Facets: feature.No, Views: feature.Yes,
-		Updates: feature.No, ChangeStreams: NotInChangeStream, Transactions: feature.No,
+		ChangeStreams: NotInChangeStream, Transactions: feature.No,
 		StableAPI: NoUse, ReadConcern: OnlyLocal, Metadata: MetaOfInput, Repeatable: feature.Yes,
 	}
 }
@@ -187,7 +180,7 @@ func OfReport(input Input) Properties {
 func OfWriter() Properties {
 	return Properties{
 		Input: FromStages, Writes: feature.Yes, Joined: feature.No, Facets: feature.No, Views: feature.No,
-		Updates: feature.No, ChangeStreams: NotInChangeStream, Transactions: feature.No,
+		ChangeStreams: NotInChangeStream, Transactions: feature.No,
 		StableAPI: EveryUse, ReadConcern: AnyLevel, Metadata: MetaOfInput, Repeatable: feature.Yes,
 	}
 }

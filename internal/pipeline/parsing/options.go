@@ -53,6 +53,13 @@ type Stage interface {
 	Explain(ctx context.Context, x *Explaining) ([]Form, error)
 }
 
+// Transformer is a stage that yields exactly one document for each input document.
+type Transformer interface {
+	Stage
+	// Transform returns the result for a document, which may be doc itself.
+	Transform(doc bsonx.Doc) (bsonx.Doc, error)
+}
+
 // ParseSub compiles the pipeline inside a stage. It fails if sub-pipelines are nested too deeply.
 func ParseSub(stages bsonx.Value, opts Options, top Top, inside Parent) (source.Runner, error) {
 	opts.depth++
