@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -14,6 +15,7 @@ import (
 func bucketDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$bucket", Parse: parseBucket,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: insideBucket,
 	}
 }

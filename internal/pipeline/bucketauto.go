@@ -6,6 +6,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/granularity"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -65,6 +66,7 @@ var bucketAutoBudget = source.Budget{Param: "internalDocumentSourceBucketAutoMax
 func bucketAutoDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$bucketAuto", Parse: parseBucketAuto,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: insideBucket,
 		Budget: bucketAutoBudget,
 	}

@@ -28,10 +28,10 @@ func changeStreamDefinition() parsing.Definition {
 	properties.Input = parsing.FromChanges
 	properties.Joined = feature.No
 	properties.Facets = feature.No
-	properties.Transactions = feature.No
 	properties.ReadConcern = parsing.OnlyMajority
 	return parsing.Definition{
 		Name: changeStreamStage, Parse: parseChangeStream, Properties: properties,
+		Safety: parsing.Safety{Writes: feature.No, Transactions: feature.No, StableAPI: parsing.EveryUse},
 		Inside: parsing.InsideNothing,
 	}
 }
@@ -50,6 +50,7 @@ func splitLargeEventDefinition() parsing.Definition {
 	properties.ChangeStreams = parsing.OnlyLastInStream
 	return parsing.Definition{
 		Name: splitStage, Parse: parseSplitLargeEvent, Properties: properties,
+		Safety: parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Inside: parsing.InsideNothing,
 	}
 }

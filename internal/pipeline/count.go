@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -19,6 +20,7 @@ type count struct{ field string }
 func countDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$count", Parse: parseCount,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: insideCount,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -47,6 +48,7 @@ var densifyBudget = source.Budget{Param: "internalDocumentSourceDensifyMaxMemory
 func densifyDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$densify", Parse: parseDensify,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: parsing.InsideExpressions,
 		Budget: densifyBudget,
 	}

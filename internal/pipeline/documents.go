@@ -28,6 +28,7 @@ func documentsDefinition() parsing.Definition {
 	properties.Facets = feature.No
 	return parsing.Definition{
 		Name: "$documents", Parse: parseDocuments, Properties: properties,
+		Safety: parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Inside: parsing.InsideNothing,
 	}
 }

@@ -31,6 +31,7 @@ func facetDefinition() parsing.Definition {
 	properties.Facets = feature.No
 	return parsing.Definition{
 		Name: "$facet", Parse: parseFacet, Properties: properties, Inside: insideFacet,
+		Safety: parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Budget: facetBudget,
 	}
 }

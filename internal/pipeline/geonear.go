@@ -37,7 +37,11 @@ func geoNearDefinition() parsing.Definition {
 	properties := parsing.OfDocuments()
 	properties.Input = parsing.FromCollection
 	properties.Facets = feature.No
-	return parsing.Definition{Name: "$geoNear", Parse: parseGeoNear, Properties: properties, Inside: insideGeoNear}
+	return parsing.Definition{
+		Name: "$geoNear", Parse: parseGeoNear,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
+		Properties: properties, Inside: insideGeoNear,
+	}
 }
 
 func parseGeoNear(arg bsonx.Value, opts parsing.Options) ([]parsing.Stage, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/accumulator"
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/memory"
@@ -54,6 +55,7 @@ var groupBudget = source.Budget{Param: "internalDocumentSourceGroupMaxMemoryByte
 func groupDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$group", Parse: parseGroup,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: insideGroup,
 		Budget: groupBudget,
 	}

@@ -8,40 +8,52 @@ import (
 
 // known returns definitions of the MongoDB stages that Sheaf does not implement.
 func known() []parsing.Definition {
-	defs := []parsing.Definition{
+	search := parsing.OfDocuments()
+	search.Input, search.Facets = parsing.FromCollection, feature.No
+	return []parsing.Definition{
+		notImplemented("$listSampledQueries", parsing.FromCollection),
+		notImplemented("$querySettings", parsing.FromServer),
+		notImplemented("$queryStats", parsing.FromServer),
+		atlasOnly("$search", search,
+			parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse}),
+		atlasOnly("$searchMeta", search,
+			parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse}),
+		atlasOnly("$vectorSearch", search,
+			parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse}),
+		atlasOnly("$listSearchIndexes", ofKnownReport(parsing.FromCollection),
+			parsing.Safety{Writes: feature.No, Transactions: feature.No, StableAPI: parsing.NoUse}),
 		{
-			Name: "$listSampledQueries", Properties: parsing.OfReport(parsing.FromCollection),
-			Inside: parsing.InsideNothing,
+			Name: "$shardedDataDistribution", Note: "sharded clusters only",
+			Refuse:     mongoerr.New(6789101, "The $shardedDataDistribution stage can only be run on a sharded cluster"),
+			Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.No, StableAPI: parsing.EveryUse},
+			Properties: ofKnownReport(parsing.FromCollection), Inside: parsing.InsideNothing,
 		},
-		{Name: "$querySettings", Properties: parsing.OfReport(parsing.FromServer), Inside: parsing.InsideNothing},
-		{Name: "$queryStats", Properties: parsing.OfReport(parsing.FromServer), Inside: parsing.InsideNothing},
 	}
-	for i := range defs {
-		defs[i].ReadConcern = parsing.AnyLevel
-	}
-	for _, name := range []string{"$search", "$searchMeta", "$vectorSearch"} {
-		properties := parsing.OfDocuments()
-		properties.Input, properties.Facets = parsing.FromCollection, feature.No
-		defs = append(defs, atlasOnly(name, properties))
-	}
-	indexes := parsing.OfReport(parsing.FromCollection)
-	indexes.ReadConcern = parsing.AnyLevel
-	sharded := indexes
-	sharded.StableAPI = parsing.EveryUse
-	return append(defs, atlasOnly("$listSearchIndexes", indexes), parsing.Definition{
-		Name: "$shardedDataDistribution", Note: "sharded clusters only",
-		Refuse:     mongoerr.New(6789101, "The $shardedDataDistribution stage can only be run on a sharded cluster"),
-		Properties: sharded, Inside: parsing.InsideNothing,
-	})
 }
 
-func atlasOnly(name string, properties parsing.Properties) parsing.Definition {
+// ofKnownReport returns the properties of a report that fails on every use.
+func ofKnownReport(input parsing.Input) parsing.Properties {
+	properties := parsing.OfReport(input)
+	properties.ReadConcern = parsing.AnyLevel
+	return properties
+}
+
+// notImplemented returns the definition of a report that MongoDB has and Sheaf does not.
+func notImplemented(name string, input parsing.Input) parsing.Definition {
+	return parsing.Definition{
+		Name:       name,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.No, StableAPI: parsing.NoUse},
+		Properties: ofKnownReport(input), Inside: parsing.InsideNothing,
+	}
+}
+
+func atlasOnly(name string, properties parsing.Properties, safety parsing.Safety) parsing.Definition {
 	return parsing.Definition{
 		Name: name, Note: "Atlas only",
 		Refuse: mongoerr.New(mongoerr.SearchNotEnabled,
 			"Using $search and $vectorSearch aggregation stages requires additional configuration. "+
 				"Please connect to Atlas or an AtlasCLI local deployment to enable."+
 				"For more information on how to connect, see https://dochub.mongodb.org/core/atlas-cli-deploy-local-reqs."),
-		Properties: properties, Inside: parsing.InsideNothing,
+		Safety: safety, Properties: properties, Inside: parsing.InsideNothing,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -16,6 +17,7 @@ type limit struct{ n int64 }
 func limitDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$limit", Parse: parseLimit,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: parsing.InsideNothing,
 	}
 }

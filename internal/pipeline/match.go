@@ -6,6 +6,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/limits"
@@ -27,6 +28,7 @@ func matchDefinition() parsing.Definition {
 	properties.Metadata = parsing.NoMeta
 	return parsing.Definition{
 		Name: "$match", Parse: parseMatch, Properties: properties, Inside: insideMatch,
+		Safety: parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -24,6 +25,7 @@ type project struct {
 func projectDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$project", Transform: parseProject,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
 	}
 }
@@ -40,6 +42,7 @@ func parseProject(arg bsonx.Value, opts parsing.Options) (parsing.Transformer, e
 func addFieldsDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$addFields", Transform: parseAddFields("$addFields"),
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
 	}
 }
@@ -47,6 +50,7 @@ func addFieldsDefinition() parsing.Definition {
 func setDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$set", Transform: parseAddFields("$set"), Note: "alias of $addFields",
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
 	}
 }
@@ -76,6 +80,7 @@ func addFieldsStage(spec bsonx.Doc, opts parsing.Options) ([]parsing.Stage, erro
 func unsetDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$unset", Transform: parseUnset,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfEachDocument(), Inside: parsing.InsideNothing,
 	}
 }

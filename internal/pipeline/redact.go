@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -31,6 +32,7 @@ func redactDefinition() parsing.Definition {
 	properties.Metadata = parsing.AnyMeta
 	return parsing.Definition{
 		Name: "$redact", Parse: parseRedact, Properties: properties, Inside: parsing.InsideExpressions,
+		Safety: parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 	}
 }
 

@@ -13,10 +13,11 @@ import (
 func TestDefinitionsAreComplete(t *testing.T) {
 	t.Parallel()
 	for _, def := range definitions() {
-		properties := reflect.ValueOf(def.Properties)
-		for i := range properties.NumField() {
-			if properties.Field(i).IsZero() {
-				t.Errorf("%s: %s has no default", def.Name, properties.Type().Field(i).Name)
+		for _, properties := range []reflect.Value{reflect.ValueOf(def.Safety), reflect.ValueOf(def.Properties)} {
+			for i := range properties.NumField() {
+				if properties.Field(i).IsZero() {
+					t.Errorf("%s: %s has no default", def.Name, properties.Type().Field(i).Name)
+				}
 			}
 		}
 		if def.Inside == nil {

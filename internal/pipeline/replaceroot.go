@@ -8,6 +8,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -24,6 +25,7 @@ type replaceRoot struct {
 func replaceRootDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$replaceRoot", Transform: parseReplaceRoot,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
 	}
 }
@@ -50,6 +52,7 @@ func parseReplaceRoot(arg bsonx.Value, opts parsing.Options) (parsing.Transforme
 func replaceWithDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$replaceWith", Transform: parseReplaceWith,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfEachDocument(), Inside: parsing.InsideExpressions,
 	}
 }

@@ -23,6 +23,7 @@ func sampleDefinition() parsing.Definition {
 	properties.Repeatable = feature.No
 	return parsing.Definition{
 		Name: "$sample", Parse: parseSample, Properties: properties,
+		Safety: parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Inside: parsing.InsideNothing,
 	}
 }

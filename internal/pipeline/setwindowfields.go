@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -26,6 +27,7 @@ var setWindowFieldsBudget = source.Budget{Param: "internalDocumentSourceSetWindo
 func setWindowFieldsDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$setWindowFields", Parse: parseSetWindowFields,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: insideSetWindowFields,
 		Budget: setWindowFieldsBudget,
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
 )
@@ -15,6 +16,7 @@ type skip struct{ n int64 }
 func skipDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$skip", Parse: parseSkip,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: parsing.InsideNothing,
 	}
 }

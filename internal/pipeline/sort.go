@@ -9,6 +9,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/collation"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/extsort"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/index"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
@@ -57,6 +58,7 @@ var sortBudget = source.Budget{Param: "internalQueryMaxBlockingSortMemoryUsageBy
 func sortDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$sort", Parse: parseSort,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: parsing.InsideNothing,
 		Budget: sortBudget,
 	}

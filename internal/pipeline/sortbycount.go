@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 )
@@ -11,6 +12,7 @@ import (
 func sortByCountDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$sortByCount", Parse: parseSortByCount,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: insideSortByCount,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -37,6 +38,7 @@ type unpackBucket struct {
 func unpackBucketDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: UnpackBucket, Parse: parseUnpackBucket,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: parsing.InsideNothing, Internal: true,
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/filter"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -35,6 +36,7 @@ var graphLookupBudget = source.Budget{Param: "internalDocumentSourceGraphLookupM
 func GraphLookupDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$graphLookup", Parse: parseGraphLookup,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: insideGraphLookup,
 		Budget: graphLookupBudget,
 	}

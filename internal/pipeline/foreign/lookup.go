@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/limits"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -50,6 +51,7 @@ var lookupBudget = source.Budget{
 func LookupDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$lookup", Parse: parseLookup,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.Yes, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfDocuments(), Inside: insideJoin, Foreign: []string{"pipeline"},
 		Budget: lookupBudget,
 	}

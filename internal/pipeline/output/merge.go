@@ -7,6 +7,7 @@ import (
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/interrupt"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
@@ -25,6 +26,7 @@ type merge struct {
 func MergeDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$merge", Parse: parseMerge,
+		Safety:     parsing.Safety{Writes: feature.Yes, Transactions: feature.No, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfWriter(), Inside: insideMerge, Foreign: []string{"whenMatched"},
 		NotExplained: 51184,
 	}

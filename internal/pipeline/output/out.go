@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -18,6 +19,7 @@ type out struct{ source.Out }
 func OutDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$out", Parse: parseOut,
+		Safety:     parsing.Safety{Writes: feature.Yes, Transactions: feature.No, StableAPI: parsing.EveryUse},
 		Properties: parsing.OfWriter(), Inside: parsing.InsideNothing, NotExplained: 51029,
 	}
 }

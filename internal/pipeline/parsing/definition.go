@@ -29,6 +29,7 @@ type Definition struct {
 	// Internal marks a stage that only the server itself puts into pipelines.
 	Internal bool
 
+	Safety
 	Properties
 
 	// Inside tells the walker which pipelines, queries and expressions the argument contains. The
@@ -45,14 +46,24 @@ type Definition struct {
 	Budget source.Budget
 }
 
+// Safety tells what a command may do because of the stage. Each definition answers for itself: no
+// function has the answers of several stages, and a test rejects a definition in which one has the
+// zero value.
+type Safety struct {
+	// Writes tells whether the stage writes to a collection. Such a stage must be the last.
+	Writes feature.Answer
+	// Transactions tells whether the stage is allowed in a transaction.
+	Transactions feature.Answer
+	// StableAPI tells which uses of the stage belong to the Stable API.
+	StableAPI StableAPI
+}
+
 // Properties tell where a stage may stand and how it runs. Access checks rely on them, so they have
 // no defaults: a test rejects a definition in which a property has the zero value.
 type Properties struct {
 	// Input is the origin of the stage's input documents. It decides whether the stage must be the
 	// first.
 	Input Input
-	// Writes tells whether the stage writes to a collection. Such a stage must be the last.
-	Writes feature.Answer
 	// Joined tells whether the stage is allowed in the pipelines of $lookup and $unionWith.
 	Joined feature.Answer
 	// Facets tells whether the stage is allowed in the pipelines of $facet.
@@ -61,10 +72,6 @@ type Properties struct {
 	Views feature.Answer
 	// ChangeStreams tells whether the stage is allowed after $changeStream.
 	ChangeStreams ChangeStreams
-	// Transactions tells whether the stage is allowed in a transaction.
-	Transactions feature.Answer
-	// StableAPI tells which uses of the stage belong to the Stable API.
-	StableAPI StableAPI
 	// ReadConcern tells with which read concern levels the stage can run.
 	ReadConcern ReadConcern
 	// Metadata tells which kinds of {$meta: …} the argument may read.
@@ -153,9 +160,8 @@ const (
 // pipelines except change streams.
 func OfDocuments() Properties {
 	return Properties{
-		Input: FromStages, Writes: feature.No, Joined: feature.Yes, Facets: feature.Yes, Views: feature.Yes,
-		ChangeStreams: NotInChangeStream, Transactions: feature.Yes,
-		StableAPI: EveryUse, ReadConcern: AnyLevel, Metadata: MetaOfInput, Repeatable: feature.Yes,
+		Input: FromStages, Joined: feature.Yes, Facets: feature.Yes, Views: feature.Yes,
+		ChangeStreams: NotInChangeStream, ReadConcern: AnyLevel, Metadata: MetaOfInput, Repeatable: feature.Yes,
 	}
 }
 
@@ -170,18 +176,16 @@ func OfEachDocument() Properties {
 // OfReport returns the properties of a stage that reports on the server.
 func OfReport(input Input) Properties {
 	return Properties{
-		Input: input, Writes: feature.No, Joined: feature.Yes, Facets: feature.No, Views: feature.Yes,
-		ChangeStreams: NotInChangeStream, Transactions: feature.No,
-		StableAPI: NoUse, ReadConcern: OnlyLocal, Metadata: MetaOfInput, Repeatable: feature.Yes,
+		Input: input, Joined: feature.Yes, Facets: feature.No, Views: feature.Yes,
+		ChangeStreams: NotInChangeStream, ReadConcern: OnlyLocal, Metadata: MetaOfInput, Repeatable: feature.Yes,
 	}
 }
 
 // OfWriter returns the properties of a stage that writes its input documents to a collection.
 func OfWriter() Properties {
 	return Properties{
-		Input: FromStages, Writes: feature.Yes, Joined: feature.No, Facets: feature.No, Views: feature.No,
-		ChangeStreams: NotInChangeStream, Transactions: feature.No,
-		StableAPI: EveryUse, ReadConcern: AnyLevel, Metadata: MetaOfInput, Repeatable: feature.Yes,
+		Input: FromStages, Joined: feature.No, Facets: feature.No, Views: feature.No,
+		ChangeStreams: NotInChangeStream, ReadConcern: AnyLevel, Metadata: MetaOfInput, Repeatable: feature.Yes,
 	}
 }
 

@@ -2,6 +2,7 @@ package serverinfo
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -10,9 +11,9 @@ import (
 // CollStatsDefinition returns the definition of $collStats.
 func CollStatsDefinition() parsing.Definition {
 	properties := parsing.OfReport(parsing.FromViewStatistics)
-	properties.StableAPI = parsing.OfCountOnly
 	return parsing.Definition{
 		Name: "$collStats", Parse: parseCollStats, Properties: properties,
+		Safety: parsing.Safety{Writes: feature.No, Transactions: feature.No, StableAPI: parsing.OfCountOnly},
 		Inside: parsing.InsideNothing,
 	}
 }

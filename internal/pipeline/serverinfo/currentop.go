@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -18,6 +19,7 @@ var currentOpOptions = []string{
 func CurrentOpDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$currentOp", Parse: parseCurrentOp,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.No, StableAPI: parsing.NoUse},
 		Properties: parsing.OfReport(parsing.FromServer), Inside: parsing.InsideNothing,
 		NotOverCollection: mongoerr.New(mongoerr.InvalidNamespace,
 			"$currentOp must be run against the 'admin' database with {aggregate: 1}"),

@@ -2,6 +2,7 @@ package serverinfo
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -11,6 +12,7 @@ import (
 func ListSessionsDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$listSessions", Parse: parseListSessions,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.No, StableAPI: parsing.NoUse},
 		Properties: parsing.OfReport(parsing.FromCollection), Inside: parsing.InsideNothing,
 	}
 }
@@ -24,6 +26,7 @@ func parseListSessions(arg bsonx.Value, _ parsing.Options) ([]parsing.Stage, err
 func ListLocalSessionsDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$listLocalSessions", Parse: parseListLocalSessions,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.No, StableAPI: parsing.NoUse},
 		Properties: parsing.OfReport(parsing.FromServer), Inside: parsing.InsideNothing,
 	}
 }

@@ -2,6 +2,7 @@ package serverinfo
 
 import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/pipeline/parsing"
 	"github.com/sheafdb/sheaf/internal/pipeline/source"
@@ -11,6 +12,7 @@ import (
 func PlanCacheStatsDefinition() parsing.Definition {
 	return parsing.Definition{
 		Name: "$planCacheStats", Parse: parsePlanCacheStats,
+		Safety:     parsing.Safety{Writes: feature.No, Transactions: feature.No, StableAPI: parsing.NoUse},
 		Properties: parsing.OfReport(parsing.FromStatistics), Inside: parsing.InsideNothing,
 	}
 }
