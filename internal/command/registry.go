@@ -40,8 +40,6 @@ type Definition struct {
 	// Loose commands ignore unknown fields, like the MongoDB commands whose parser is not generated
 	// from its IDL (interface definition language).
 	Loose bool
-	// AdminOnly commands run on the admin database only.
-	AdminOnly bool
 	// Read commands accept every read concern level except snapshot. Commands without Read or
 	// Snapshot accept only local.
 	Read bool
@@ -85,8 +83,6 @@ type Definition struct {
 	// TimedRead commands without a maxTimeMS have the time limit of the cluster parameter
 	// defaultMaxTimeMS.
 	TimedRead bool
-	// Secret commands contain credentials, so their bodies are neither logged nor shown.
-	Secret bool
 	// ByUUID commands accept the UUID of a collection in place of its name.
 	ByUUID bool
 	// NoUUIDInExplain commands ignore collectionUUID when they are explained, and refuse a UUID in
@@ -125,6 +121,11 @@ type Properties struct {
 	// Expendable says that the command may be ended to free memory. The other commands hold little
 	// memory, and some of them free memory or show what holds it.
 	Expendable feature.Answer
+	// Secret says that the command contains credentials, so that its body is neither logged nor
+	// shown. A command without an answer counts as secret.
+	Secret feature.Answer
+	// AdminOnly says that the command runs on the admin database only.
+	AdminOnly feature.Answer
 }
 
 // Counter identifies an opcounter of serverStatus.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sheafdb/sheaf/internal/bsonx"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/session"
 )
 
@@ -17,7 +18,7 @@ func (r *Request) Target() (db string, collection []byte) {
 	switch {
 	case v.Type != bsonx.TypeString:
 		return r.DB, cmdCollection
-	case r.Def.AdminOnly:
+	case r.Def.AdminOnly == feature.Yes:
 		return "", v.StrBytes()
 	default:
 		return r.DB, v.StrBytes()

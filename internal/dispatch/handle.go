@@ -233,7 +233,7 @@ func opInfo(e *command.Entry, req *command.Request, info *session.OpInfo) {
 	if e.Kind == "" {
 		info.Kind = "command"
 	}
-	if e.Secret {
+	if e.Secret != feature.No {
 		info.Command = nil
 	}
 	if req.Generic.HasSession {
@@ -249,7 +249,7 @@ func endsWithClient(r *command.Request, e *command.Entry) bool {
 
 // Parse checks all fields of the request and sets its arguments.
 func Parse(s *command.Service, e *command.Entry, req *command.Request) error {
-	if e.AdminOnly && req.DB != "admin" {
+	if e.AdminOnly == feature.Yes && req.DB != "admin" {
 		return mongoerr.New(mongoerr.Unauthorized, "%s may only be run against the admin database.", e.Name)
 	}
 	body := req.Body

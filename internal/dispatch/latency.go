@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/table"
 )
 
@@ -14,7 +15,7 @@ func countLatency(s *command.Service, e *command.Entry, req *command.Request, to
 	for i := range req.Spaces {
 		countWritten(s, &req.Spaces[i])
 	}
-	if s.Store == nil || e.AdminOnly {
+	if s.Store == nil || e.AdminOnly == feature.Yes {
 		return
 	}
 	db, name := req.Target()

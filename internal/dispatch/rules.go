@@ -231,7 +231,7 @@ func checkInTransaction(r *command.Request, d *command.Definition) error {
 }
 
 func checkTransactionNamespace(r *command.Request, d *command.Definition) error {
-	if d.AdminOnly || continuesBulkWrite(r, d) {
+	if d.AdminOnly == feature.Yes || continuesBulkWrite(r, d) {
 		return nil // these commands do not use the database that the client sends
 	}
 	if err := command.CheckTransactionDatabase(r.DB); err != nil {

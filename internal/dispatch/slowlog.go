@@ -8,6 +8,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/clock"
 	"github.com/sheafdb/sheaf/internal/command"
+	"github.com/sheafdb/sheaf/internal/feature"
 	"github.com/sheafdb/sheaf/internal/mongoerr"
 	"github.com/sheafdb/sheaf/internal/session"
 )
@@ -144,7 +145,7 @@ func (d loggedDoc) MarshalText() ([]byte, error) { return []byte(d.String()), ni
 // its first field and its size.
 func loggedCommand(req *command.Request) loggedDoc {
 	switch {
-	case req.Def.Secret:
+	case req.Def.Secret != feature.No:
 		return loggedDoc(bsonx.NewDoc(req.Name, "xxx"))
 	case len(req.Body) > maxLoggedCommand:
 		return loggedDoc(bsonx.NewDoc(req.Name, shortened(req.CommandValue()), "truncatedBytes", len(req.Body)))
@@ -176,7 +177,7 @@ func slowEntry(req *command.Request, took time.Duration, err error) bsonx.Doc {
 	b.StartDoc()
 	b.String("op", kindOf(req))
 	b.String("ns", req.Namespace())
-	if !req.Def.Secret {
+	if req.Def.Secret == feature.No {
 		b.Doc("command", req.Body)
 	}
 	if d.PlanSummary != nil {

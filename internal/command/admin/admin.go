@@ -16,9 +16,10 @@ import (
 func AdminCommands() []command.Definition {
 	return []command.Definition{
 		{
-			Name: "shutdown", Help: "Stops the server.", AdminOnly: true,
+			Name: "shutdown", Help: "Stops the server.",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			Fields: []command.Field{
 				{Name: "force", Type: command.SafeBool},
@@ -27,15 +28,17 @@ func AdminCommands() []command.Definition {
 			Run: runShutdown,
 		},
 		{
-			Name: "logRotate", Help: "Starts a new log file.", AdminOnly: true, Run: runLogRotate,
+			Name: "logRotate", Help: "Starts a new log file.", Run: runLogRotate,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 		},
 		{
 			Name: "profile", Help: "Reads and sets when operations are logged as slow.", Lacks: "levels 1 and 2",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Fields: []command.Field{
 				{Name: "slowms", Type: command.SafeInt},
@@ -45,9 +48,10 @@ func AdminCommands() []command.Definition {
 			Run: runProfile,
 		},
 		{
-			Name: "setFeatureCompatibilityVersion", Help: "Accepts the only version there is.", AdminOnly: true,
+			Name: "setFeatureCompatibilityVersion", Help: "Accepts the only version there is.",
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			CommandField: command.String, Run: runSetFCV,
 			Fields: []command.Field{

@@ -24,16 +24,18 @@ func findClusterParameter(name string) (*command.ClusterParameter, error) {
 func ClusterParameterCommands() []command.Definition {
 	return []command.Definition{
 		{
-			Name: "getClusterParameter", Help: "Reads parameters of the replica set.", AdminOnly: true,
+			Name: "getClusterParameter", Help: "Reads parameters of the replica set.",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			CommandField: command.StringOr(bsonx.TypeArray), Run: runGetClusterParameter,
 		},
 		{
-			Name: "setClusterParameter", Help: "Sets a parameter of the replica set.", AdminOnly: true,
+			Name: "setClusterParameter", Help: "Sets a parameter of the replica set.",
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			CommandField: command.Object, Run: runSetClusterParameter,
 		},

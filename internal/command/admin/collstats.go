@@ -17,6 +17,7 @@ func CollStatsCommands() []command.Definition {
 			Name: "collStats", Aliases: []string{"collstats"}, Help: "Shows the size of a collection and its indexes.",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Run: runCollStats, Fields: []command.Field{{
 				Name: "scale", Type: command.SafeInt,
@@ -27,6 +28,7 @@ func CollStatsCommands() []command.Definition {
 			Name: "dbStats", Aliases: []string{"dbstats"}, Help: "Shows the size of a database.",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Run: runDBStats, Fields: []command.Field{
 				{Name: "scale", Type: command.SafeInt, Check: command.AtLeast(1)},

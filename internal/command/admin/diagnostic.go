@@ -16,11 +16,12 @@ import (
 
 // DiagnosticCommands returns the commands that describe the server and the connection.
 func DiagnosticCommands() []command.Definition {
-	return []command.Definition{
+	return append(connectionCommands(), []command.Definition{
 		{
 			Name: "ping", Help: "Answers.", NoAuth: true, Run: runPing,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
 		{
@@ -28,18 +29,62 @@ func DiagnosticCommands() []command.Definition {
 			NoAuth: true, Run: runBuildInfo,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
 		{
 			Name: "hostInfo", Help: "Describes the machine.", Run: runHostInfo,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
+		{
+			Name: "getCmdLineOpts", Help: "Shows how the server was started.", Run: runCmdLineOpts,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
+			},
+		},
+		{
+			Name: "listCommands", Loose: true, Help: "Lists the commands.", Run: runListCommands,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
+			},
+		},
+		{
+			Name: "features", Help: "Tells the OIDs machine number.", Loose: true, Hidden: true, Run: runFeatures,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
+			},
+		},
+		{
+			Name: "isdbgrid", Help: "Exists on mongos only.", Status: feature.Absent, Hidden: true,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
+			},
+		},
+		{
+			Name: "atlasVersion", Help: "Exists on Atlas only.", Status: feature.Absent, Hidden: true,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
+			},
+		},
+	}...)
+}
+
+// connectionCommands returns the commands that describe the connection.
+func connectionCommands() []command.Definition {
+	return []command.Definition{
 		{
 			Name: "connectionStatus", Help: "Tells who is authenticated.", NoAuth: true,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Fields: []command.Field{{
 				Name: "showPrivileges", Type: command.SafeBool,
@@ -47,21 +92,10 @@ func DiagnosticCommands() []command.Definition {
 			}}, Run: runConnectionStatus,
 		},
 		{
-			Name: "getCmdLineOpts", Help: "Shows how the server was started.", AdminOnly: true, Run: runCmdLineOpts,
-			Properties: command.Properties{
-				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-		},
-		{
-			Name: "listCommands", Loose: true, Help: "Lists the commands.", Run: runListCommands,
-			Properties: command.Properties{
-				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-		},
-		{
 			Name: "whatsmyuri", Loose: true, Help: "Tells the client's address.", NoAuth: true, Run: runWhatsMyURI,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
 		{
@@ -69,24 +103,7 @@ func DiagnosticCommands() []command.Definition {
 			NoAuth: true, Run: runWhatsMySNI,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-		},
-		{
-			Name: "features", Help: "Tells the OIDs machine number.", Loose: true, Hidden: true, Run: runFeatures,
-			Properties: command.Properties{
-				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-		},
-		{
-			Name: "isdbgrid", Help: "Exists on mongos only.", Status: feature.Absent, Hidden: true,
-			Properties: command.Properties{
-				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-		},
-		{
-			Name: "atlasVersion", Help: "Exists on Atlas only.", Status: feature.Absent, Hidden: true,
-			Properties: command.Properties{
-				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
 	}
@@ -176,7 +193,7 @@ func runListCommands(_ context.Context, req *command.Request, reply *bsonx.Build
 		reply.String("help", d.Help)
 		reply.Bool("requiresAuth", !d.NoAuth)
 		reply.Bool("secondaryOk", d.Writes != feature.Yes)
-		reply.Bool("adminOnly", d.AdminOnly)
+		reply.Bool("adminOnly", d.AdminOnly == feature.Yes)
 		reply.StartArrayField("apiVersions")
 		if d.StableAPI == feature.Yes {
 			reply.Elem(bsonx.String("1"))
@@ -208,9 +225,10 @@ func runFeatures(_ context.Context, _ *command.Request, reply *bsonx.Builder) er
 // getLogCommand returns the definition of getLog.
 func getLogCommand() command.Definition {
 	return command.Definition{
-		Name: "getLog", Help: "Returns recent log lines.", AdminOnly: true, Run: runGetLog,
+		Name: "getLog", Help: "Returns recent log lines.", Run: runGetLog,
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.Yes,
 		},
 	}
 }

@@ -13,10 +13,11 @@ import (
 // DiagnosticDataCommands returns the definition of getDiagnosticData.
 func DiagnosticDataCommands() []command.Definition {
 	return []command.Definition{{
-		Name: "getDiagnosticData", Help: "Returns what monitoring collects, in one document.", AdminOnly: true,
+		Name: "getDiagnosticData", Help: "Returns what monitoring collects, in one document.",
 		Loose: true, Run: runDiagnosticData,
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.Yes,
 		},
 	}}
 }

@@ -16,17 +16,19 @@ import (
 func FailPointCommands() []command.Definition {
 	return []command.Definition{{
 		Name: "configureFailPoint", Loose: true, Help: "Makes commands fail, for tests.",
-		AdminOnly: true, TestOnly: true, Hidden: true,
+		TestOnly: true, Hidden: true,
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.Yes,
 		},
 		Fields: []command.Field{{Name: "mode", Required: true}, {Name: "data", Type: command.Object}},
 		Run:    runConfigureFailPoint,
 	}, {
 		Name: "waitForFailPoint", Help: "Waits until a fail point has fired, for tests.",
-		AdminOnly: true, TestOnly: true, Hidden: true,
+		TestOnly: true, Hidden: true,
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.Yes,
 		},
 		NoSlowLog: true, CommandField: command.String,
 		Fields: []command.Field{{
@@ -38,6 +40,7 @@ func FailPointCommands() []command.Definition {
 		Name: "testVersion2", Help: "Belongs to version 2 of the stable API, which there is not, for tests.", TestOnly: true, Hidden: true, NoAuth: true,
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: func(context.Context, *command.Request, *bsonx.Builder) error { return nil },
 	}}

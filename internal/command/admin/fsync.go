@@ -19,9 +19,10 @@ const fsyncHelp = "http://dochub.mongodb.org/core/fsynccommand"
 func FsyncCommands() []command.Definition {
 	return []command.Definition{
 		{
-			Name: "fsync", Help: "Makes all writes durable; with lock: true, keeps further writes out.", AdminOnly: true, Run: runFsync,
+			Name: "fsync", Help: "Makes all writes durable; with lock: true, keeps further writes out.", Run: runFsync,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			Fields: []command.Field{
 				{Name: "lock", Type: command.SafeBool},
@@ -30,9 +31,10 @@ func FsyncCommands() []command.Definition {
 			},
 		},
 		{
-			Name: "fsyncUnlock", Loose: true, Help: "Lets writes in again.", AdminOnly: true, Run: runFsyncUnlock,
+			Name: "fsyncUnlock", Loose: true, Help: "Lets writes in again.", Run: runFsyncUnlock,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 		},
 	}

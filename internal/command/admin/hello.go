@@ -44,6 +44,7 @@ func HelloCommands() []command.Definition {
 			Handshake: true,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Fields: helloFields, Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
 				return runHello(ctx, req, reply, false)
@@ -54,6 +55,7 @@ func HelloCommands() []command.Definition {
 			Help: "The older name of hello.", NoAuth: true, Loose: true, Handshake: true,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			NoSlowLog: true, Fields: helloFields,
 			Run: func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {

@@ -58,6 +58,7 @@ func KnownCommands() []command.Definition {
 			Name: name, Status: feature.Known, Loose: true, Hidden: true, Read: true, Snapshot: true,
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		}
 		if slices.Contains(shardingNames, name) {

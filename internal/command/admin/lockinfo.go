@@ -11,9 +11,10 @@ import (
 // LockInfoCommands returns the definition of lockInfo.
 func LockInfoCommands() []command.Definition {
 	return []command.Definition{{
-		Name: "lockInfo", Help: "Shows who holds and awaits the lock of fsync.", AdminOnly: true, Run: runLockInfo,
+		Name: "lockInfo", Help: "Shows who holds and awaits the lock of fsync.", Run: runLockInfo,
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.Yes,
 		},
 	}}
 }

@@ -23,6 +23,7 @@ func MetadataCommands() []command.Definition {
 		Name: "validateDBMetadata", Help: "Lists views and indexes that a version of the stable API does not have.", Run: runValidateMetadata,
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Fields: []command.Field{
 			{Name: "apiParameters", Type: command.Object, Required: true, Fields: apiParameterFields},

@@ -16,15 +16,17 @@ import (
 func OperationCommands() []command.Definition {
 	return []command.Definition{
 		{
-			Name: "currentOp", Help: "Lists running operations.", AdminOnly: true, Loose: true, Run: runCurrentOp,
+			Name: "currentOp", Help: "Lists running operations.", Loose: true, Run: runCurrentOp,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 		},
 		{
-			Name: "killOp", Loose: true, Help: "Ends an operation.", AdminOnly: true,
+			Name: "killOp", Loose: true, Help: "Ends an operation.",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			Fields: []command.Field{{Name: "op", Type: command.SafeInt, Required: true}}, Run: runKillOp,
 		},

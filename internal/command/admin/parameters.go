@@ -13,16 +13,18 @@ import (
 func ParameterCommands() []command.Definition {
 	return []command.Definition{
 		{
-			Name: "getParameter", Help: "Reads server parameters.", AdminOnly: true, Loose: true, Run: runGetParameter,
+			Name: "getParameter", Help: "Reads server parameters.", Loose: true, Run: runGetParameter,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 		},
 		{
-			Name: "setParameter", Help: "Changes server parameters.", AdminOnly: true,
+			Name: "setParameter", Help: "Changes server parameters.",
 			Loose: true, Run: runSetParameter,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 		},
 	}

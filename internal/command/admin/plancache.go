@@ -20,6 +20,7 @@ func PlanCacheCommands() []command.Definition {
 			Help: "Forgets the cached plans of a collection.", Run: runPlanCacheClear,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Fields: []command.Field{
 				{Name: "query", Type: command.Object},
@@ -33,6 +34,7 @@ func PlanCacheCommands() []command.Definition {
 			Help: "Lists the index filters of a collection.", Run: runPlanCacheListFilters,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
 	}

@@ -16,59 +16,7 @@ import (
 
 // ReplicationCommands returns the commands for replica sets. They fail on a standalone server.
 func ReplicationCommands() []command.Definition {
-	defs := []command.Definition{
-		{
-			Name: "replSetGetStatus", Help: "Describes the state of the replica set.", Run: runReplSetStatus,
-			Properties: command.Properties{
-				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-		},
-		{
-			Name: "replSetGetConfig", Help: "Returns the configuration of the replica set.", Run: runReplSetConfig,
-			Properties: command.Properties{
-				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-		},
-		{
-			Name: "replSetGetRBID",
-			Help: "Returns the number of rollbacks, which is that of none.", Run: runReplSetRBID,
-			Properties: command.Properties{
-				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-		},
-		{
-			Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: runStepUp,
-			Properties: command.Properties{
-				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-		},
-		{
-			Name: "replSetStepDown", Help: "Makes the primary step down. The only member is elected again at once.", Run: runStepDown,
-			Properties: command.Properties{
-				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-		},
-		{
-			Name: "replSetResizeOplog", Help: "Changes the limits of the log of changes.", Run: runResizeOplog,
-			Properties: command.Properties{
-				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-			Fields: []command.Field{
-				{Name: "size", Type: command.SafeInt},
-				{Name: "minRetentionHours", Type: command.SafeInt},
-			},
-		},
-		{
-			Name: "appendOplogNote", Help: "Adds a document to the log of changes.", Run: runOplogNote,
-			Properties: command.Properties{
-				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
-			},
-			Fields: []command.Field{
-				{Name: "data", Type: command.Any},
-				{Name: "maxClusterTime", Type: command.Timestamp},
-			},
-		},
-	}
+	defs := replicaSetCommands()
 	for i := range defs {
 		run := defs[i].Run
 		defs[i].Run = func(ctx context.Context, req *command.Request, reply *bsonx.Builder) error {
@@ -83,6 +31,7 @@ func ReplicationCommands() []command.Definition {
 			Name: r.name, Help: "Refused: the set has one member.",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			Refuse: func(req *command.Request) error {
 				if err := checkReplicates(req); err != nil {
@@ -93,9 +42,72 @@ func ReplicationCommands() []command.Definition {
 		})
 	}
 	for i := range defs {
-		defs[i].AdminOnly, defs[i].Loose, defs[i].Hidden = true, true, true
+		defs[i].Loose, defs[i].Hidden = true, true
 	}
 	return defs
+}
+
+func replicaSetCommands() []command.Definition {
+	return []command.Definition{
+		{
+			Name: "replSetGetStatus", Help: "Describes the state of the replica set.", Run: runReplSetStatus,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
+			},
+		},
+		{
+			Name: "replSetGetConfig", Help: "Returns the configuration of the replica set.", Run: runReplSetConfig,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
+			},
+		},
+		{
+			Name: "replSetGetRBID",
+			Help: "Returns the number of rollbacks, which is that of none.", Run: runReplSetRBID,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
+			},
+		},
+		{
+			Name: "replSetStepUp", Help: "Makes the member the primary, which it is.", Run: runStepUp,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
+			},
+		},
+		{
+			Name: "replSetStepDown", Help: "Makes the primary step down. The only member is elected again at once.", Run: runStepDown,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
+			},
+		},
+		{
+			Name: "replSetResizeOplog", Help: "Changes the limits of the log of changes.", Run: runResizeOplog,
+			Properties: command.Properties{
+				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
+			},
+			Fields: []command.Field{
+				{Name: "size", Type: command.SafeInt},
+				{Name: "minRetentionHours", Type: command.SafeInt},
+			},
+		},
+		{
+			Name: "appendOplogNote", Help: "Adds a document to the log of changes.", Run: runOplogNote,
+			Properties: command.Properties{
+				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
+			},
+			Fields: []command.Field{
+				{Name: "data", Type: command.Any},
+				{Name: "maxClusterTime", Type: command.Timestamp},
+			},
+		},
+	}
 }
 
 func runStepUp(context.Context, *command.Request, *bsonx.Builder) error { return nil }

@@ -16,16 +16,18 @@ import (
 func RWDefaultsCommands() []command.Definition {
 	return []command.Definition{
 		{
-			Name: "getDefaultRWConcern", Help: "Tells the default read and write concern.", AdminOnly: true,
+			Name: "getDefaultRWConcern", Help: "Tells the default read and write concern.",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			Fields: []command.Field{{Name: "inMemory", Type: command.SafeBool}}, Run: runGetDefaultRWConcern,
 		},
 		{
-			Name: "setDefaultRWConcern", Help: "Sets the default read and write concern.", AdminOnly: true,
+			Name: "setDefaultRWConcern", Help: "Sets the default read and write concern.",
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			Fields: []command.Field{
 				{Name: "defaultReadConcern", Type: command.Object},

@@ -20,6 +20,7 @@ func ServerStatusCommands() []command.Definition {
 			Name: "serverStatus", Help: "Returns the server's counters.", Loose: true, Run: runServerStatus,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
 		{
@@ -27,6 +28,7 @@ func ServerStatusCommands() []command.Definition {
 			Help: "Describes outgoing connections; there are none.", Run: runConnPoolStats,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
 		getLogCommand(),

@@ -20,18 +20,21 @@ func SessionCommands() []command.Definition {
 			Name: "startSession", Help: "Starts a logical session.", Run: runStartSession,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
 		{
 			Name: "refreshSessions", Help: "Keeps sessions alive.", CommandField: array, Run: runRefreshSessions,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
 		{
 			Name: "endSessions", Help: "Ends sessions.", NoAuth: true, CommandField: array, Run: runEndSessions,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
 		{
@@ -39,6 +42,7 @@ func SessionCommands() []command.Definition {
 			Loose: true, CommandField: array,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Run: runKillSessions,
 		},
@@ -47,6 +51,7 @@ func SessionCommands() []command.Definition {
 			Loose: true, CommandField: array,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Run: runKillAllSessions,
 		},
@@ -55,6 +60,7 @@ func SessionCommands() []command.Definition {
 			Help: "Ends the sessions that match patterns.",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Loose: true, CommandField: array, Run: runKillSessionsByPattern,
 		},

@@ -16,6 +16,7 @@ func ShardingCommands() []command.Definition {
 		Name: "shardingState", Help: "Tells whether the server belongs to a sharded cluster.",
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.Yes,
 		},
 		Run: func(_ context.Context, _ *command.Request, reply *bsonx.Builder) error {
 			reply.Bool("enabled", false)
@@ -36,12 +37,13 @@ func ShardingCommands() []command.Definition {
 			Name: r.name, Help: "Refused: the server belongs to no sharded cluster.",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			Refuse: func(*command.Request) error { return mongoerr.New(r.code, "%s", r.message) },
 		})
 	}
 	for i := range defs {
-		defs[i].AdminOnly, defs[i].Loose, defs[i].Hidden = true, true, true
+		defs[i].Loose, defs[i].Hidden = true, true
 	}
 	return defs
 }

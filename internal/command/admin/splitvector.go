@@ -33,6 +33,7 @@ func SplitVectorCommands() []command.Definition {
 		Name: "splitVector", Help: "Cuts the documents of a collection, or of a range of an index, into parts of about equal size.", Run: runSplitVector,
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Fields: []command.Field{
 			{Name: "keyPattern", Type: command.Object},

@@ -12,9 +12,10 @@ import (
 // TopCommands returns the definition of top.
 func TopCommands() []command.Definition {
 	return []command.Definition{{
-		Name: "top", Help: "Tells how many operations collections had, and how long they took.", AdminOnly: true, Loose: true, Run: runTop,
+		Name: "top", Help: "Tells how many operations collections had, and how long they took.", Loose: true, Run: runTop,
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.Yes,
 		},
 	}}
 }

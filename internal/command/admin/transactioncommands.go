@@ -35,23 +35,26 @@ func TransactionCommands() []command.Definition {
 			Name: "commitTransaction", Help: "Makes the changes of a transaction visible.",
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
-			AdminOnly: true, Run: runCommitTransaction,
+			Run:           runCommitTransaction,
 			InTransaction: command.TransactionRules{Ends: true, Recommits: true, NotFirst: startsWithCommit},
 			Fields:        []command.Field{token, {Name: "commitTimestamp", Type: command.Timestamp, Unstable: true}},
 		},
 		{
-			Name: "abortTransaction", Help: "Undoes a transaction.", AdminOnly: true,
+			Name: "abortTransaction", Help: "Undoes a transaction.",
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			Run: runAbortTransaction, Fields: []command.Field{token},
 			InTransaction: command.TransactionRules{Ends: true, NotFirst: "Cannot start a transaction with an abort"},
 		},
 		{
-			Name: "coordinateCommitTransaction", Help: "Commits a transaction over several shards; there are none.", AdminOnly: true,
+			Name: "coordinateCommitTransaction", Help: "Commits a transaction over several shards; there are none.",
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
 			Hidden: true, Loose: true, Refuse: refuseCoordinateCommit,
 			InTransaction: command.TransactionRules{Ends: true, NotFirst: startsWithCommit},

@@ -29,6 +29,7 @@ func ValidateCommands() []command.Definition {
 			Lacks: "repair", Run: runValidate,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Fields: []command.Field{
 				{Name: "full", Type: command.Any},
@@ -46,6 +47,7 @@ func ValidateCommands() []command.Definition {
 			CommandField: command.String, Run: runDataSize,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Fields: []command.Field{
 				{Name: "keyPattern", Type: command.Object},
@@ -60,6 +62,7 @@ func ValidateCommands() []command.Definition {
 			Name: "reIndex", Loose: true, Help: "Builds the indexes of a collection anew.", Run: runReIndex,
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 		},
 	}

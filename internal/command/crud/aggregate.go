@@ -21,6 +21,7 @@ func AggregateCommands() []command.Definition {
 		Name: "aggregate", Help: "Runs a pipeline over a collection.", Lacks: "an exchange with several consumers",
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runAggregate, Explain: explainAggregateCommand, Parses: true, Read: true, TimedRead: true, Snapshot: true,
 		Latency: table.LatencyReads,

@@ -28,8 +28,9 @@ func BulkWriteCommands() []command.Definition {
 		Name: "bulkWrite", Help: "Runs inserts, updates and deletes on several collections.",
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.Yes,
 		},
-		Run: runBulkWrite, Parses: true, Retryable: true, AdminOnly: true, Counter: command.CountNone,
+		Run: runBulkWrite, Parses: true, Retryable: true, Counter: command.CountNone,
 		Latency: table.LatencyWrites,
 		Fields: []command.Field{
 			{

@@ -20,6 +20,7 @@ func CountCommands() []command.Definition {
 		Name: "count", ByUUID: true, Help: "Counts the documents that match a filter.",
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runCount, Explain: explainRead(explainCount, countingStages), Read: true, TimedRead: true,
 		Latency: table.LatencyReads, UncountedOperators: true,

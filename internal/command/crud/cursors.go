@@ -15,6 +15,7 @@ func CursorCommands() []command.Definition {
 		Name: "killCursors", Help: "Closes cursors.",
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.No,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Fields: []command.Field{{Name: "cursors", Type: command.Array, Required: true}},
 		Run:    runKillCursors, OnCursors: true,

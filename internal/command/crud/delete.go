@@ -22,6 +22,7 @@ func DeleteCommands() []command.Definition {
 		Name: "delete", Help: "Removes documents.",
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runDelete, Explain: explainPlan(explainDelete),
 		Parses: true, Silent: true, Retryable: true, Kind: "remove", Counter: command.CountNone,

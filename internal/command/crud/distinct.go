@@ -21,6 +21,7 @@ func DistinctCommands() []command.Definition {
 		Name: "distinct", ByUUID: true, Help: "Returns the distinct values of a field.",
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runDistinct, Explain: explainRead(explainDistinct, distinctStages),
 		Read: true, TimedRead: true, Snapshot: true,

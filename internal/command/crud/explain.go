@@ -23,6 +23,7 @@ func ExplainCommands() []command.Definition {
 		Name: "explain", Help: "Shows how a command would be executed.",
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runExplain, Read: true, Snapshot: true, CommandField: command.Object,
 		Fields: []command.Field{{Name: "verbosity", Type: command.String}},

@@ -20,6 +20,7 @@ func FindCommands() []command.Definition {
 		Name: "find", ByUUID: true, NoUUIDInExplain: true, Help: "Returns the documents that match a filter.",
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runFind, Explain: explainRead(explainFind, findStages),
 		Read: true, TimedRead: true, Snapshot: true, Kind: "query",

@@ -27,6 +27,7 @@ func FindAndModifyCommands() []command.Definition {
 		Help: "Changes or removes one document and returns it.",
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runFindAndModify, Explain: explainPlan(explainFindAndModify), Retryable: true, Kind: "command",
 		Latency: table.LatencyWrites,

@@ -21,6 +21,7 @@ func GetMoreCommands() []command.Definition {
 		Name: "getMore", Help: "Returns the next batch of a cursor.",
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runGetMore, Read: true, Snapshot: true, Kind: "getmore", Counter: command.CountGetMore,
 		Latency: table.LatencyReads, Traffic: table.TrafficGetMore,

@@ -17,6 +17,7 @@ func InsertCommands() []command.Definition {
 		Name: "insert", Help: "Adds documents to a collection.",
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runInsert, Parses: true, Silent: true, Retryable: true, Kind: "insert", Counter: command.CountNone,
 		Latency: table.LatencyWrites, Traffic: table.TrafficInsert,

@@ -18,6 +18,7 @@ func MapReduceCommands() []command.Definition {
 		Name: "mapReduce", Aliases: []string{"mapreduce"}, Help: "Runs map and reduce functions in JavaScript.",
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runMapReduce, Explain: explainMapReduce, Read: true, Kind: "command",
 		Fields: []command.Field{

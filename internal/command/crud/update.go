@@ -24,6 +24,7 @@ func UpdateCommands() []command.Definition {
 		Name: "update", Help: "Changes, replaces or upserts documents.",
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runUpdate, Explain: explainPlan(explainUpdate),
 		Parses: true, Silent: true, Retryable: true, Kind: "update", Counter: command.CountNone,

@@ -20,6 +20,7 @@ func CappedCommands() []command.Definition {
 			Name: "convertToCapped", Help: "Makes a collection capped.", Run: runConvertToCapped,
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Fields: []command.Field{{Name: "size", Type: command.SafeInt, Required: true, Check: checkCappedSize}},
 		},
@@ -28,6 +29,7 @@ func CappedCommands() []command.Definition {
 			Help: "Copies a collection into a new capped one.", Run: runCloneAsCapped,
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Fields: []command.Field{
 				{Name: "toCollection", Type: command.String, Required: true},

@@ -19,6 +19,7 @@ func CollModCommands() []command.Definition {
 		Name: "collMod", Help: "Changes the options of a collection, view or index.",
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runCollMod,
 		Fields: []command.Field{

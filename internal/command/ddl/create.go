@@ -21,6 +21,7 @@ func CreateCommands() []command.Definition {
 		Name: "create", Help: "Makes a collection or a view.", Lacks: "encryptedFields",
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runCreate, Fields: createFields,
 	}}

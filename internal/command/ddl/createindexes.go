@@ -24,6 +24,7 @@ func CreateIndexesCommands() []command.Definition {
 		Name: "createIndexes", Help: "Builds indexes on a collection.",
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.Yes, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runCreateIndexes,
 		Fields: []command.Field{

@@ -22,6 +22,7 @@ func DropCommands() []command.Definition {
 			Name: "drop", Help: "Removes a collection or a view.",
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Run: runDrop, Fields: []command.Field{command.CollectionUUID},
 		},
@@ -29,6 +30,7 @@ func DropCommands() []command.Definition {
 			Name: "dropDatabase", Help: "Removes a database with all its collections.",
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.No,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			CommandField: command.OneOf(bsonx.TypeInt32, bsonx.TypeDouble, bsonx.TypeDecimal128,
 				bsonx.TypeInt64), Run: runDropDatabase,
@@ -37,8 +39,9 @@ func DropCommands() []command.Definition {
 			Name: "renameCollection", Help: "Gives a collection another name.", CommandField: command.String,
 			Properties: command.Properties{
 				Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
-			Run: runRename, AdminOnly: true,
+			Run: runRename,
 			Fields: []command.Field{
 				{Name: "to", Type: command.String, Required: true},
 				{Name: "dropTarget", Type: command.Variant(bsonx.TypeBool, bsonx.TypeBinary), Check: checkDropTarget},

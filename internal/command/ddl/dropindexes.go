@@ -17,6 +17,7 @@ func DropIndexesCommands() []command.Definition {
 		Name: "dropIndexes", Aliases: []string{"deleteIndexes"}, Help: "Removes indexes from a collection.",
 		Properties: command.Properties{
 			Writes: feature.Yes, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run:    runDropIndexes,
 		Fields: []command.Field{{Name: "index", Type: indexNameTypes, Required: true}, command.CollectionUUID},

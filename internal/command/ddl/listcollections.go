@@ -20,6 +20,7 @@ func ListCollectionsCommands() []command.Definition {
 			Name: "listCollections", Help: "Lists the collections and views of a database.",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Run: runListCollections,
 			Fields: []command.Field{
@@ -34,8 +35,9 @@ func ListCollectionsCommands() []command.Definition {
 			Name: "listDatabases", Help: "Lists the databases.",
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.Yes,
 			},
-			Run: runListDatabases, AdminOnly: true,
+			Run: runListDatabases,
 			Fields: []command.Field{
 				{Name: "filter", Type: command.Object},
 				{Name: "nameOnly", Type: command.SafeBool},

@@ -16,6 +16,7 @@ func ListIndexesCommands() []command.Definition {
 		Name: "listIndexes", ByUUID: true, Help: "Lists the indexes of a collection.",
 		Properties: command.Properties{
 			Writes: feature.No, Transactions: feature.No, StableAPI: feature.Yes, Expendable: feature.Yes,
+			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runListIndexes,
 		Fields: []command.Field{

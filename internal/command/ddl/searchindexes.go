@@ -32,6 +32,7 @@ func SearchIndexCommands() []command.Definition {
 			Name: def.Name, Help: "Refused: there is no Atlas Search.", Hidden: true, Fields: def.Fields,
 			Properties: command.Properties{
 				Writes: feature.No, Transactions: feature.No, StableAPI: feature.No, Expendable: feature.Yes,
+				Secret: feature.No, AdminOnly: feature.No,
 			},
 			Refuse: func(req *command.Request) error {
 				if _, err := req.Collection(); err != nil {
