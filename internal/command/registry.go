@@ -91,6 +91,9 @@ type Definition struct {
 	// OnCursors commands continue or close cursors that other commands opened. Their collection is
 	// the collection of the cursor, and they need no snapshot.
 	OnCursors bool
+	// Statement is the kind of the command's statements in error messages. Empty means update or
+	// delete, by the statement.
+	Statement string
 	// CollectionField is the argument that names the collection. Empty means the command's own
 	// field.
 	CollectionField string

@@ -30,7 +30,7 @@ func FindAndModifyCommands() []command.Definition {
 			Secret: feature.No, AdminOnly: feature.No,
 		},
 		Run: runFindAndModify, Explain: explainPlan(explainFindAndModify), Retryable: true, Kind: "command",
-		Latency: table.LatencyWrites,
+		Latency: table.LatencyWrites, Statement: "findAndModify",
 		Fields: []command.Field{
 			{Name: "query", Type: command.Object},
 			{Name: "sort", Type: command.Object},

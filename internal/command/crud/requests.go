@@ -1,6 +1,7 @@
 package crud
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -161,13 +162,13 @@ func openStages(ctx context.Context, r *command.Request, sc read.Scope, name str
 	return pipelinesOf(r, sc).OpenOwn(ctx, r.DB, name, own, sc.Vars)
 }
 
-// writeKind returns the name of a statement in error messages: "findAndModify" for that command,
-// otherwise kind.
+// writeKind returns the name of a statement in error messages: the Statement of its command, or
+// kind if that is empty.
 func writeKind(r *command.Request, kind string) string {
-	if r.Def != nil && r.Def.Name == "findAndModify" {
-		return r.Def.Name
+	if r.Def == nil {
+		return kind
 	}
-	return kind
+	return cmp.Or(r.Def.Statement, kind)
 }
 
 // readCollection is Request.Collection for find and distinct, which also refuse a name with a
