@@ -264,6 +264,29 @@ func connectAs(t *testing.T, db *sheaf.DB, name string) (*mongo.Client, error) {
 	return client, err
 }
 
+// TestPasswordsAreNotLogged: the lines of commands with passwords do not show their arguments.
+func TestPasswordsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	log := &logOf{}
+	db := mustOpen(t, sheaf.Memory,
+		&sheaf.Options{SlowOperation: time.Hour, Logger: slog.New(slog.NewJSONHandler(log, nil))})
+	client, err := connectAs(t, db, "slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, client.Database("admin"), "setParameter", 1, "logLevel", 1)
+	for _, name := range []string{"createUser", "updateUser", "saslStart"} {
+		cmd := bson.D{{name, "joe"}, {"pwd", "open sesame"}}
+		_ = client.Database("d").RunCommand(t.Context(), cmd).Err() // all of these commands fail
+		if lines := log.lines(t, "Slow query", name); len(lines) != 1 {
+			t.Errorf("%s has %d lines", name, len(lines))
+		}
+	}
+	if lines := log.lines(t, "Slow query", "open sesame"); len(lines) > 0 {
+		t.Errorf("the log shows a password: %v", lines)
+	}
+}
+
 // TestLargeCommandsAreCut: the log of a large command has only its name and the value of that
 // field, also if the command is inside of an explain.
 func TestLargeCommandsAreCut(t *testing.T) {

@@ -47,6 +47,9 @@ var (
 		"unshardCollection", "updateZoneKeyRange",
 		"checkMetadataConsistency", "analyzeShardKey", "configureQueryAnalyzer", "shardConnPoolStats",
 	}
+
+	// passwordNames are the known commands whose arguments contain a password.
+	passwordNames = []string{"createUser", "updateUser"}
 )
 
 // KnownCommands returns the commands that always fail: with NotImplemented if a mongod has them,
@@ -63,6 +66,9 @@ func KnownCommands() []command.Definition {
 		}
 		if slices.Contains(shardingNames, name) {
 			d.Status = feature.Absent
+		}
+		if slices.Contains(passwordNames, name) {
+			d.Secret = feature.Yes
 		}
 		defs = append(defs, d)
 	}
