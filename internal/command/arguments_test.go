@@ -103,8 +103,9 @@ func compareBlocks(t *testing.T, table string, names, answers []string) {
 	}
 }
 
-// blocks formats a table. A block has the names of the arguments, one line for each command, and
-// then the answers, indented.
+// blocks formats a table. A block is for all arguments with the same answers. It has one line for
+// each command, with the names of its arguments (find: filter sort), and then the answers,
+// indented.
 func blocks(names, answers []string) string {
 	same := map[string]string{}
 	last := map[string]string{}

@@ -14,7 +14,8 @@ type CommandLine struct {
 	Parsed bsonx.Doc
 }
 
-// Build holds the version of the program, for buildInfo and the logs.
+// Build holds the version and the revision of the program, for buildInfo, explain and
+// local.startup_log.
 type Build struct {
 	Version  string
 	Revision string

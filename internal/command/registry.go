@@ -124,8 +124,9 @@ type Properties struct {
 	// Expendable says that the command may be ended to free memory. The other commands hold little
 	// memory, and some of them free memory or show what holds it.
 	Expendable feature.Answer
-	// Secret says that the command contains credentials, so that its body is neither logged nor
-	// shown. A command without an answer counts as secret.
+	// Secret says that the command contains credentials. The body of the command is logged and
+	// shown only if Secret has the value No: a definition that does not set Secret counts as
+	// secret.
 	Secret feature.Answer
 	// AdminOnly says that the command runs on the admin database only.
 	AdminOnly feature.Answer

@@ -186,7 +186,8 @@ func (s *scanner) codePoint(base int) (rune, bool, error) {
 const maxReference = math.MaxInt32/10 - 1
 
 // isOctal reports whether a number after a backslash is an octal escape and not a back reference.
-// In PCRE2, it is a reference if it is below 10 or is the number of a group opened before.
+// In PCRE2, a number up to maxReference is a reference if it is below 10, begins with 8 or 9, or is
+// the number of a group opened before.
 func (s *scanner) isOctal(captures int) bool {
 	number := atoi(s.src[s.pos : s.pos+digits(s.rest(), 10, len(s.src))])
 	return number > maxReference || number >= 10 && number > captures && s.src[s.pos] < '8'

@@ -61,8 +61,9 @@ const (
 // closes the connection.
 var ErrMalformed = errors.New("malformed message")
 
-// ErrUnanswered means a legacy write. Its client reads no reply, and would take one for the reply
-// to its next request. The connection is closed.
+// ErrUnanswered means a removed operation without a reply: OP_INSERT, OP_UPDATE, OP_DELETE or
+// OP_KILL_CURSORS. Its client would take a reply for the reply to its next request. The connection
+// is closed.
 var ErrUnanswered = errors.New("removed operation code")
 
 // IsFatal reports whether the connection must be closed after an error of this package.

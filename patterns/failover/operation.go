@@ -81,7 +81,8 @@ type Repeat int
 
 // These are the values of Write.Repeat.
 const (
-	// Never: the write is not repeated, and Write returns ErrUncertain.
+	// Never: if the reply to the write is lost, the write is not repeated, and Write returns
+	// ErrUncertain.
 	Never Repeat = iota
 	// Always: executing the write twice has the same effect as once, as with $set, upserts by _id
 	// and deletes.

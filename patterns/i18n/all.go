@@ -74,8 +74,8 @@ func (t *Texts) Fill(ctx context.Context, locale string,
 	return n, nil
 }
 
-// Drop removes a locale from every text, and returns the number of texts. It may be called again
-// after an error.
+// Drop removes a locale from every text, and returns the number of texts that had the locale. It
+// may be called again after an error.
 func (t *Texts) Drop(ctx context.Context, locale string) (n int, err error) {
 	locale, err = checkLocale(locale)
 	if err != nil {

@@ -17,7 +17,8 @@ type Move struct {
 	To       string `bson:"to"`
 	Amount   Amount `bson:"amount"`
 	Currency string `bson:"currency"`
-	// Note is a text for people. The ledger does not use it.
+	// Note is a text for people. It has no effect on balances. A transfer that is repeated with the
+	// same id must have the same notes, or it fails with ErrKeyReused.
 	Note string `bson:"note,omitempty"`
 }
 

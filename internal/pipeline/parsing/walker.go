@@ -24,25 +24,25 @@ type Walker interface {
 // needs.
 type Ignoring struct{}
 
-// Collection implements Walker.
+// Collection ignores the name of a collection.
 func (Ignoring) Collection(string) {}
 
-// Pipeline implements Walker.
+// Pipeline ignores a sub-pipeline.
 func (Ignoring) Pipeline(bsonx.Value) {}
 
-// Update implements Walker.
+// Update ignores an update.
 func (Ignoring) Update(bsonx.Value) {}
 
-// Filter implements Walker.
+// Filter ignores a filter.
 func (Ignoring) Filter(bsonx.Value) {}
 
-// Expression implements Walker.
+// Expression ignores an expression.
 func (Ignoring) Expression(bsonx.Value) {}
 
-// Accumulators implements Walker.
+// Accumulators ignores a document of accumulators.
 func (Ignoring) Accumulators(bsonx.Value) {}
 
-// Windows implements Walker.
+// Windows ignores a document of window functions.
 func (Ignoring) Windows(bsonx.Value) {}
 
 // InsideNothing implements Definition.Inside for a stage whose argument contains only plain values.

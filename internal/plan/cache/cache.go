@@ -271,7 +271,7 @@ type Stats struct {
 	// Shapes is the number of entries, Bytes is their total size.
 	Shapes, Bytes int64
 	// Hits counts queries whose plan the cache named. Misses counts queries that needed a trial.
-	// Replans counts hits whose plan then proved too expensive.
+	// Replans counts hits whose plan then failed, or proved too expensive.
 	Hits, Misses, Replans int64
 }
 

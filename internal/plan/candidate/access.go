@@ -10,7 +10,8 @@ import (
 	"github.com/sheafdb/sheaf/internal/plan/node"
 )
 
-// Max limits the number of candidates of a query (internalQueryPlannerMaxIndexedSolutions).
+// Max limits the number of candidates for each conjunction of a query
+// (internalQueryPlannerMaxIndexedSolutions).
 const Max = 64
 
 // branchWork is counted for the planning of each branch of an $or, so that planning notices the end

@@ -2,8 +2,10 @@
 //
 // Of is the entry point. An enumerator finds the accesses: for each index that bounds a predicate
 // or provides the sort order. A finisher completes each of them: residual filter, sort, skip,
-// projection, limit. If no index helps, the candidate is a collection scan. ForID, FastCount and
-// Nowhere create plans that need no enumeration.
+// projection, limit. If no index helps, the candidate is a collection scan.
+//
+// Three plans need no enumeration: ForID (a query for one _id), FastCount (a count of all records)
+// and Nowhere (a query on a collection that does not exist).
 //
 // Invariants:
 //
