@@ -37,23 +37,33 @@ func SkipShort(tb testing.TB) {
 
 // Share returns n if tests do one of n parts of their work: 1 for all of it, 8 by default, and 32
 // with -short.
-func Share() int {
+func Share() int { return parts(8) }
+
+// parts returns into how many parts a test divides its work to do one of them, if it does one of n
+// by default.
+func parts(n int) int {
 	switch {
 	case Long():
 		return 1
 	case testing.Short():
-		return 32
+		return 4 * n
 	}
-	return 8
+	return n
 }
 
 // SetChecks is for TestMain. It reduces the checks of tests with random values like Part, unless
 // -rapid.checks sets the number.
 func SetChecks() {
-	flag.Parse()
-	checks := flag.Lookup("rapid.checks")
-	if n, err := strconv.Atoi(checks.DefValue); err == nil && checks.Value.String() == checks.DefValue {
-		_ = checks.Value.Set(strconv.Itoa(Part(n)))
+	setUnlessGiven("rapid.checks", Part)
+}
+
+// setUnlessGiven sets a flag of tests to a number that is computed from its default, unless the
+// command line sets the flag.
+func setUnlessGiven(name string, value func(byDefault int) int) {
+	flag.Parse() // Part asks for -short
+	f := flag.Lookup(name)
+	if n, err := strconv.Atoi(f.DefValue); err == nil && f.Value.String() == f.DefValue {
+		_ = f.Value.Set(strconv.Itoa(value(n)))
 	}
 }
 
@@ -63,15 +73,7 @@ func Part(n int) int { return max(n/Share(), 1) }
 
 // Sample reports whether a test does case i of its cases. It does all of them if tests do all of
 // their work, otherwise the first of every n, or of every 4*n with -short.
-func Sample(i, n int) bool {
-	switch {
-	case Long():
-		return true
-	case testing.Short():
-		n *= 4
-	}
-	return i%n == 0
-}
+func Sample(i, n int) bool { return i%parts(n) == 0 }
 
 // Some returns the cases of a list that a test does (Sample).
 func Some[E any](list []E, n int) (some []E) {
@@ -97,9 +99,5 @@ func SomeOf[E any](all map[string]E, n int) iter.Seq2[string, E] {
 // Overlap is for TestMain of packages whose tests mostly wait. It lets n parallel tests run at the
 // same time, unless -parallel sets the number. By default as many run as there are processors.
 func Overlap(n int) {
-	flag.Parse()
-	parallel := flag.Lookup("test.parallel")
-	if parallel.Value.String() == parallel.DefValue {
-		_ = parallel.Value.Set(strconv.Itoa(n))
-	}
+	setUnlessGiven("test.parallel", func(int) int { return n })
 }
