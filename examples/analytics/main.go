@@ -139,7 +139,8 @@ func measure(ctx context.Context, out io.Writer, db *mongo.Database, events []*e
 // sumUp sums up the bytes per day and year. The sums are right although some events arrive late or
 // twice. A real program would call the method Run of the rollup.
 func sumUp(ctx context.Context, out io.Writer, db *mongo.Database, events []*eventlog.Event) error {
-	// This is short because a single process records and updates. Other programs keep the default.
+	// A short time is enough, because one process records and sums up. If several processes record,
+	// keep the default.
 	const settle = time.Millisecond
 	traffic, err := rollup.New(db, rollup.Config{Settle: settle})
 	if err != nil {

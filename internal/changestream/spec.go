@@ -18,8 +18,8 @@ type Spec struct {
 	Expanded bool
 	// Cluster is the option allChangesForCluster, with which the stream watches all databases.
 	Cluster bool
-	// After is the resume token after which the stream continues. It is nil if the stream begins at
-	// Start.
+	// After is the resume token of an event: the stream begins with the next event. If After is
+	// nil, the stream begins at Start.
 	After *Token
 	// AfterDoc is the document of After, as the client sent it.
 	AfterDoc bsonx.Doc

@@ -35,7 +35,8 @@ type Point struct {
 	onSphere bool
 }
 
-// The reasons why a value is not a geometry, as far as their texts do not show the value.
+// These are reasons why a value is not a geometry. The functions below return the reasons whose
+// text shows the type of the value.
 var (
 	errNotFinite = reason("Point coordinates must be finite numbers")
 	errExtra     = reason("Point must only contain two numeric elements")

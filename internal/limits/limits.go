@@ -148,7 +148,7 @@ const (
 	SubPipelineDepth = 20
 	// ViewDepth is the largest number of views on top of each other (ViewGraph::kMaxViewDepth).
 	ViewDepth = 20
-	// BinSize is the largest binSize of $dateTrunc for days and longer units.
+	// BinSize is the largest binSize of $dateTrunc if the unit is a day or longer.
 	BinSize = 100_000_000_000
 	// Densified is the largest number of documents that one $densify generates
 	// (internalQueryMaxAllowedDensifyDocs).

@@ -314,8 +314,8 @@ func dropRebuilds(s *table.Store) error {
 	return nil
 }
 
-// pauseForMemory is the first pause of a resumed build that lacks memory or disk space. A disk may
-// be full for days, so the pause doubles up to pauseForSpace.
+// pauseForMemory is how long a resumed build that lacks memory or disk space waits before it tries
+// again. A disk may be full for days, so the wait doubles with each try, up to pauseForSpace.
 const (
 	pauseForMemory = time.Second
 	pauseForSpace  = time.Minute

@@ -9,7 +9,7 @@ func OpeningSteps() map[string]bool {
 	return out
 }
 
-// Pause is the pause of a resumed build that lacks memory or disk space.
+// Pause waits as a resumed build does that lacks memory or disk space.
 var Pause = pause
 
 // PauseForSpace is the longest pause of a resumed build.

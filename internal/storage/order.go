@@ -181,16 +181,16 @@ func (o *Order) Visible() Stamp { return Stamp(o.visible.at.Load()) }
 // Safe returns the stamp up to which all commits are visible and as durable as their callers asked.
 func (o *Order) Safe() Stamp { return Stamp(o.safe.at.Load()) }
 
-// Arrival returns a channel that is closed when Visible grows. Call it before Visible to miss
-// nothing.
+// Arrival returns a channel that is closed when the result of Visible grows. Call Arrival before
+// Visible, so that no growth is missed.
 func (o *Order) Arrival() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.visible.arrival()
 }
 
-// SafeArrival returns a channel that is closed when Safe grows. Call it before Safe to miss
-// nothing.
+// SafeArrival returns a channel that is closed when the result of Safe grows. Call SafeArrival
+// before Safe, so that no growth is missed.
 func (o *Order) SafeArrival() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -64,7 +64,8 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// TestNotes: the report of a run with every kind of problem begins with a note about each problem.
+// TestNotes checks that the report of a run begins with one note for each problem of the run. The
+// run has a problem of each kind.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	r := synthetic(1, 1)

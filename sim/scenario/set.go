@@ -9,7 +9,7 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// ErrUnknown is returned if there is no scenario with a given name.
+// ErrUnknown is the error for a name that no scenario has.
 var ErrUnknown = errors.New("scenario: unknown scenario")
 
 // Set holds the scenarios from which a user of the simulator chooses, ordered by name.

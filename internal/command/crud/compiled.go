@@ -48,9 +48,9 @@ func (f compiledFor) fits(c *table.Collection) bool {
 	return was.Collation.Same(c.Collation)
 }
 
-// runSpec compiles and runs the statement at a position of its command, with try. It does both
-// again if the collection is replaced meanwhile. If an earlier attempt of the command has executed
-// the statement, runSpec returns the result that retried makes of its record.
+// runSpec calls try, which compiles and runs the statement at a position of its command, and calls
+// try again if the collection is replaced meanwhile. If an earlier attempt of the command has
+// executed the statement, runSpec returns the result that retried makes of its record.
 func runSpec[R any](r *command.Request, position int, multi bool,
 	retried func(rec *retryable.Record) (R, error), try func() (R, error),
 ) (res R, err error) {

@@ -123,7 +123,7 @@ func runDelete(ctx context.Context, req *command.Request, reply *bsonx.Builder) 
 }
 
 // runDeleteSpec compiles and runs one delete statement and returns the number of deleted documents.
-// It does both again if the collection is replaced meanwhile.
+// If the collection is replaced meanwhile, the statement is compiled and run again.
 func runDeleteSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *deleteSpec,
 	opts write.Options,
 ) (int64, error) {

@@ -177,8 +177,8 @@ func (r *updateRun) report(reply *bsonx.Builder) {
 	appendRetried(r.req, reply)
 }
 
-// runUpdateSpec compiles and runs one update statement. It does both again if the collection is
-// replaced meanwhile.
+// runUpdateSpec compiles and runs one update statement. If the collection is replaced meanwhile,
+// the statement is compiled and run again.
 func runUpdateSpec(ctx context.Context, r *command.Request, sc read.Scope, db, name string, spec *command.UpdateSpec,
 	opts write.Options,
 ) (write.UpdateResult, error) {
