@@ -4,6 +4,7 @@ import (
 	"github.com/sheafdb/sheaf/internal/bsonx"
 	"github.com/sheafdb/sheaf/internal/expr"
 	"github.com/sheafdb/sheaf/internal/read"
+	"github.com/sheafdb/sheaf/internal/table"
 )
 
 // checkStrictSort returns an error if a sort uses a $meta keyword that the stable API does not
@@ -36,4 +37,14 @@ func NewScope(req *Request) (read.Scope, error) {
 		Now: req.Now, Vars: vars, Engine: &req.Service.Read,
 		Counts: !req.Def.UncountedOperators, Writes: req.Def.AlwaysWrites(),
 	}, err
+}
+
+// CollatedScope returns the scope of a request with its argument collation, or else with the
+// collation of c, which may be nil.
+func CollatedScope(r *Request, c *table.Collection) (read.Scope, error) {
+	sc, err := NewScope(r)
+	if err != nil {
+		return read.Scope{}, err
+	}
+	return sc.Collated(r.Get("collation"), c)
 }

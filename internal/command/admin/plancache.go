@@ -65,11 +65,8 @@ func runPlanCacheClear(_ context.Context, req *command.Request, _ *bsonx.Builder
 
 // shapeQuery returns the query whose shape the arguments of a plan cache command describe.
 func shapeQuery(req *command.Request, name string, c *table.Collection) (*query.Query, error) {
-	sc, err := command.NewScope(req)
+	sc, err := command.CollatedScope(req, c)
 	if err != nil {
-		return nil, err
-	}
-	if sc, err = sc.Collated(req.Get("collation"), c); err != nil {
 		return nil, err
 	}
 	q := &query.Query{DB: req.DB, Name: name, Coll: c, Collation: sc.Collation}

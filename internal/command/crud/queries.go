@@ -9,11 +9,8 @@ import (
 
 // filteredQuery returns a query with the command's fields query and collation.
 func filteredQuery(req *command.Request, name string, c *table.Collection) (*query.Query, error) {
-	sc, err := command.NewScope(req)
+	sc, err := command.CollatedScope(req, c)
 	if err != nil {
-		return nil, err
-	}
-	if sc, err = sc.Collated(req.Get("collation"), c); err != nil {
 		return nil, err
 	}
 	f, err := sc.FilterOrAll(req.Doc("query"))
